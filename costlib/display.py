@@ -1,0 +1,84 @@
+"""How costs show themselves: human units in text, neat tables in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from costlib.numbers import Number, is_symbolic
+
+if TYPE_CHECKING:
+    from costlib.ledger import Ledger
+
+__all__ = ["binary_bytes", "latex", "ledger_html", "quantity"]
+
+_SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_SMALL = ("", "m", "µ", "n", "p")
+_IEC = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def quantity(value: float, unit: str = "", digits: int = 4) -> str:
+    """A number with an SI prefix (powers of 1000).
+
+    >>> quantity(137438953472, "FLOP"), quantity(999, "B"), quantity(0.00034, "s")
+    ('137.4 GFLOP', '999 B', '340 µs')
+    """
+    value = float(value)
+    if 0 < abs(value) < 1:
+        power = next((p for p in range(1, 4) if abs(value) * 1000**p >= 1), 4)
+        return f"{value * 1000**power:.{digits}g} {_SMALL[power]}{unit}"
+    power = 0
+    while abs(float(f"{value:.{digits}g}")) >= 1000 and power < len(_SI) - 1:
+        value, power = value / 1000, power + 1
+    return f"{value:.{digits}g} {_SI[power]}{unit}".strip()
+
+
+def binary_bytes(value: float, digits: int = 4) -> str:
+    """Bytes with a binary prefix (powers of 1024).
+
+    >>> binary_bytes(24 * 2**30), binary_bytes(1000)
+    ('24 GiB', '1000 B')
+    """
+    value, power = float(value), 0
+    while abs(value) >= 1024 and power < len(_IEC) - 1:
+        value, power = value / 1024, power + 1
+    return f"{value:.{digits}g} {_IEC[power]}"
+
+
+def latex(value: Number) -> str:
+    """A symbolic cost as LaTeX, factored as a textbook would print it.
+
+    >>> from costlib.numbers import symbols
+    >>> m, k, n = symbols("m k n")
+    >>> print(latex(2 * m * k * n))
+    2 k m n
+    """
+    import sympy
+
+    expression = sympy.factor_terms(sympy.sympify(value))
+    return str(sympy.latex(expression))
+
+
+def ledger_html(ledger: Ledger) -> str:
+    """A ledger as an HTML table: counts exact where they are short, human units beside them."""
+    head = "".join(f"<th>{title}</th>" for title in ("op", "times", "FLOPs", "reads", "writes"))
+    rows = [*((op.name, op) for op in ledger.ops), ("total", ledger)]
+    body = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(
+            f"<td>{_cell(value)}</td>" for value in (row.count, row.flops, row.reads, row.writes)
+        )
+        + "</tr>"
+        for name, row in rows
+    )
+    return (
+        f'<table class="costlib-ledger"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def _cell(value: Number) -> str:
+    if is_symbolic(value):
+        return f"${latex(value)}$"
+    if hasattr(value, "shape"):
+        return f"array {tuple(value.shape)}"
+    return f"{value:,}" if value < 10**6 else quantity(value)

@@ -1,0 +1,256 @@
+"""What a size may be, and the few operations that know every reading of a formula.
+
+A cost formula is written once, with ``+ - * / // **`` and the helpers below. What you pass decides
+what you get: Python ints give an exact int, NumPy arrays a sweep, SymPy symbols the formula itself,
+Dask arrays a lazy sweep, JAX arrays something that can be differentiated. Only this module knows
+that the readings differ.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "ceil_div",
+    "divides",
+    "exact_div",
+    "is_symbolic",
+    "maximum",
+    "minimum",
+    "size",
+    "sizes",
+    "symbols",
+    "whole",
+]
+
+#: A size or a count in any reading: int, float, NumPy / Dask / JAX array, SymPy expression.
+Number = Any
+
+_WANTED = "a whole number, an array of whole numbers or a SymPy symbol"
+
+
+def size(name: str, value: Number, *, least: int = 1) -> Number:
+    """Check one size and return it ready for arithmetic that cannot wrap.
+
+    Integer arrays come back as float64, because NumPy integers wrap beyond 2**63 and FLOP counts
+    pass that at real sizes. Python ints stay ints, of any length.
+
+    >>> size("seq", 128), size("seq", 128.0)
+    (128, 128)
+    >>> size("seq", np.array([1, 2]))
+    array([1., 2.])
+    >>> size("seq", 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: seq must be at least 1, got 0
+    """
+    if type(value) is int:  # the common case first: a scalar call costs microseconds
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+        return value
+    if is_symbolic(value):
+        return _symbolic_size(name, value, least)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be {_WANTED}, got the truth value {value}")
+    if isinstance(value, (int, np.integer)):
+        return size(name, int(value), least=least)
+    if isinstance(value, (float, np.floating)):
+        return size(name, whole(name, float(value)), least=least)
+    if hasattr(value, "dtype") and hasattr(value, "astype"):
+        return _array_size(name, value, least)
+    raise TypeError(f"{name} must be {_WANTED}, got {_shown(value)}{_hint(value)}")
+
+
+def sizes(**named: Number) -> tuple[Number, ...]:
+    """Check several sizes of at least 1, in the order given.
+
+    >>> sizes(m=2, k=3.0)
+    (2, 3)
+    >>> sizes(m=2, k="3")
+    Traceback (most recent call last):
+        ...
+    TypeError: k must be a whole number, an array of whole numbers or a SymPy symbol, got '3' (str)
+    """
+    return tuple(size(name, value) for name, value in named.items())
+
+
+def whole(name: str, value: float) -> int:
+    """The int that a float stands for; a fraction, NaN or infinity is an error.
+
+    >>> whole("batch", 8.0)
+    8
+    >>> whole("batch", 2.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: batch must be a whole number, got 2.5: did you mean 2 or 3?
+    """
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite whole number, got {value}")
+    if value != int(value):
+        low = int(value // 1)
+        raise ValueError(
+            f"{name} must be a whole number, got {value}: did you mean {low} or {low + 1}?"
+        )
+    return int(value)
+
+
+def minimum(a: Number, b: Number) -> Number:
+    """The smaller of two values, elementwise, in any reading.
+
+    >>> minimum(3, 5), minimum(np.array([1.0, 9.0]), 5)
+    (3, array([1., 5.]))
+    >>> minimum(symbols("S"), symbols("W"))
+    Min(S, W)
+    """
+    return _pick(a, b, "minimum", min, "Min")
+
+
+def maximum(a: Number, b: Number) -> Number:
+    """The larger of two values, elementwise, in any reading.
+
+    >>> maximum(3, 5), maximum(np.array([1.0, 9.0]), 5)
+    (5, array([5., 9.]))
+    """
+    return _pick(a, b, "maximum", max, "Max")
+
+
+def ceil_div(a: Number, b: Number) -> Number:
+    """a / b rounded up: how many blocks of b cover a.
+
+    >>> ceil_div(10, 4), ceil_div(8, 4), ceil_div(10**30 + 1, 10)
+    (3, 2, 100000000000000000000000000001)
+    >>> ceil_div(symbols("N"), 4)
+    ceiling(N/4)
+    """
+    if is_symbolic(a, b):
+        import sympy
+
+        return sympy.ceiling(a / b)
+    return -(-a // b)
+
+
+def exact_div(a: Number, b: Number) -> Number:
+    """a / b where b is known to divide a: an int stays an int, a symbol makes no floor.
+
+    >>> exact_div(7 * 8, 2)
+    28
+    >>> S = symbols("S")
+    >>> exact_div(S * (S + 1), 2)
+    S*(S + 1)/2
+    """
+    if isinstance(a, int) and isinstance(b, int):
+        quotient, rest = divmod(a, b)
+        if rest:
+            raise ValueError(f"{a} is not a multiple of {b}")
+        return quotient
+    holds_ints = getattr(getattr(a, "dtype", None), "kind", "") == "O"
+    return a // b if holds_ints else a / b
+
+
+def divides(divisor: Number, value: Number) -> bool:
+    """False only if it is known that divisor leaves a rest in value somewhere.
+
+    >>> divides(4, 32), divides(5, 32), divides(symbols("K"), 32)
+    (True, False, True)
+    """
+    if is_symbolic(divisor, value) or _is_lazy(divisor) or _is_lazy(value):
+        return True
+    return bool(np.all(value % divisor == 0))
+
+
+def symbols(names: str) -> Any:
+    """SymPy symbols that stand for sizes: positive integers.
+
+    >>> B, S = symbols("B S")
+    >>> (B * S) ** 2 / S
+    B**2*S
+    """
+    import sympy
+
+    return sympy.symbols(names, positive=True, integer=True)
+
+
+def is_symbolic(*values: Number) -> bool:
+    """True if any value is a SymPy expression. SymPy is not imported to find out.
+
+    >>> is_symbolic(1, 2), is_symbolic(1, symbols("N"))
+    (False, True)
+    """
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and any(isinstance(value, sympy.Basic) for value in values)
+
+
+def _pick(a: Number, b: Number, array_name: str, plain: Any, symbolic_name: str) -> Number:
+    if is_symbolic(a, b):
+        import sympy
+
+        return getattr(sympy, symbolic_name)(a, b)
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return plain(a, b)
+    return getattr(_namespace(a, b), array_name)(a, b)
+
+
+def _namespace(*values: Number) -> Any:
+    """The module whose functions keep these arrays what they are (Dask follows NumPy's own)."""
+    for value in values:
+        if hasattr(value, "__array_namespace__") and not isinstance(
+            value, (np.ndarray, np.generic)
+        ):
+            return value.__array_namespace__()
+    return np
+
+
+def _is_lazy(value: Number) -> bool:
+    """An array whose entries cannot be looked at without computing or tracing."""
+    return hasattr(value, "dtype") and not (
+        isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "to_numpy")
+    )
+
+
+def _array_size(name: str, value: Number, least: int) -> Number:
+    kind = value.dtype.kind
+    if kind == "O" and isinstance(value, np.ndarray):  # exact ints, however large
+        flat = [size(f"{name}[{i}]", entry, least=least) for i, entry in enumerate(value.flat)]
+        exact = np.empty(value.shape, dtype=object)
+        exact.flat[:] = flat
+        return exact
+    if kind not in "iuf":
+        raise TypeError(f"{name} must be {_WANTED}, got an array of {value.dtype}")
+    if not _is_lazy(value):
+        _check_entries(name, np.asarray(value), least)
+    return value if kind == "f" else value.astype(float)
+
+
+def _check_entries(name: str, entries: np.ndarray[Any, Any], least: int) -> None:
+    if entries.size == 0:
+        raise ValueError(f"{name} must hold at least one size, got an empty array")
+    if entries.dtype.kind == "f":
+        wrong = ~np.isfinite(entries) | (entries != np.floor(entries))
+        if wrong.any():
+            raise ValueError(f"{name} must hold whole numbers only, got {entries[wrong].flat[0]}")
+    if entries.min() < least:
+        raise ValueError(f"{name} must be at least {least} everywhere, got {entries.min()}")
+
+
+def _symbolic_size(name: str, value: Number, least: int) -> Number:
+    if value.is_number:
+        if not value.is_finite or value != int(value):
+            raise ValueError(f"{name} must be a whole number, got {value}")
+        return size(name, int(value), least=least)
+    if value.is_integer is False or value.is_negative or not hasattr(value, "is_positive"):
+        raise ValueError(f"{name} must be able to stand for a whole number, got {value}")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"
+
+
+def _hint(value: object) -> str:
+    return ": pass np.array(...)" if isinstance(value, (list, tuple, range)) else ""
