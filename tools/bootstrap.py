@@ -1,0 +1,121 @@
+"""Make the environment in .venv from requirements.lock. Standard library only, any Python 3.
+
+Run by make before anything else, so it returns at once when there is nothing to do, and says in one
+line what is wrong when it cannot go on.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+READY = os.path.join(VENV, "ready")
+LOG = os.path.join(VENV, "install.log")
+OLDEST = (3, 10)
+
+
+def stop(line):
+    sys.exit("error: " + line)
+
+
+def wanted():
+    """What the environment depends on: this place, this Python, the locked packages, costlib's own
+    metadata (the first part of pyproject.toml; the rest configures tools)."""
+    digest = hashlib.sha256((ROOT + sys.version).encode())
+    with open(os.path.join(ROOT, "requirements.lock"), "rb") as file:
+        digest.update(file.read())
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        digest.update(file.read().split(b"[tool.")[0])
+    return digest.hexdigest()
+
+
+def is_ready():
+    if not os.path.exists(READY):
+        return False
+    with open(READY) as file:
+        return file.read() == wanted()
+
+
+def python():
+    windows = os.path.join(VENV, "Scripts", "python.exe")
+    return windows if os.path.exists(windows) else os.path.join(VENV, "bin", "python")
+
+
+def create():
+    print("Creating the environment in .venv ...")
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", "--clear", VENV], capture_output=True, text=True
+    )
+    if made.returncode:
+        stop(
+            "this Python cannot create environments; on Debian or Ubuntu: apt install python3-venv"
+            if "ensurepip" in made.stdout + made.stderr
+            else "creating .venv failed: " + (made.stderr.strip().splitlines() or ["?"])[-1]
+        )
+
+
+def pip(*arguments):
+    """Run pip, show that it moves, keep everything it says in a log."""
+    command = [python(), "-m", "pip", "install", "--disable-pip-version-check", "--retries", "2"]
+    with open(LOG, "a") as log:
+        process = subprocess.Popen(
+            command + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        collected, lines = 0, []
+        for line in process.stdout:
+            log.write(line)
+            lines.append(line.strip())
+            collected += line.startswith("Collecting ")
+            if line.startswith("Collecting ") and collected % 25 == 0:
+                print(f"  {collected} packages ...")
+                sys.stdout.flush()
+    if process.wait():
+        explain(lines)
+
+
+def explain(lines):
+    text = "\n".join(lines)
+    if re.search("NewConnectionError|NameResolution|Max retries|ConnectTimeout|ProxyError", text):
+        stop("the package index (PyPI) cannot be reached: check the network and run this again")
+    errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
+    stop(f"installing failed: {errors[-1]} (all of it: .venv/install.log)")
+
+
+def install():
+    print("Installing the pinned packages, a minute or two the first time ...")
+    sys.stdout.flush()
+    pip("--require-hashes", "--only-binary", ":all:", "-r", os.path.join(ROOT, "requirements.lock"))
+    # The lock holds the build backend, so nothing more is fetched here.
+    pip("--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT)
+    with open(READY, "w") as file:
+        file.write(wanted())
+
+
+def list_targets(makefile):
+    with open(os.path.join(ROOT, makefile)) as file:
+        for target, what in re.findall(r"^([a-z-]+):.*?## (.*)$", file.read(), re.MULTILINE):
+            print(f"  make {target:<10} {what}")
+
+
+def main():
+    if "--help-from" in sys.argv:
+        return list_targets(sys.argv[-1])
+    if "--where" in sys.argv:
+        path = os.path.join(ROOT, "_build", "html", "index.html")
+        return print("The site is in _build/html; open file://" + path.replace(" ", "%20"))
+    if sys.version_info < OLDEST:
+        stop(
+            "Python {}.{} or newer is needed, this is {}.{}; "
+            "name another with make PYTHON=...".format(*OLDEST, *sys.version_info)
+        )
+    if not is_ready():
+        create()
+        install()
+    return None
+
+
+if __name__ == "__main__":
+    main()

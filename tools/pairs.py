@@ -1,0 +1,144 @@
+"""Keep book/NAME.md and book/NAME.ipynb one notebook: `make sync`, and checks for `make test`.
+
+The Markdown is what people edit, the notebook carries the outputs. `sync` brings the two together
+and executes what changed; `problems` says what is wrong with a pair without executing anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+ROOT = Path(__file__).parent.parent
+DONE = ROOT / "_build" / "synced.json"  # what was executed here: notebook -> digest
+IGNORED = "nbval-ignore-output"  # outputs that differ on every machine, by intention
+
+
+def paired(root: Path = ROOT) -> list[Path]:
+    """The Markdown half of every pair: pages that name a kernel."""
+    pages = sorted((root / "book").rglob("*.md"))
+    return [page for page in pages if "\nkernelspec:" in page.read_text("utf-8")[:1000]]
+
+
+def read_markdown(page: Path) -> nbformat.NotebookNode:
+    """The notebook that the Markdown says, without outputs."""
+    notebook = jupytext.read(page)
+    for number, cell in enumerate(notebook.cells, start=1):
+        cell["id"] = f"cell-{number:03d}"  # stable, so that a diff shows what changed
+    formats = notebook.metadata.get("jupytext", {})
+    formats.get("text_representation", {}).pop("jupytext_version", None)
+    return notebook
+
+
+def read_notebook(page: Path) -> nbformat.NotebookNode | None:
+    """The committed notebook beside the Markdown, if there is one."""
+    path = page.with_suffix(".ipynb")
+    return nbformat.read(path, as_version=4) if path.exists() else None
+
+
+def sources(notebook: nbformat.NotebookNode) -> list[tuple[str, str, str]]:
+    """What must be the same in both halves: kind, text and metadata of every cell."""
+    return [
+        (cell.cell_type, cell.source.rstrip(), json.dumps(cell.metadata, sort_keys=True))
+        for cell in notebook.cells
+    ]
+
+
+def problems(page: Path) -> list[str]:
+    """What is wrong with a pair, in words; nothing is executed."""
+    notebook, name = read_notebook(page), page.with_suffix(".ipynb").name
+    if notebook is None:
+        return [f"{name} is missing"]
+    found = []
+    if sources(read_markdown(page)) != sources(notebook):
+        found.append(f"{name} and {page.name} differ")
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
+        found.append(f"{name} was not executed top to bottom in one go")
+    for cell in code:
+        tags = cell.metadata.get("tags", [])
+        for output in cell.outputs:
+            if output.output_type == "error" and "raises-exception" not in tags:
+                found.append(f"{name}: cell {cell.execution_count} failed with {output.ename}")
+            data = output.get("data", {})
+            if "image/png" in data:
+                found.append(f"{name}: cell {cell.execution_count} shows a PNG: use figures.show")
+            if output.get("name") == "stderr":
+                found.append(f"{name}: cell {cell.execution_count} writes to stderr")
+    return found
+
+
+def sync(page: Path) -> str:
+    """Bring one pair together and execute it if anything it depends on changed; what was done."""
+    done = json.loads(DONE.read_text()) if DONE.exists() else {}
+    old, new = read_notebook(page), read_markdown(page)
+    digest, key = _digest(new), page.relative_to(ROOT).as_posix()
+    if done.get(key) == digest and not problems(page):
+        return "up to date"
+    if old is not None and sources(old) != sources(new) and _notebook_is_newer(page):
+        jupytext.write(old, page, fmt="md:myst")
+        new = read_markdown(page)
+        digest = _digest(new)
+    _execute(new, page)
+    _keep_ignored_outputs(old, new)
+    nbformat.write(new, page.with_suffix(".ipynb"))
+    DONE.parent.mkdir(exist_ok=True)
+    DONE.write_text(json.dumps({**done, key: digest}, indent=1))
+    return "executed"
+
+
+def _notebook_is_newer(page: Path) -> bool:
+    """True if only the notebook was edited since the last commit: then it is the one to follow."""
+    return _edited(page.with_suffix(".ipynb")) and not _edited(page)
+
+
+def _edited(path: Path) -> bool:
+    status = subprocess.run(
+        ["git", "status", "--porcelain", "--", str(path)], cwd=ROOT, capture_output=True, text=True
+    )
+    return bool(status.stdout.strip())
+
+
+def _execute(notebook: nbformat.NotebookNode, page: Path) -> None:
+    client = NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+    )
+    try:
+        client.execute(cwd=str(page.parent))
+    except CellExecutionError as failure:
+        raise SystemExit(f"{page.name} failed:\n{failure}") from None
+    notebook.metadata.pop("language_info", None)  # names the Python of whoever executed
+
+
+def _keep_ignored_outputs(old: nbformat.NotebookNode | None, new: nbformat.NotebookNode) -> None:
+    """A timing that nobody compares should not change with every sync either."""
+    kept = {cell.source: cell.outputs for cell in (old.cells if old else []) if cell.get("outputs")}
+    for cell in new.cells:
+        if IGNORED in cell.metadata.get("tags", []) and cell.source in kept:
+            cell.outputs = kept[cell.source]
+
+
+def _digest(notebook: nbformat.NotebookNode) -> str:
+    """Changes when the page, the library or the pinned environment changes."""
+    digest = hashlib.sha256(json.dumps(sources(notebook)).encode())
+    library = [path for path in (ROOT / "costlib").rglob("*") if path.suffix in (".py", ".json")]
+    for path in [*sorted(library), ROOT / "requirements.lock"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    for markdown in paired():
+        print(f"  {markdown.relative_to(ROOT)}: ", end="", flush=True)
+        print(sync(markdown), flush=True)
