@@ -60,7 +60,12 @@ def latex(value: Number) -> str:
 
 
 def ledger_html(ledger: Ledger) -> str | None:
-    """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic."""
+    """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic.
+
+    >>> from costlib.matmul import linear
+    >>> "<th>linear</th><td>1</td><td>240</td>" in ledger_html(linear(10, 3, 4))
+    True
+    """
     if _is_symbolic(ledger):
         return None
     head = "".join(f"<th>{title}</th>" for title in ("op", "times", "FLOPs", "reads", "writes"))
@@ -79,7 +84,13 @@ def ledger_html(ledger: Ledger) -> str | None:
 
 
 def ledger_latex(ledger: Ledger) -> str | None:
-    """A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers."""
+    r"""A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers.
+
+    >>> from costlib.matmul import linear
+    >>> from costlib.numbers import symbols
+    >>> r"\text{linear} & 2 D T" in ledger_latex(linear(symbols("T"), symbols("D"), 1))
+    True
+    """
     if not _is_symbolic(ledger):
         return None
     rows = [*((op.name, op) for op in ledger.ops), ("total", ledger)]

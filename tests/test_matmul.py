@@ -34,7 +34,7 @@ def counted_product(m: int, k: int, n: int, *, start_at_zero: bool) -> Tally:
     return tally
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(small, small, small)
 def test_exact_count_equals_what_a_loop_does(m: int, k: int, n: int) -> None:
     tally, formula = counted_product(m, k, n, start_at_zero=False), exact(m, k, n)
@@ -42,7 +42,7 @@ def test_exact_count_equals_what_a_loop_does(m: int, k: int, n: int) -> None:
     assert formula.total == (2 * k - 1) * m * n
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(small, small, small)
 def test_rounded_count_equals_a_loop_that_starts_at_zero(m: int, k: int, n: int) -> None:
     assert counted_product(m, k, n, start_at_zero=True).flops == matmul(m, k, n).flops

@@ -1,0 +1,9 @@
+"""For every test: no deadlines, since machines are shared; in CI the same examples each run."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
