@@ -1,8 +1,11 @@
-"""Make the environment in .venv from requirements.lock. Standard library only, any Python 3.
+"""Make the environment in .venv from requirements.lock. Standard library only, and syntax that
+any Python understands, so that an old one can be told.
 
 Run by make before anything else, so it returns at once when there is nothing to do, and says in one
 line what is wrong when it cannot go on.
 """
+
+from __future__ import print_function
 
 import hashlib
 import os
@@ -70,7 +73,7 @@ def pip(*arguments):
             lines.append(line.strip())
             collected += line.startswith("Collecting ")
             if line.startswith("Collecting ") and collected % 25 == 0:
-                print(f"  {collected} packages ...")
+                print("  {} packages ...".format(collected))
                 sys.stdout.flush()
     if process.wait():
         explain(lines)
@@ -81,7 +84,7 @@ def explain(lines):
     if re.search("NewConnectionError|NameResolution|Max retries|ConnectTimeout|ProxyError", text):
         stop("the package index (PyPI) cannot be reached: check the network and run this again")
     errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
-    stop(f"installing failed: {errors[-1]} (all of it: .venv/install.log)")
+    stop("installing failed: {} (all of it: .venv/install.log)".format(errors[-1]))
 
 
 def install():
@@ -97,7 +100,7 @@ def install():
 def list_targets(makefile):
     with open(os.path.join(ROOT, makefile)) as file:
         for target, what in re.findall(r"^([a-z-]+):.*?## (.*)$", file.read(), re.MULTILINE):
-            print(f"  make {target:<10} {what}")
+            print("  make {:<10} {}".format(target, what))
 
 
 def main():
