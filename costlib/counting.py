@@ -72,7 +72,8 @@ class CountingArray(NDArrayOperatorsMixin):
 
     def sum(self, axis: int | None = None) -> CountingArray:
         """The sum of the elements: one addition fewer than there are."""
-        total: CountingArray = np.add.reduce(self, axis=axis)  # type: ignore[call-overload]
+        add: Any = np.add  # NumPy's stubs do not know arrays that are not its own
+        total: CountingArray = add.reduce(self, axis=axis)
         return total
 
     def __getitem__(self, index: Any) -> CountingArray:

@@ -112,7 +112,7 @@ def main():
     if sys.version_info < OLDEST:
         stop(
             "Python {}.{} or newer is needed, this is {}.{}; "
-            "name another with make PYTHON=...".format(*OLDEST, *sys.version_info)
+            "name another with make PYTHON=...".format(*(OLDEST + tuple(sys.version_info)))
         )
     if not is_ready():
         create()
