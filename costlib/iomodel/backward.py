@@ -1,0 +1,169 @@
+"""FlashAttention's backward pass on the counted memory (Algorithm 4 of Dao et al. 2022).
+
+The tile of weights is computed again from Q, K and the row statistics l and m that the forward pass
+left in slow memory, instead of being read back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from costlib.iomodel.best import resolved_blocks
+from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.runs import Run, Workplace, temporaries
+from costlib.iomodel.tiles import cut, finish_scores
+
+__all__ = ["flash_backward", "reference_gradients"]
+
+Array = np.ndarray[Any, Any]
+
+
+def flash_backward(
+    Q: Any,
+    K: Any,
+    V: Any,
+    O: Any,  # noqa: E741 - the paper's letter for the output
+    dO: Any,
+    l: Any,  # noqa: E741 - the paper's letter for the row sums
+    m: Any,
+    memory: int | TwoLevelMemory | None,
+    *,
+    block_rows: int | None = None,
+    block_cols: int | None = None,
+    causal: bool = False,
+    scale: float = 1.0,
+) -> Run:
+    """The gradients (dQ, dK, dV) from the output's gradient and the forward pass's O, l and m.
+
+    With T_c = ⌈N/block_cols⌉ it reads 2N·d + T_c·N(4d + 2) and writes (T_c + 3)·N·d. Only dQ is
+    set to zero in slow memory: dK and dV are summed on chip and written once.
+
+    >>> x = np.eye(4, 2)
+    >>> from costlib.iomodel.flash_attention import flash
+    >>> forward = flash(x, x, x, 100, block_rows=2, block_cols=2)
+    >>> run = flash_backward(
+    ...     x, x, x, forward.output, x, forward.extras["l"], forward.extras["m"], 100,
+    ...     block_rows=2, block_cols=2,
+    ... )
+    >>> run.reads, run.writes, run.peak
+    (96, 40, 46)
+    """
+    work = _backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, l=l, m=m)
+    blocks = resolved_blocks(
+        "flash_backward",
+        work,
+        {"block_rows": block_rows, "block_cols": block_cols},
+        causal=causal,
+    )
+    counted, (length, width) = work.memory, work.arrays["Q"].shape
+    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
+    for rows in spans(length, blocks["block_rows"]):
+        counted.step("initialise", rows.start)
+        with counted.allocate("dQ", cut(rows), width, fill=0.0) as zeros:
+            counted.store(zeros, grads[0], rows)
+    for j, cols in enumerate(spans(length, blocks["block_cols"])):
+        _backward_columns(work, grads, j, cols, blocks["block_rows"], causal, scale)
+    return work.finish(*grads, blocks=blocks)
+
+
+def _backward_columns(
+    work: Workplace,
+    grads: list[SlowArray],
+    j: int,
+    cols: slice,
+    block_rows: int,
+    causal: bool,
+    scale: float,
+) -> None:
+    """dK and dV of a block of keys and values, summed on chip over all queries."""
+    counted, (length, width) = work.memory, work.arrays["Q"].shape
+    counted.step("keys and values", j)
+    shape = (cut(cols), width)
+    with (
+        counted.load(work.arrays["K"], cols) as key,
+        counted.load(work.arrays["V"], cols) as value,
+        temporaries(counted, dK=shape, dV=shape) as column,
+    ):
+        for block in column:
+            block.fill(0.0)
+        for i, rows in enumerate(spans(length, block_rows)):
+            if causal and rows.stop <= cols.start:
+                continue
+            counted.step("tile", i, j)
+            _backward_tile(work, grads[0], [key, value, *column], rows, cols, causal, scale)
+        counted.step("gradients of keys and values", j)
+        counted.store(column[0], grads[1], cols)
+        counted.store(column[1], grads[2], cols)
+
+
+def _backward_inputs(memory: int | TwoLevelMemory | None, **arrays: Any) -> Workplace:
+    shape = np.shape(arrays["Q"])
+    for name, values in arrays.items():
+        wanted = (shape[0], 1) if name in "lm" else shape
+        if name in "lm" and np.ndim(values) == 1:
+            arrays[name] = np.reshape(values, (-1, 1))
+        if np.shape(arrays[name]) != wanted:
+            raise ValueError(f"{name} must have shape {wanted}, got {np.shape(values)}")
+    return Workplace(memory, **arrays)
+
+
+def _backward_tile(
+    work: Workplace,
+    query_gradient: SlowArray,
+    column: list[Block],
+    rows: slice,
+    cols: slice,
+    causal: bool,
+    scale: float,
+) -> None:
+    """One tile: weights again, then its share of dV, dQ and dK."""
+    memory, arrays = work.memory, work.arrays
+    key, value, key_gradient, value_gradient = column
+    shape = (cut(rows), cut(cols))
+    with (
+        memory.load(arrays["Q"], rows) as query,
+        memory.load(arrays["O"], rows) as out,
+        memory.load(arrays["dO"], rows) as out_gradient,
+        memory.load(query_gradient, rows) as gradient,
+        memory.load(arrays["l"], rows) as total,
+        memory.load(arrays["m"], rows) as top,
+        temporaries(memory, P=shape, dS=shape, D=(cut(rows), 1)) as (weight, change, share),
+    ):
+        weight.set_product(query, key.T)
+        finish_scores(weight, rows, cols, scale, causal)
+        weight -= top
+        weight.exp()
+        weight /= total
+        value_gradient.add_product(weight.T, out_gradient)
+        change.set_product(out_gradient, value.T)
+        out *= out_gradient
+        share.set_row_sums(out)
+        change -= share
+        change *= weight
+        if scale != 1.0:
+            change *= scale
+        gradient.add_product(change, key)
+        memory.store(gradient, query_gradient, rows)
+        key_gradient.add_product(change.T, query)
+
+
+def reference_gradients(
+    Q: Any, K: Any, V: Any, dO: Any, *, causal: bool = False, scale: float = 1.0
+) -> tuple[Array, Array, Array]:
+    """(dQ, dK, dV) in float64 in one piece, uncounted.
+
+    >>> dQ, dK, dV = reference_gradients([[1.0]], [[2.0]], [[3.0]], [[1.0]])
+    >>> dV
+    array([[1.]])
+    """
+    queries, keys, values, gradient = (np.asarray(x, dtype=np.float64) for x in (Q, K, V, dO))
+    scores = scale * (queries @ keys.T)
+    if causal:
+        scores[np.triu_indices(len(queries), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    change = gradient @ values.T
+    change = scale * weights * (change - (weights * change).sum(axis=1, keepdims=True))
+    return change @ keys, change.T @ queries, weights.T @ gradient

@@ -1,0 +1,377 @@
+"""The block sizes that move the least within M, and where one algorithm overtakes another.
+
+A block size matters only through how many blocks there are, so of all sizes that give the same
+number of blocks the smallest needs the least room. Trying those alone is an exhaustive search: for
+each algorithm the result is a staircase, the transfers that its best blocks reach as M grows. Best
+blocks are looked up on it, and two staircases are compared step by step, so crossovers are exact.
+
+Under a causal mask the number of blocks no longer decides, and every size is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from costlib.iomodel import counts
+from costlib.iomodel.counts import Count
+from costlib.iomodel.memory import CapacityError
+from costlib.iomodel.runs import Workplace, block_size
+
+__all__ = [
+    "ALGORITHMS",
+    "Choice",
+    "Crossover",
+    "Staircase",
+    "best_blocks",
+    "best_matmul_blocks",
+    "crossovers",
+    "published_blocks",
+    "shrunk_blocks",
+    "staircase",
+]
+
+Array = np.ndarray[Any, Any]
+
+#: The block sizes of each algorithm, in the order of its closed form.
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "naive": ("tile", "inner"),
+    "flash": ("block_rows", "block_cols"),
+    "flash2": ("block_rows", "block_cols"),
+    "flash_backward": ("block_rows", "block_cols"),
+    "small_cache": ("tile", "inner", "value_rows", "value_cols"),
+    "fused": ("tile_rows", "tile_cols", "inner"),
+}
+
+#: Size that can grow without moving more, once the others are chosen.
+_FREE = {
+    "naive": "inner",
+    "flash": "block_rows",
+    "flash2": "block_cols",
+    "flash_backward": "block_rows",
+    "small_cache": "inner",
+    "fused": "inner",
+}
+
+#: Two sizes are searched together under a causal mask, so the number of pairs is bounded.
+LONGEST_CAUSAL_PAIR_SEARCH = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Block sizes and what they cost: pass ``**choice.blocks`` to the algorithm."""
+
+    algorithm: str
+    blocks: Mapping[str, int]
+    count: Count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Staircase:
+    """The least transfers for every capacity: a step wherever better blocks begin to fit."""
+
+    capacities: Array
+    totals: Array
+    blocks: Array  #: one row of block sizes for each step
+    names: tuple[str, ...]
+
+    def step_at(self, M: float) -> int:
+        """The index of the last step that fits in M; −1 if none does."""
+        return int(np.searchsorted(self.capacities, M, side="right")) - 1
+
+    def total_at(self, M: float) -> float:
+        """The least transfers within M; infinite where nothing fits."""
+        step = self.step_at(M)
+        return float(self.totals[step]) if step >= 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    """From this capacity on, until the next crossover, one of two algorithms moves less."""
+
+    M: int
+    cheaper: str | None  #: None where both move the same
+    totals: tuple[float, float]
+
+
+def best_blocks(
+    algorithm: str, N: int, d: int, M: float, *, causal: bool = False, **options: Any
+) -> Choice:
+    """The block sizes that move the fewest entries within M; of those the fewest steps.
+
+    ``options`` are those of the closed form: ``lean``, ``log_sum_exp``, ``lazy_init``, ``stable``,
+    ``softmax``.
+
+    >>> choice = best_blocks("flash2", N=8192, d=64, M=98304)
+    >>> choice.blocks, choice.count.total
+    ({'block_rows': 683, 'block_cols': 10}, 13631488)
+    >>> best_blocks("flash2", N=64, d=8, M=20)
+    Traceback (most recent call last):
+        ...
+    costlib.iomodel.blocks.CapacityError: flash2 needs at least 29 entries for d = 8, got M = 20
+    """
+    steps = staircase(algorithm, N, d, causal=causal, **options)
+    step = steps.step_at(M)
+    if step < 0:
+        raise CapacityError(
+            f"{algorithm} needs at least {int(steps.capacities[0])} entries for d = {d}, "
+            f"got M = {M}"
+        )
+    chosen = {name: int(value) for name, value in zip(steps.names, steps.blocks[step], strict=True)}
+    blocks = _fill_up(algorithm, N, d, M, chosen, causal, options)
+    return Choice(algorithm, blocks, _count(algorithm, N, d, blocks, causal, options))
+
+
+def best_matmul_blocks(m: int, n: int, k: int, M: int) -> Choice:
+    """The tile of the result that moves the fewest entries in an m×k by k×n product within M.
+
+    >>> best_matmul_blocks(18, 18, 18, 99).blocks
+    {'tile_rows': 9, 'tile_cols': 9, 'inner': 1}
+    """
+    rows, cols = _grid(_fewest(m), _fewest(n))
+    count = counts.matmul(m, n, k, rows, cols)
+    fits = count.peak <= M
+    if not fits.any():
+        raise CapacityError(f"a tiled product needs at least 3 entries, got M = {M}")
+    best = int(np.argmin(np.where(fits, count.total, np.inf)))
+    tile = {"tile_rows": int(rows[best]), "tile_cols": int(cols[best])}
+    inner = _largest(k, lambda size: counts.matmul(m, n, k, inner=size, **tile).peak <= M)
+    blocks = {**tile, "inner": inner}
+    return Choice("matmul", blocks, counts.matmul(m, n, k, **blocks))
+
+
+def published_blocks(algorithm: str, d: int, M: int) -> dict[str, int]:
+    """The block sizes that the papers print, whether or not they fit in M.
+
+    FlashAttention-1: B_c = ⌈M/4d⌉, B_r = min(⌈M/4d⌉, d), for its backward pass too. Small cache:
+    B = ⌊√(M/4)⌋ in every direction.
+
+    >>> published_blocks("flash", d=64, M=98304)
+    {'block_rows': 64, 'block_cols': 384}
+    >>> published_blocks("small_cache", d=64, M=1024)["tile"]
+    16
+    """
+    if algorithm in ("flash", "flash_backward"):
+        cols = -(-M // (4 * d))
+        return {"block_rows": min(cols, d), "block_cols": cols}
+    if algorithm == "small_cache":
+        return dict.fromkeys(ALGORITHMS["small_cache"], max(1, math.isqrt(M // 4)))
+    raise ValueError(
+        f"algorithm must be 'flash', 'flash_backward' or 'small_cache', got {algorithm!r}: "
+        "no other has published sizes"
+    )
+
+
+def shrunk_blocks(algorithm: str, N: int, d: int, M: int) -> dict[str, int]:
+    """FlashAttention-1's published shape, B_r = min(B_c, d), with B_c shrunk until it fits in M.
+
+    >>> shrunk_blocks("flash", N=64, d=8, M=512)
+    {'block_rows': 8, 'block_cols': 14}
+    """
+
+    def shape(cols: int) -> dict[str, int]:
+        return {"block_rows": min(cols, d), "block_cols": cols}
+
+    published = min(N, published_blocks(algorithm, d, M)["block_cols"])
+    return shape(
+        _largest(published, lambda cols: _count(algorithm, N, d, shape(cols), False, {}).peak <= M)
+    )
+
+
+def crossovers(
+    first: str, second: str, N: int, d: int, *, causal: bool = False
+) -> tuple[Crossover, ...]:
+    """Every capacity at which the cheaper of two algorithms changes, each with its best blocks.
+
+    The staircases of the two can cross more than once, since both have steps. Where only one of
+    them fits, that one is the cheaper.
+
+    >>> for crossing in crossovers("flash2", "small_cache", N=64, d=8)[:2]:
+    ...     print(crossing.M, crossing.cheaper, crossing.totals)
+    4 small_cache (inf, 135808.0)
+    71 flash2 (23552.0, 24704.0)
+    """
+    one, two = (staircase(name, N, d, causal=causal) for name in (first, second))
+    found: list[Crossover] = []
+    for M in np.union1d(one.capacities, two.capacities):
+        totals = one.total_at(M), two.total_at(M)
+        cheaper = None if totals[0] == totals[1] else (first if totals[0] < totals[1] else second)
+        if not found or found[-1].cheaper != cheaper:
+            found.append(Crossover(int(M), cheaper, totals))
+    return tuple(found)
+
+
+def staircase(algorithm: str, N: int, d: int, *, causal: bool = False, **options: Any) -> Staircase:
+    """The least transfers of an algorithm for every M, as the steps where better blocks fit.
+
+    >>> steps = staircase("flash2", N=4, d=1)
+    >>> steps.capacities, steps.totals
+    (array([ 8., 15., 29.]), array([40., 24., 16.]))
+    """
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {list(ALGORITHMS)}, got {algorithm!r}")
+    return _staircase(algorithm, N, d, causal, tuple(sorted(options.items())))
+
+
+def resolved_blocks(
+    algorithm: str,
+    work: Workplace,
+    given: Mapping[str, int | None],
+    *,
+    causal: bool,
+    **options: Any,
+) -> dict[str, int]:
+    """The block sizes of a run: those given, cut to the matrices, or the best that fit."""
+    N, d = work.arrays["Q"].shape
+    missing = [name for name, value in given.items() if value is None]
+    if not missing:
+        most = {"value_cols": d, "inner": N if algorithm in ("naive", "small_cache") else d}
+        if algorithm == "naive":  # its tile cuts the width of V too
+            most["tile"] = max(N, d)
+        return {name: block_size(name, value, most.get(name, N)) for name, value in given.items()}
+    if len(missing) < len(given):
+        raise ValueError(f"give all of {', '.join(given)} or none: {', '.join(missing)} missing")
+    M = math.inf if work.memory.capacity is None else work.memory.capacity
+    return dict(best_blocks(algorithm, N, d, M, causal=causal, **options).blocks)
+
+
+@lru_cache(maxsize=256)
+def _staircase(
+    algorithm: str, N: int, d: int, causal: bool, options: tuple[tuple[str, Any], ...]
+) -> Staircase:
+    settings = dict(options)
+    if algorithm == "small_cache" and not causal:
+        return _small_cache_staircase(N, d, bool(settings.get("stable", False)))
+    sizes = _candidates(algorithm, N, d, causal)
+    named = dict(zip(ALGORITHMS[algorithm], sizes, strict=True))
+    count = _count(algorithm, N, d, named, causal, settings)
+    return _steps(count.peak, count.total, np.stack(sizes, axis=1), ALGORITHMS[algorithm])
+
+
+def _candidates(algorithm: str, N: int, d: int, causal: bool) -> list[Array]:
+    """Block sizes that no other set of sizes beats in both transfers and room.
+
+    One column at a time (one row for FlashAttention-1) needs the least room and, under a mask,
+    covers the least above the diagonal. The width of a slice never changes the transfers.
+    """
+    side = np.arange(1.0, N + 1) if causal else _fewest(N)
+    one = np.ones_like(side)
+    if algorithm in ("flash", "flash_backward"):
+        return [one, side]
+    if algorithm == "flash2":
+        return [side, one]
+    if algorithm == "naive":
+        tile = np.arange(1.0, max(N, d) + 1) if causal else np.union1d(side, _fewest(d))
+        return [tile, np.ones_like(tile)]
+    if algorithm == "fused":
+        if causal and N > LONGEST_CAUSAL_PAIR_SEARCH:
+            raise ValueError(
+                f"N must be at most {LONGEST_CAUSAL_PAIR_SEARCH} to search the causal pairs of "
+                f"block sizes, got {N}: give the block sizes"
+            )
+        rows, cols = _grid(side, side)
+        return [rows, cols, np.ones_like(rows)]
+    tile, value_cols = _grid(side, _fewest(d))
+    return [tile, np.ones_like(tile), tile, value_cols]
+
+
+def _small_cache_staircase(N: int, d: int, stable: bool) -> Staircase:
+    """The two phases share nothing but M, so each gets its own best blocks."""
+    tile = _fewest(N)
+    rows, cols = _grid(_fewest(N), _fewest(d))
+    fixed = counts.small_cache(N, d, 1, stable=stable).writes + (2 if stable else 1) * N
+    first = _steps(
+        counts.score_phase_peak(N, d, tile, 1, stable=stable),
+        2.0 * d * counts.covered_columns(N, tile, tile),
+        tile[:, None],
+        ("tile",),
+    )
+    second = _steps(
+        counts.value_phase_peak(N, d, 1, 1, rows, cols, stable=stable),
+        d * counts.covered_columns(N, rows, 1) + -(-d // cols) * float(N * N),
+        np.stack([rows, cols], axis=1),
+        ("value_rows", "value_cols"),
+    )
+    capacities = np.union1d(first.capacities, second.capacities)
+    capacities = capacities[capacities >= max(first.capacities[0], second.capacities[0])]
+    i = np.searchsorted(first.capacities, capacities, side="right") - 1
+    j = np.searchsorted(second.capacities, capacities, side="right") - 1
+    blocks = np.stack(
+        [first.blocks[i, 0], np.ones(len(i)), second.blocks[j, 0], second.blocks[j, 1]], axis=1
+    )
+    totals = fixed + first.totals[i] + second.totals[j]
+    return _steps(capacities, totals, blocks, ALGORITHMS["small_cache"])
+
+
+def _steps(peaks: Array, totals: Array, blocks: Array, names: tuple[str, ...]) -> Staircase:
+    """Only what moves less than everything that needs no more room."""
+    order = np.lexsort((totals, peaks))
+    peaks, totals, blocks = peaks[order], totals[order], blocks[order]
+    least_before = np.concatenate(([np.inf], np.minimum.accumulate(totals)[:-1]))
+    better = totals < least_before
+    return Staircase(peaks[better], totals[better], blocks[better], names)
+
+
+def _fill_up(
+    algorithm: str,
+    N: int,
+    d: int,
+    M: float,
+    chosen: dict[str, int],
+    causal: bool,
+    options: Mapping[str, Any],
+) -> dict[str, int]:
+    """Spend the room that is left on the one size that moves nothing more: fewer, larger steps."""
+    free = _FREE[algorithm]
+    most = chosen.get("tile", d) if free == "inner" else N
+
+    def fits(size: int) -> bool:
+        return bool(_count(algorithm, N, d, {**chosen, free: size}, causal, options).peak <= M)
+
+    if causal and free != "inner":  # only a divisor of the other size covers nothing more
+        other = chosen["block_cols" if free == "block_rows" else "block_rows"]
+        divisors = [size for size in range(1, other + 1) if other % size == 0 and fits(size)]
+        return {**chosen, free: divisors[-1]}
+    return {**chosen, free: _largest(most, fits)}
+
+
+def _largest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to ``most`` that fits, where larger ones need more room; at least 1."""
+    low, high = 1, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _fewest(length: int) -> Array:
+    """For each number of blocks that can cover ``length``, the smallest block that gives it.
+
+    >>> _fewest(10)
+    array([ 1.,  2.,  3.,  4.,  5., 10.])
+    """
+    small = np.arange(1, math.isqrt(length) + 2)
+    sizes = np.union1d(small, -(-length // small)).astype(float)
+    return sizes[sizes <= length]
+
+
+def _grid(first: Array, second: Array) -> tuple[Array, Array]:
+    rows, cols = np.meshgrid(first, second, indexing="ij")
+    return rows.ravel(), cols.ravel()
+
+
+def _count(
+    algorithm: str,
+    N: int,
+    d: int,
+    blocks: Mapping[str, Any],
+    causal: bool,
+    options: Mapping[str, Any],
+) -> Count:
+    count: Count = getattr(counts, algorithm)(N, d, **blocks, causal=causal, **options)
+    return count

@@ -1,0 +1,250 @@
+"""Arrays in slow memory and blocks in fast memory: handles that keep their data to themselves.
+
+A `SlowArray` gives its data to nobody but the memory. A `Block` never hands out a NumPy array: one
+computes on it with its methods, or with NumPy's own functions and ``out=``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+if TYPE_CHECKING:
+    from costlib.iomodel.memory import TwoLevelMemory
+
+__all__ = ["Array", "Block", "CapacityError", "ResidencyError", "SlowArray", "opened"]
+
+Array = np.ndarray[Any, Any]
+
+#: What a masked score becomes. Finite, because a row that is masked throughout a tile would meet
+#: −∞ − (−∞); half of the least number, because a maximum will still be subtracted from it.
+MASKED_SHARE_OF_LEAST = 0.5
+
+
+class CapacityError(ValueError):
+    """A step wanted more entries in fast memory than are free."""
+
+
+class ResidencyError(RuntimeError):
+    """A step touched data that is not in fast memory."""
+
+
+class SlowArray:
+    """A matrix in slow memory: its name and shape are known, its data only to the memory."""
+
+    __slots__ = ("_data", "_memory", "name", "shape")
+
+    def __init__(self, memory: TwoLevelMemory, name: str, data: Array) -> None:
+        self.name = name
+        self.shape: tuple[int, int] = (data.shape[0], data.shape[1])
+        self._memory = memory
+        self._data = data
+
+    def __repr__(self) -> str:
+        return f"SlowArray({self.name}, {self.shape[0]}×{self.shape[1]})"
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise ResidencyError(
+            f"{self.name} is in slow memory: load the part you need with memory.load({self.name}, "
+            "rows, cols)"
+        )
+
+    __array__ = __getitem__ = __setitem__ = __iter__ = __len__ = __float__ = __bool__ = _refuse
+    __array_ufunc__ = __copy__ = __deepcopy__ = __reduce_ex__ = _refuse
+
+
+class Block(NDArrayOperatorsMixin):
+    """A matrix in fast memory, on which NumPy's elementwise functions work with ``out=``.
+
+    >>> from costlib.iomodel import TwoLevelMemory
+    >>> memory = TwoLevelMemory(8)
+    >>> with memory.allocate("x", 2, 2, fill=1.0) as x:
+    ...     x *= 3
+    ...     _ = np.exp(x, out=x)
+    >>> x *= 3
+    Traceback (most recent call last):
+        ...
+    costlib.iomodel.blocks.ResidencyError: x (2×2) was dropped: load it again
+    """
+
+    __slots__ = ("_cols", "_data", "_memory", "_number", "_owner", "_rows", "name", "shape")
+    __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        memory: TwoLevelMemory,
+        name: str,
+        data: Array,
+        number: int,
+        owner: Block | None = None,
+    ) -> None:
+        self.name = name
+        self.shape: tuple[int, int] = (data.shape[0], data.shape[1])
+        self._memory = memory
+        self._data = data
+        self._number = number
+        self._owner = self if owner is None else owner
+        self._rows = (0, data.shape[0])
+        self._cols = (0, data.shape[1])
+
+    @property
+    def entries(self) -> int:
+        """How many entries of fast memory the block takes."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def T(self) -> Block:
+        """The same entries with rows and columns exchanged; takes no room."""
+        return self._view(opened(self).T)
+
+    def part(self, rows: slice = slice(None), cols: slice = slice(None)) -> Block:
+        """Some rows and columns of the block, without a copy; takes no room."""
+        return self._view(opened(self)[rows, cols])
+
+    def fill(self, value: float) -> None:
+        """Set every entry to a scalar."""
+        opened(self)[...] = float(value)
+
+    def copy_from(self, other: Block) -> None:
+        """Copy a resident block of the same shape into this one."""
+        np.copyto(opened(self), opened(other))
+
+    def exp(self) -> None:
+        """Replace every entry by its exponential."""
+        data = opened(self)
+        np.exp(data, out=data)
+
+    def log(self) -> None:
+        """Replace every entry by its logarithm."""
+        data = opened(self)
+        np.log(data, out=data)
+
+    def set_maximum(self, left: Block, right: Block) -> None:
+        """Make each entry the larger of two others."""
+        np.maximum(opened(left), opened(right), out=opened(self))
+
+    def set_product(self, left: Block, right: Block) -> None:
+        """Make this block the matrix product left · right."""
+        self._check_factors(left, right)
+        np.matmul(opened(left), opened(right), out=opened(self))
+
+    def add_product(self, left: Block, right: Block) -> None:
+        """Add the matrix product left · right, one multiply-add at a time."""
+        self._check_factors(left, right)
+        result = opened(self)
+        result += opened(left) @ opened(right)
+
+    def set_row_sums(self, other: Block) -> None:
+        """Make this column the sum of each row of another block."""
+        np.add.reduce(opened(other), axis=1, keepdims=True, out=opened(self))
+
+    def add_row_sums(self, other: Block) -> None:
+        """Add the sum of each row of another block to this column."""
+        column = opened(self)
+        column += np.add.reduce(opened(other), axis=1, keepdims=True)
+
+    def set_row_maxima(self, other: Block) -> None:
+        """Make this column the largest entry of each row of another block."""
+        np.maximum.reduce(opened(other), axis=1, keepdims=True, out=opened(self))
+
+    def raise_to_row_maxima(self, other: Block) -> None:
+        """Make this column at least the largest entry of each row of another block."""
+        column = opened(self)
+        np.maximum(column, np.maximum.reduce(opened(other), axis=1, keepdims=True), out=column)
+
+    def mask_future(self, first_row: int, first_col: int) -> None:
+        """Mask the scores above the diagonal, where the key comes after the query.
+
+        Which entries are masked follows from the two positions alone, so no mask is stored.
+        """
+        data = opened(self)
+        if first_row >= first_col + data.shape[1] - 1:
+            return
+        rows = np.arange(first_row, first_row + data.shape[0])
+        cols = np.arange(first_col, first_col + data.shape[1])
+        data[rows[:, None] < cols] = np.finfo(data.dtype).min * MASKED_SHARE_OF_LEAST
+
+    def __iadd__(self, other: Any) -> Block:
+        data = opened(self)
+        data += _operand(other)
+        return self
+
+    def __isub__(self, other: Any) -> Block:
+        data = opened(self)
+        data -= _operand(other)
+        return self
+
+    def __imul__(self, other: Any) -> Block:
+        data = opened(self)
+        data *= _operand(other)
+        return self
+
+    def __itruediv__(self, other: Any) -> Block:
+        data = opened(self)
+        data /= _operand(other)
+        return self
+
+    def __enter__(self) -> Block:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._memory.holds(self):
+            self._memory.drop(self)
+
+    def __repr__(self) -> str:
+        return f"Block({self.name}, {self.shape[0]}×{self.shape[1]})"
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
+    ) -> Block:
+        if len(out) != 1 or not isinstance(out[0], Block):
+            raise ResidencyError(
+                f"numpy.{ufunc.__name__} would make an array outside the counted memory: "
+                "pass out= with a resident block"
+            )
+        if method not in ("__call__", "reduce") or not options.keys() <= {"axis", "keepdims"}:
+            raise ResidencyError(f"numpy.{ufunc.__name__} is not counted with {method}, {options}")
+        target: Block = out[0]
+        if ufunc is np.matmul:
+            target._check_factors(*inputs)
+        getattr(ufunc, method)(*map(_operand, inputs), out=opened(target), **options)
+        return target
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise ResidencyError(
+            f"the entries of {self.name} cannot leave the counted memory: compute on the block "
+            "with out=, and store it"
+        )
+
+    __array__ = __getitem__ = __setitem__ = __iter__ = __len__ = __float__ = __bool__ = _refuse
+    __copy__ = __deepcopy__ = __reduce_ex__ = _refuse
+
+    def _check_factors(self, *factors: object) -> None:
+        """A product needs its factors to the end, so it cannot be formed in their place."""
+        if any(isinstance(one, Block) and one._owner is self._owner for one in factors):
+            raise ResidencyError(f"a product cannot be written to {self.name}, one of its factors")
+
+    def _view(self, data: Array) -> Block:
+        return Block(self._memory, self.name, data, self._number, self._owner)
+
+
+def opened(block: Block) -> Array:
+    """The entries of a block, or an error if it is no longer resident."""
+    if block._owner._number not in block._memory._resident_blocks:
+        rows, cols = block.shape
+        raise ResidencyError(f"{block.name} ({rows}×{cols}) was dropped: load it again")
+    data: Array = block._data
+    return data
+
+
+def _operand(operand: object) -> Any:
+    """What a compute step may read: a resident block or a scalar, nothing else."""
+    if isinstance(operand, Block):
+        return opened(operand)
+    if isinstance(operand, (int, float, np.generic)):
+        return operand
+    raise ResidencyError(
+        f"a compute step reads resident blocks and scalars, got {type(operand).__name__}"
+    )

@@ -1,0 +1,417 @@
+"""What each algorithm moves and holds, as closed forms: equal to the counted runs, entry for entry.
+
+Pass ints for an exact count, NumPy arrays for a sweep, SymPy symbols for the formula. Block sizes
+larger than what they divide count as cut to it, as in the runs.
+
+Under a causal mask the tiles wholly above the diagonal are skipped. What the others cover is a sum
+of floors, found in O(log N) steps for ints and arrays; with symbols it stays a sum. Only the causal
+forms look at the numbers to find the sum, so lazy arrays can be passed to the others alone.
+
+The peak is the most entries held in fast memory at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from costlib.numbers import Number, ceil_div, exact_div, is_symbolic, maximum, minimum, sizes
+
+__all__ = [
+    "Count",
+    "covered_columns",
+    "covered_entries",
+    "covered_rows",
+    "flash",
+    "flash2",
+    "flash_backward",
+    "fused",
+    "matmul",
+    "naive",
+    "naive_entries",
+    "naive_rows",
+    "small_cache",
+]
+
+#: How often each softmax form reads a score.
+SOFTMAX_READS = {"three-pass": 3, "online": 2, "row": 1}
+
+#: Statistics held for each row while scores stream past: maximum and sum, and for the online form
+#: the new maximum; the three-pass form makes do with two.
+SOFTMAX_STATISTICS = {"three-pass": 2, "online": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Entries read, entries written, and the most that were held."""
+
+    reads: Number
+    writes: Number
+    peak: Number
+
+    @property
+    def total(self) -> Number:
+        """Reads and writes together."""
+        return self.reads + self.writes
+
+
+def matmul(
+    m: Number, n: Number, k: Number, tile_rows: Number, tile_cols: Number, inner: Number = 1
+) -> Count:
+    """An m×k by k×n product in tiles: ⌈n/tile_cols⌉·m·k + ⌈m/tile_rows⌉·k·n reads, m·n writes.
+
+    >>> matmul(16, 16, 16, 4, 4, 4)
+    Count(reads=2048, writes=256, peak=48)
+    """
+    m, n, k = sizes(m=m, n=n, k=k)
+    tile_rows, tile_cols, inner = sizes(tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
+    rows, cols, depth = minimum(tile_rows, m), minimum(tile_cols, n), minimum(inner, k)
+    return Count(
+        reads=ceil_div(n, tile_cols) * m * k + ceil_div(m, tile_rows) * k * n,
+        writes=m * n,
+        peak=rows * cols + rows * depth + depth * cols,
+    )
+
+
+def naive(
+    N: Number,
+    d: Number,
+    tile: Number,
+    inner: Number = 1,
+    *,
+    softmax: str = "online",
+    causal: bool = False,
+) -> Count:
+    """Naive attention in square tiles: 3⌈N/b⌉·N·d + (c + ⌈d/b⌉)·N² reads, 2N² + N·d writes.
+
+    The tile is b; c is how often the softmax reads a score.
+
+    >>> naive(24, 6, 8)
+    Count(reads=3024, writes=1296, peak=80)
+    >>> from costlib.numbers import symbols
+    >>> N, d, b = symbols("N d b")
+    >>> naive(N, d, b).writes
+    2*N**2 + N*d
+    """
+    if softmax not in SOFTMAX_READS:
+        raise ValueError(f"softmax must be one of {list(SOFTMAX_READS)}, got {softmax!r}")
+    N, d, tile, inner = sizes(N=N, d=d, tile=tile, inner=inner)
+    entries = covered_entries(N, tile, causal=causal)
+    columns = covered_columns(N, tile, tile, causal=causal)
+    rows = covered_rows(N, tile, tile, causal=causal)
+    side = minimum(tile, N)
+    depth = minimum(inner, side)
+    # The runs stream the softmax in chunks a column narrower than a tile, beside the statistics.
+    streamed = side * (maximum(side - 1, 1) + SOFTMAX_STATISTICS.get(softmax, 0))
+    softmax_peak = N + 2 if softmax == "row" else streamed
+    return Count(
+        reads=(rows + 2 * columns) * d + (SOFTMAX_READS[softmax] + ceil_div(d, tile)) * entries,
+        writes=2 * entries + N * d,
+        peak=maximum(
+            maximum(_product_peak(side, side, minimum(depth, d)), softmax_peak),
+            _product_peak(side, minimum(tile, d), depth),
+        ),
+    )
+
+
+def naive_entries(
+    N: Number, d: Number, *, softmax: str = "three-pass", causal: bool = False
+) -> Count:
+    """Naive attention one entry at a time: 4N²·d + c·N² reads, 2N² + N·d writes.
+
+    >>> naive_entries(8, 4)
+    Count(reads=1216, writes=160, peak=3)
+    """
+    return naive(N, d, 1, 1, softmax=softmax, causal=causal)
+
+
+def naive_rows(N: Number, d: Number, *, causal: bool = False) -> Count:
+    """Naive attention one query row at a time: 2N²·d + 2N² + N·d reads, 2N² + N·d writes.
+
+    >>> naive_rows(24, 6)
+    Count(reads=8208, writes=1296, peak=26)
+    """
+    N, d = sizes(N=N, d=d)
+    pairs = exact_div(N * (N + 1), 2) if causal else N * N
+    return Count(
+        reads=2 * pairs * d + 2 * pairs + N * d,
+        writes=2 * pairs + N * d,
+        peak=maximum(2 * d + 1, N + 2),
+    )
+
+
+def flash(
+    N: Number,
+    d: Number,
+    block_rows: Number,
+    block_cols: Number,
+    *,
+    lazy_init: bool = False,
+    causal: bool = False,
+) -> Count:
+    """FlashAttention-1: 2N·d + T_c·N(2d + 2) reads and (T_c + 1)·N(d + 2) writes.
+
+    T_c is ⌈N/block_cols⌉.
+
+    >>> flash(8, 4, 1, 4)
+    Count(reads=224, writes=144, peak=50)
+    """
+    N, d = sizes(N=N, d=d)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    visits = covered_rows(N, block_rows, block_cols, causal=causal)
+    state = d + 2
+    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    return Count(
+        reads=2 * N * d + visits * d + (visits - N if lazy_init else visits) * state,
+        writes=(visits if lazy_init else visits + N) * state,
+        peak=2 * (rows + cols) * d + rows * cols + 6 * rows,
+    )
+
+
+def flash2(
+    N: Number,
+    d: Number,
+    block_rows: Number,
+    block_cols: Number,
+    *,
+    lean: bool = True,
+    log_sum_exp: bool = False,
+    causal: bool = False,
+) -> Count:
+    """FlashAttention-2's order: N·d + 2T_r·N·d reads, N·d writes, T_r = ⌈N/block_rows⌉.
+
+    >>> flash2(8, 4, 2, 3)
+    Count(reads=288, writes=32, peak=42)
+    >>> flash2(8, 4, 2, 2, causal=True).reads
+    192
+    """
+    N, d = sizes(N=N, d=d)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    columns = covered_columns(N, block_rows, block_cols, causal=causal)
+    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    return Count(
+        reads=N * d + 2 * columns * d,
+        writes=N * d + (N if log_sum_exp else 0),
+        peak=2 * rows * d + (1 if lean else 2) * cols * d + rows * cols + 4 * rows,
+    )
+
+
+def flash_backward(
+    N: Number, d: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
+) -> Count:
+    """FlashAttention's backward pass: 2N·d + T_c·N(4d + 2) reads, (T_c + 3)·N·d writes.
+
+    >>> flash_backward(4, 2, 2, 2)
+    Count(reads=96, writes=40, peak=46)
+    """
+    N, d = sizes(N=N, d=d)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    visits = covered_rows(N, block_rows, block_cols, causal=causal)
+    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    return Count(
+        reads=2 * N * d + visits * (4 * d + 2),
+        writes=visits * d + 3 * N * d,
+        peak=4 * (rows + cols) * d + 2 * rows * cols + 3 * rows,
+    )
+
+
+def small_cache(
+    N: Number,
+    d: Number,
+    tile: Number,
+    inner: Number = 1,
+    value_rows: Number | None = None,
+    value_cols: Number | None = None,
+    *,
+    stable: bool = False,
+    causal: bool = False,
+) -> Count:
+    """The small-cache algorithm: 3T·N·d + ⌈d/B⌉·N² + N reads, N² + N + N·d writes, T = ⌈N/B⌉.
+
+    That is for square tiles of side B throughout; the tiles of O may have their own shape, under a
+    causal mask only their own width.
+
+    >>> small_cache(12, 4, 3, 3)
+    Count(reads=876, writes=204, peak=30)
+    """
+    value_rows = tile if value_rows is None else value_rows
+    value_cols = tile if value_cols is None else value_cols
+    N, d, tile, inner = sizes(N=N, d=d, tile=tile, inner=inner)
+    value_rows, value_cols = sizes(value_rows=value_rows, value_cols=value_cols)
+    if causal and np.any(value_rows != tile):
+        raise ValueError(f"value_rows must be the tile under a causal mask, got {value_rows}")
+    entries = covered_entries(N, tile, causal=causal)
+    statistics = 2 if stable else 1
+    first = covered_rows(N, tile, tile, causal=causal) + covered_columns(
+        N, tile, tile, causal=causal
+    )
+    second = covered_columns(N, value_rows, tile, causal=causal)
+    return Count(
+        reads=(first + second) * d + ceil_div(d, value_cols) * entries + statistics * N,
+        writes=entries + statistics * N + N * d,
+        peak=maximum(
+            score_phase_peak(N, d, tile, inner, stable=stable),
+            value_phase_peak(N, d, tile, inner, value_rows, value_cols, stable=stable),
+        ),
+    )
+
+
+def score_phase_peak(N: Number, d: Number, tile: Number, inner: Number, *, stable: bool) -> Number:
+    """The most that the small-cache algorithm holds while it writes the weights."""
+    side = minimum(tile, N)
+    product = _product_peak(side, side, minimum(minimum(inner, side), d)) + side
+    if not stable:
+        return product
+    return maximum(product + side, side * side + 3 * side)
+
+
+def value_phase_peak(
+    N: Number,
+    d: Number,
+    tile: Number,
+    inner: Number,
+    value_rows: Number,
+    value_cols: Number,
+    *,
+    stable: bool,
+) -> Number:
+    """The most that the small-cache algorithm holds while it multiplies by V."""
+    rows, depth = minimum(value_rows, N), minimum(inner, minimum(tile, N))
+    return _product_peak(rows, minimum(value_cols, d), depth) + (2 if stable else 1) * rows
+
+
+def fused(
+    N: Number,
+    d: Number,
+    tile_rows: Number,
+    tile_cols: Number,
+    inner: Number = 1,
+    *,
+    causal: bool = False,
+) -> Count:
+    """The fused small-cache variant (the book's own): (2T_c + 2T_r − 1)·N·d reads, T_c·N·d writes.
+
+    >>> fused(12, 4, 3, 6)
+    Count(reads=528, writes=96, peak=36)
+    """
+    N, d, inner = sizes(N=N, d=d, inner=inner)
+    tile_rows, tile_cols = sizes(tile_rows=tile_rows, tile_cols=tile_cols)
+    visits = covered_rows(N, tile_rows, tile_cols, causal=causal)
+    columns = covered_columns(N, tile_rows, tile_cols, causal=causal)
+    rows, cols, depth = minimum(tile_rows, N), minimum(tile_cols, N), minimum(inner, d)
+    return Count(
+        reads=(2 * visits + 2 * columns - N) * d,
+        writes=visits * d,
+        peak=_product_peak(rows, cols, depth) + 3 * rows,
+    )
+
+
+def covered_columns(
+    N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
+) -> Number:
+    """Columns covered by the live tiles, summed over the blocks of rows: ⌈N/block_rows⌉·N unmasked.
+
+    Causal: block i of rows needs min(N, block_cols·⌈i·block_rows/block_cols⌉) columns, and the last
+    block needs all N.
+
+    >>> covered_columns(10, 4, 3), covered_columns(10, 4, 3, causal=True)
+    (30, 25)
+    """
+    N, block_rows, block_cols = sizes(N=N, block_rows=block_rows, block_cols=block_cols)
+    blocks = ceil_div(N, block_rows)
+    if not causal:
+        return blocks * N
+    whole = block_cols * (N // block_cols)
+    inside = minimum(whole // block_rows, blocks - 1)  # blocks whose tiles end within whole tiles
+    ceilings = _sum_of_quotients(inside, block_rows, block_cols, up=True)
+    return block_cols * ceilings + (blocks - inside) * N
+
+
+def covered_rows(
+    N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
+) -> Number:
+    """Rows covered by the live tiles, summed over the blocks of columns: ⌈N/block_cols⌉·N unmasked.
+
+    Causal: block j of columns is needed from row block_rows·⌊j·block_cols/block_rows⌋ on.
+
+    >>> covered_rows(10, 4, 3), covered_rows(10, 4, 3, causal=True)
+    (40, 28)
+    """
+    N, block_rows, block_cols = sizes(N=N, block_rows=block_rows, block_cols=block_cols)
+    blocks = ceil_div(N, block_cols)
+    if not causal:
+        return blocks * N
+    return blocks * N - block_rows * _sum_of_quotients(blocks - 1, block_cols, block_rows)
+
+
+def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Number:
+    """Scores in the live square tiles: N² unmasked; causal about half, plus a diagonal excess.
+
+    >>> covered_entries(10, 4), covered_entries(10, 4, causal=True)
+    (100, 68)
+    """
+    N, tile = sizes(N=N, tile=tile)
+    if not causal:
+        return N * N
+    whole = ceil_div(N, tile) - 1
+    return exact_div(whole * (whole + 1), 2) * tile * tile + (N - whole * tile) * N
+
+
+def _product_peak(rows: Number, cols: Number, depth: Number) -> Number:
+    """A resident tile of a product and a slice of each factor."""
+    return rows * cols + rows * depth + depth * cols
+
+
+def _sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool = False) -> Number:
+    """Σ ⌊i·step/divisor⌋ for i = 1 … terms, or of the ceilings, by the steps of Euclid's algorithm.
+
+    Counting the lattice points under a line: whole slopes and offsets are summed directly, and what
+    is left is the same count with the axes exchanged.
+    """
+    if is_symbolic(terms, step, divisor):
+        import sympy
+
+        # From 1, because a sum of floors from 0 sometimes takes ⌊0⌋ for −1 (SymPy 1.14).
+        i = sympy.Dummy("i", integer=True, positive=True)
+        rounded = (sympy.ceiling if up else sympy.floor)(step * i / divisor)
+        return sympy.Sum(rounded, (i, 1, terms))
+    start = step + divisor - 1 if up else step
+    if any(isinstance(value, np.ndarray) for value in (terms, step, divisor)):
+        return _floor_sums(*np.broadcast_arrays(terms, divisor, step, start))
+    return _floor_sum(terms, divisor, step, start)
+
+
+def _floor_sum(terms: int, divisor: int, step: int, start: int) -> int:
+    """Σ ⌊(step·i + start)/divisor⌋ for i = 0 … terms − 1."""
+    total = 0
+    while terms > 0:
+        total += terms * (terms - 1) // 2 * (step // divisor) + terms * (start // divisor)
+        step, start = step % divisor, start % divisor
+        terms, start = divmod(step * terms + start, divisor)
+        divisor, step = step, divisor
+    return total
+
+
+def _floor_sums(*arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """`_floor_sum` at every point of four arrays; points that are done drop out of the steps."""
+    terms, divisor, step, start = (array.ravel() for array in arrays)
+    totals = 0 * terms
+    left = np.arange(terms.size)
+    while True:
+        alive = terms > 0
+        if not alive.all():
+            left = left[alive]
+            terms, divisor, step, start = (x[alive] for x in (terms, divisor, step, start))
+        if not left.size:
+            break
+        slopes, offsets = step // divisor, start // divisor
+        totals[left] += terms * (terms - 1) // 2 * slopes + terms * offsets
+        step, start = step - slopes * divisor, start - offsets * divisor
+        end = step * terms + start
+        terms = end // divisor
+        start = end - terms * divisor
+        divisor, step = step, divisor
+    result: np.ndarray[Any, Any] = totals.reshape(arrays[0].shape)
+    return result

@@ -1,0 +1,77 @@
+"""The two products of attention, a tile at a time: the steps that several algorithms share."""
+
+from __future__ import annotations
+
+from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+
+__all__ = ["cut", "finish_scores", "live_columns", "score_tile", "value_tile"]
+
+
+def live_columns(rows: slice, block_cols: int, length: int, causal: bool) -> int:
+    """How many columns the tiles cover that these rows need; tiles above the diagonal are skipped.
+
+    >>> live_columns(slice(4, 8), 5, 12, causal=True)
+    10
+    >>> live_columns(slice(4, 8), 5, 12, causal=False)
+    12
+    """
+    return min(length, -(-rows.stop // block_cols) * block_cols) if causal else length
+
+
+def cut(where: slice) -> int:
+    """The length of a slice with both ends given."""
+    return int(where.stop - where.start)
+
+
+def finish_scores(tile: Block, rows: slice, cols: slice, scale: float, causal: bool) -> None:
+    """Scale a tile of scores and mask the future, in place."""
+    if scale != 1.0:
+        tile *= scale
+    if causal:
+        tile.mask_future(rows.start, cols.start)
+
+
+def score_tile(
+    memory: TwoLevelMemory,
+    queries: SlowArray,
+    keys: SlowArray,
+    rows: slice,
+    cols: slice,
+    inner: int,
+    scale: float,
+    causal: bool,
+) -> Block:
+    """A tile of scores, summed over slices of ``inner`` columns of Q and K; the caller drops it."""
+    tile = memory.allocate("S", cut(rows), cut(cols), fill=0.0)
+    for slice_of_width in spans(queries.shape[1], inner):
+        with (
+            memory.load(queries, rows, slice_of_width) as query,
+            memory.load(keys, cols, slice_of_width) as key,
+        ):
+            tile.add_product(query, key.T)
+    finish_scores(tile, rows, cols, scale, causal)
+    return tile
+
+
+def value_tile(
+    memory: TwoLevelMemory,
+    weights: SlowArray,
+    values: SlowArray,
+    rows: slice,
+    width: slice,
+    inner: int,
+    needed: int,
+    row_maxima: Block | None = None,
+) -> Block:
+    """A tile of P V, summed over slices of ``inner`` keys up to ``needed``; the caller drops it.
+
+    With ``row_maxima`` the slow array holds raw scores, which become weights on the way.
+    """
+    tile = memory.allocate("O", cut(rows), cut(width), fill=0.0)
+    for keys in spans(needed, inner):
+        with memory.load(weights, rows, keys) as weight, memory.load(values, keys, width) as value:
+            if row_maxima is not None:
+                weight -= row_maxima
+                weight.exp()
+            tile.add_product(weight, value)
+    return tile

@@ -1,0 +1,171 @@
+"""The lower bounds: regimes, constants and readings."""
+
+import math
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costlib.iomodel import bounds, counts, lru
+from costlib.iomodel.best import best_blocks, staircase
+from costlib.iomodel.lru import LRUCache
+from costlib.numbers import symbols
+
+
+def test_flash2_is_within_a_few_per_cent_of_the_large_cache_bound():
+    N, d = 16384, 128
+    M = 8 * d * d
+    best = best_blocks("flash2", N, d, M).count
+    assert best.peak <= M
+    # 2⌈N/B_r⌉ = 66 passes against 64; reading Q and writing O add 2 more: 68 to 63.94.
+    assert 1.03 < best.total / bounds.attention(N, d, M) < 1.065
+    assert bounds.attention(N, d, M) == bounds.large_cache(N, d, M)
+
+
+@pytest.mark.parametrize("share", [1 / 4, 1 / 16, 1 / 64])
+def test_the_small_cache_algorithm_nears_the_small_cache_bound(share):
+    N, d = 2**17, 1024
+    M = round(d * d * share)
+    x = d / math.sqrt(M)
+    ratio = staircase("small_cache", N, d).total_at(M) / bounds.attention(N, d, M)
+    assert 1 < ratio < 1.05 * (4 * x + 1) / (4 * x - 1)
+
+
+def test_the_gap_is_widest_near_the_crossover():
+    """At leading order the best known schedule is never more than 1.54 times the bound."""
+    N, d = 2**20, 512
+    worst = 0.0, 0.0
+    for share in np.geomspace(1 / 64, 16, 60):
+        M = round(d * d * share)
+        least = min(staircase(name, N, d).total_at(M) for name in ("flash2", "small_cache"))
+        worst = max(worst, (least / bounds.attention(N, d, M), share))
+    assert 1.45 < worst[0] < 1.56
+    assert 0.55 < worst[1] < 0.8
+
+
+def test_the_two_bounds_agree_where_they_meet():
+    for N, d in ((64, 4), (1024, 64)):
+        M = 4 * d * d
+        assert bounds.large_cache(N, d, M) == bounds.small_cache(N, d, M) + M
+
+
+def test_values_by_hand():
+    N, d = 100, 5
+    assert bounds.large_cache(N, d, 200) == 4 * 10_000 * 25 / 200 - 200
+    assert bounds.small_cache(N, d, 25) == 4 * 10_000 * 5 / 5 - 10_000 - 50
+    assert bounds.scores_only(N, d, 25) == 10_000 / 2 - 25 + 500
+    assert bounds.scores_only(N, d, 1000) == 10_000 * 25 / 1000 - 1000 + 500
+    assert bounds.attention(N, d, 10**6) == 4 * 100 * 5
+    assert bounds.pairs(N, causal=True) == 5050
+    causal = bounds.large_cache(N, d, 200, causal=True)
+    assert causal == 4 * 5050 * 25 / 200 - 200
+    assert bounds.matmul(4, 5, 6, 9) == 2 * 120 / 3 - 18
+    assert bounds.matmul_total(4, 5, 6, 10**4) == 4 * 6 + 6 * 5 + 4 * 5
+    assert bounds.hong_kung(7, 3) == 18
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(N=st.integers(1, 500), d=st.integers(1, 64), M=st.integers(3, 20_000), causal=st.booleans())
+def test_the_bound_falls_with_memory_and_keeps_the_compulsory_part(N, d, M, causal):
+    here = bounds.attention(N, d, M, causal=causal)
+    assert here >= 4 * N * d
+    slack = 2 * M + 2  # the additive terms differ where the two bounds meet
+    assert bounds.attention(N, d, M + 1, causal=causal) <= here + slack
+
+
+def test_arrays_and_symbols_give_the_same_bounds():
+    N, d, M = symbols("N d M")
+    points = np.array([[64, 8, 100], [64, 8, 256], [64, 8, 2000], [9, 2, 100_000]])
+    swept = bounds.attention(*points.T)
+    formula = bounds.attention(N, d, M)
+    for row, value in zip(points.tolist(), swept, strict=True):
+        exact = bounds.attention(*row)
+        assert value == pytest.approx(exact, rel=1e-15)
+        symbolic = formula.subs(dict(zip((N, d, M), row, strict=True)))
+        assert float(symbolic) == pytest.approx(float(exact), rel=1e-12)
+    assert bounds.small_cache(N, d, M) == 4 * N**2 * d / sympy.sqrt(M) - N**2 - 2 * M
+
+
+def test_theorems_say_what_kind_they_are():
+    first, second, third, fourth, backward = bounds.THEOREMS
+    assert [t.says for t in bounds.THEOREMS] == ["Θ", "O", "Ω", "Θ", "Θ"]
+    N, d = 10_000, 64
+    assert first(N, d, d * d) == N * N + N * d, "the regimes meet at M = d²"
+    assert first(N, d, 16 * d * d) == N * N / 16 + N * d
+    assert first(N, d, d * d // 16) == 4 * N * N + N * d
+    assert third(N, d, d * d // 16) == N * N + N * d
+    assert second(N, d, 100) == fourth(N, d, 100)
+    assert backward(N, d, d * d) == pytest.approx(N * N + N * d + N * d)
+    huge = 10**9
+    assert first(N, d, huge) >= N * d, "the compulsory term is part of the statement"
+
+
+def test_the_explicit_bounds_have_the_shape_of_theorem_1():
+    first = bounds.THEOREMS[0]
+    N, d = 2**20, 256
+    for M in (d * d // 64, d * d // 4, 8 * d * d, 64 * d * d):
+        assert 1 < bounds.attention(N, d, M) / first(N, d, M) < 4.1
+
+
+def misses_by_reuse_distance(addresses, capacity):
+    """A second definition: an access misses if enough others came since its last use."""
+    last, misses = {}, 0
+    for time, address in enumerate(addresses):
+        new = address not in last
+        misses += new or len(set(addresses[last[address] + 1 : time])) >= capacity
+        last[address] = time
+    return misses
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(addresses=st.lists(st.integers(0, 9), max_size=60), capacity=st.integers(1, 8))
+def test_lru_misses_are_the_long_reuse_distances(addresses, capacity):
+    cache = LRUCache(capacity)
+    count = cache.run((address, True, False) for address in addresses)
+    assert count.reads == misses_by_reuse_distance(addresses, capacity)
+    assert count.writes == 0
+    assert count.peak <= capacity
+
+
+def test_lru_writes_back_what_is_dirty_once():
+    cache = LRUCache(2)
+    stream = [
+        (1, False, True),
+        (2, True, False),
+        (3, True, False),
+        (1, True, True),
+        (1, True, True),
+    ]
+    count = cache.run(stream)
+    assert (count.reads, count.writes) == (3, 2), "evicted once, flushed once"
+
+
+def test_explicit_control_halves_the_room():
+    explicit = counts.matmul(24, 24, 24, 8, 8)
+    blocks = {"tile_rows": 8, "tile_cols": 8}
+    assert lru.matmul(24, 24, 24, explicit.peak, **blocks).total > 3 * explicit.total
+    assert lru.matmul(24, 24, 24, 2 * explicit.peak, **blocks).total == explicit.total
+    attention = counts.flash2(24, 4, 4, 4)
+    cached = lru.flash2(24, 4, attention.peak, block_rows=4, block_cols=4)
+    assert cached.total > 1.5 * attention.total
+    assert cached.reads >= attention.reads
+
+
+def test_lru_runs_do_not_beat_the_bounds():
+    for M in (20, 60, 200):
+        assert lru.flash2(16, 4, M, block_rows=4, block_cols=2).total >= bounds.attention(16, 4, M)
+        assert lru.matmul(12, 12, 12, M, tile_rows=3, tile_cols=3).reads >= bounds.matmul(
+            12, 12, 12, M
+        )
+
+
+def test_distinct_inputs_are_needed():
+    """With K = V one read serves both: FlashAttention-2's order then undercuts the bound."""
+    N, d = 16384, 128
+    M = 8 * d * d
+    best = best_blocks("flash2", N, d, M)
+    passes = math.ceil(N / best.blocks["block_rows"])
+    shared = N * d + passes * N * d + N * d
+    assert shared < bounds.large_cache(N, d, M) < best.count.total
