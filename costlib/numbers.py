@@ -22,7 +22,9 @@ __all__ = [
     "minimum",
     "size",
     "sizes",
+    "square_root",
     "symbols",
+    "where",
     "whole",
 ]
 
@@ -150,6 +152,36 @@ def exact_div(a: Number, b: Number) -> Number:
         return quotient
     holds_ints = getattr(getattr(a, "dtype", None), "kind", "") == "O"
     return a // b if holds_ints else a / b
+
+
+def square_root(value: Number) -> Number:
+    """The square root in any reading; of a symbol it stays exact.
+
+    >>> square_root(16), square_root(symbols("M"))
+    (4.0, sqrt(M))
+    """
+    if is_symbolic(value):
+        import sympy
+
+        return sympy.sqrt(value)
+    return value**0.5
+
+
+def where(condition: Any, yes: Number, no: Number) -> Number:
+    """``yes`` where a condition holds and ``no`` elsewhere, in any reading.
+
+    >>> where(3 > 2, 10, 20), where(np.array([1, 3]) > 2, 10, 20)
+    (10, array([20, 10]))
+    >>> where(symbols("M") > 2, 10, 20)
+    Piecewise((10, M > 2), (20, True))
+    """
+    if is_symbolic(condition):
+        import sympy
+
+        return sympy.Piecewise((yes, condition), (no, True))
+    if isinstance(condition, (bool, np.bool_)):
+        return yes if condition else no
+    return _namespace(condition, yes, no).where(condition, yes, no)
 
 
 def divides(divisor: Number, value: Number) -> bool:

@@ -17,7 +17,9 @@ from costlib.numbers import (
     minimum,
     size,
     sizes,
+    square_root,
     symbols,
+    where,
 )
 
 whole = st.integers(1, 10**9)
@@ -115,3 +117,15 @@ def test_divides_looks_only_where_it_can() -> None:
 def test_symbolic_is_recognised() -> None:
     assert is_symbolic(1, symbols("x"))
     assert not is_symbolic(1, np.array([2]), "x")
+
+
+@given(whole, whole)
+def test_roots_and_choices_agree_in_every_reading(a: int, b: int) -> None:
+    x, y = symbols("x y")
+    assert square_root(a) == pytest.approx(float(square_root(x).subs(x, a)))
+    assert square_root(np.array([float(a)]))[0] == square_root(a)
+    assert square_root(a) ** 2 == pytest.approx(a)
+    expected = where(a > b, a, b)
+    assert expected == max(a, b)
+    assert where(np.array([a]) > b, a, b)[0] == expected
+    assert where(x > y, x, y).subs({x: a, y: b}) == expected

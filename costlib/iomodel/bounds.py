@@ -22,14 +22,11 @@ needed: with K = V FlashAttention-2's order costs half of the first bound.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from costlib.numbers import Number, exact_div, is_symbolic, maximum, minimum, sizes
+from costlib.numbers import Number, exact_div, maximum, minimum, sizes, square_root, where
 
 __all__ = [
     "THEOREMS",
@@ -58,7 +55,7 @@ def attention(N: Number, d: Number, M: Number, *, causal: bool = False) -> Numbe
     True
     """
     N, d, M = sizes(N=N, d=d, M=M)
-    with_constants = _choose(
+    with_constants = where(
         4 * d**2 <= M,
         large_cache(N, d, M, causal=causal),
         small_cache(N, d, M, causal=causal),
@@ -160,7 +157,7 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Num
     """
     N, d, M = sizes(N=N, d=d, M=M)
     scores = pairs(N, causal=causal)
-    return 4 * scores * d / _root(M) - scores - 2 * M
+    return 4 * scores * d / square_root(M) - scores - 2 * M
 
 
 def matmul(m: Number, n: Number, k: Number, M: Number) -> Number:
@@ -173,7 +170,7 @@ def matmul(m: Number, n: Number, k: Number, M: Number) -> Number:
     271.603
     """
     m, n, k, M = sizes(m=m, n=n, k=k, M=M)
-    return 2 * m * n * k / _root(M) - 2 * M
+    return 2 * m * n * k / square_root(M) - 2 * M
 
 
 def matmul_total(m: Number, n: Number, k: Number, M: Number) -> Number:
@@ -217,11 +214,11 @@ class Theorem:
 
 
 def _standard(N: Number, d: Number, M: Number) -> Number:
-    return minimum(N**2 * d**2 / M, N**2 * d / _root(M)) + N * d
+    return minimum(N**2 * d**2 / M, N**2 * d / square_root(M)) + N * d
 
 
 def _small_cache_algorithm(N: Number, d: Number, M: Number) -> Number:
-    return N**2 * d / _root(M) + N * d
+    return N**2 * d / square_root(M) + N * d
 
 
 def _any_product(N: Number, d: Number, M: Number) -> Number:
@@ -230,7 +227,7 @@ def _any_product(N: Number, d: Number, M: Number) -> Number:
 
 def _backward(N: Number, d: Number, M: Number) -> Number:
     large = (N**2 * d**2 + N * d**3) / M
-    return minimum(large, (N**2 * d + N * d**2) / _root(M)) + N * d
+    return minimum(large, (N**2 * d + N * d**2) / square_root(M)) + N * d
 
 
 _SAHA_YE = "Saha and Ye 2024, arXiv 2402.07443"
@@ -280,21 +277,3 @@ THEOREMS: tuple[Theorem, ...] = (
         "arXiv 2410.09397",
     ),
 )
-
-
-def _root(value: Number) -> Number:
-    if is_symbolic(value):
-        import sympy
-
-        return sympy.sqrt(value)
-    return math.sqrt(value) if isinstance(value, (int, float)) else value**0.5
-
-
-def _choose(condition: Any, yes: Number, no: Number) -> Number:
-    if is_symbolic(condition):
-        import sympy
-
-        return sympy.Piecewise((yes, condition), (no, True))
-    if isinstance(condition, (bool, np.bool_)):
-        return yes if condition else no
-    return np.where(condition, yes, no)

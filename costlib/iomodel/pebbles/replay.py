@@ -1,0 +1,133 @@
+"""A blocked run replayed as pebble moves: a schedule is a pebbling.
+
+The trace of a counted memory names rectangles that are loaded, stored and dropped. It does not say
+what is computed in between, and need not: the calculation's graph does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from costlib.iomodel.pebbles.dag import Dag
+from costlib.iomodel.pebbles.game import Move
+
+__all__ = ["Transfer", "replay"]
+
+
+class Transfer(Protocol):
+    """What the replay reads of an event: ``kind`` is load, store or drop; any other is passed over.
+
+    ``block`` is the same number in the load and the drop of one block.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def array(self) -> str: ...
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    @property
+    def cols(self) -> tuple[int, int]: ...
+    @property
+    def block(self) -> int: ...
+
+
+def replay(
+    dag: Dag, trace: Iterable[Transfer], names: Mapping[str, str] | None = None
+) -> tuple[Move, ...]:
+    """The pebble moves of a run: the same reads and writes, computing as soon as parents are red.
+
+    ``names`` says how an array's entries are called in the graph, such as ``{"O":
+    "Y[{row},{col}]"}``; without an entry there, ``A`` has vertices ``A[row,col]``. Arrays with no
+    vertex are temporaries, and their events are passed over.
+
+    A computed vertex is deleted once all its children are computed. Since no pebble slides, an
+    accumulator takes a second pebble while it is updated: allow one red pebble more than the
+    entries of the run. Left out: runs that compute a value, drop it, and compute it again.
+
+    >>> import numpy as np
+    >>> from costlib.iomodel import TwoLevelMemory, matmul
+    >>> from costlib.iomodel.pebbles import Game
+    >>> memory = TwoLevelMemory(8, trace=True)
+    >>> run = matmul(np.eye(2), np.eye(2), memory, tile_rows=2, tile_cols=2)
+    >>> dag = Dag.matmul(m=2, n=2, k=2, fma=True)
+    >>> moves = replay(dag, memory.trace, {"C": "C[{row},{col},1]"})
+    >>> run.total, Game(dag, red=9).play(moves).cost
+    (12, 12)
+    """
+    table = _Table(dag, names or {})
+    for event in trace:
+        if event.kind == "load":
+            table.load(event)
+        elif event.kind == "store":
+            table.store(event)
+        elif event.kind == "drop":
+            table.drop(event)
+    return tuple(table.moves)
+
+
+class _Table:
+    """The red pebbles, the vertices computed so far, and the moves that led there."""
+
+    def __init__(self, dag: Dag, names: Mapping[str, str]) -> None:
+        self.dag = dag
+        self.names = names
+        self.moves: list[Move] = []
+        self._number = {name: vertex for vertex, name in enumerate(dag.names)}
+        self._children = dag.children
+        self._red: set[int] = set()
+        self._loaded: dict[int, list[int]] = {}
+        self._computed: set[int] = set()
+
+    def vertices(self, event: Transfer) -> list[int]:
+        """The vertices of the event's rectangle, none if the array is a temporary."""
+        pattern = self.names.get(event.array, event.array + "[{row},{col}]")
+        entries = (
+            pattern.format(row=row, col=col)
+            for row in range(*event.rows)
+            for col in range(*event.cols)
+        )
+        return [self._number[entry] for entry in entries if entry in self._number]
+
+    def load(self, event: Transfer) -> None:
+        self._loaded[event.block] = self.vertices(event)
+        for vertex in self._loaded[event.block]:
+            self._red.add(vertex)
+            self.moves.append(Move("R", vertex))
+        while (ready := next(self._ready(), None)) is not None:
+            self._compute(ready)
+
+    def store(self, event: Transfer) -> None:
+        for vertex in self.vertices(event):
+            if vertex not in self._red:
+                raise ValueError(
+                    f"{event.array} is stored before {self.dag.names[vertex]} can be computed: the "
+                    "trace and the graph do not belong together"
+                )
+            self.moves.append(Move("W", vertex))
+            if not self._children[vertex]:
+                self._delete(vertex)
+
+    def drop(self, event: Transfer) -> None:
+        for vertex in self._loaded.get(event.block, []):
+            if vertex in self._red:
+                self._delete(vertex)
+
+    def _ready(self) -> Iterator[int]:
+        touched = {child for parent in self._red for child in self._children[parent]}
+        for vertex in sorted(touched - self._computed):
+            if self._red.issuperset(self.dag.parents[vertex]):
+                yield vertex
+
+    def _compute(self, vertex: int) -> None:
+        self._computed.add(vertex)
+        self._red.add(vertex)
+        self.moves.append(Move("C", vertex))
+        for parent in self.dag.parents[vertex]:
+            if parent in self._computed and self._computed.issuperset(self._children[parent]):
+                self._delete(parent)
+
+    def _delete(self, vertex: int) -> None:
+        self._red.remove(vertex)
+        self.moves.append(Move("D", vertex))

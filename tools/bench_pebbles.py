@@ -1,0 +1,70 @@
+"""Solve the pebble game on the test data's graphs: time, positions and memory, as a table.
+
+    python tools/bench_pebbles.py            every graph of the test data, and the 4x4 grid
+    python tools/bench_pebbles.py fft4 grid  those whose name begins with one of these words
+
+Each row is a fresh process, so its memory is its own. Exits with 1 if an optimum differs.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from pebble_graphs import build, optima  # noqa: E402
+
+from costlib.iomodel.pebbles import Game, Progress  # noqa: E402
+
+FORMAT = "{:22} {:>2} {:>9} {:>7} {:>9} {:>8} {:>7}"
+FORMS = {"recompute": True, "once": False}
+
+
+def solve(name: str, red: int, form: str) -> None:
+    """Print the row of one game."""
+    started = time.process_time()
+    found = Game(build(name), red, FORMS[form]).optimal(progress=on_stderr)
+    seconds = time.process_time() - started
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(found.cost, found.states, f"{seconds:.2f}", f"{megabytes:.0f}")
+
+
+def on_stderr(progress: Progress) -> None:
+    """Where a long search is."""
+    print(
+        f"\r{progress.states} positions, at least {progress.lower_bound}", end="", file=sys.stderr
+    )
+
+
+def rows(words: list[str]) -> list[tuple[str, int, str, int]]:
+    """The games to solve, with their known optima."""
+    listed = [(name, red, form, cost) for form in FORMS for name, red, cost in optima(FORMS[form])]
+    listed += [("grid4x4", 3, "recompute", 11), ("grid4x4", 3, "once", 14)]
+    return sorted(row for row in listed if not words or row[0].startswith(tuple(words)))
+
+
+def main(words: list[str]) -> int:
+    """Solve every game in a process of its own; the number of wrong optima."""
+    print(FORMAT.format("graph", "M", "form", "optimum", "positions", "seconds", "MB"))
+    wrong = 0
+    for name, red, form, cost in rows(words):
+        call = [sys.executable, __file__, "--solve", name, str(red), form]
+        done = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=True)
+        found, *measured = done.stdout.split()
+        print(FORMAT.format(name, red, form, found, *measured), flush=True)
+        if int(found) != cost:
+            print(f"wrong: {cost} is known")
+            wrong += 1
+    return wrong
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--solve"]:
+        solve(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    else:
+        sys.exit(bool(main(sys.argv[1:])))
