@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from costlib.numbers import Number, exact_div, maximum, minimum, sizes, square_root, where
 
