@@ -10,7 +10,7 @@ BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --doctest-modules --nbval
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync serve format lock clean
+.PHONY: help env book test quick sync bench bench-io mutants serve format lock clean
 
 help: ## List the targets
 	@$(PYTHON) tools/bootstrap.py --help-from Makefile
@@ -30,10 +30,20 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 	@$(PYTEST) tests costlib book
 
 quick: env ## The library's tests alone, seconds
-	@$(PY) -m pytest -n auto --doctest-modules -q tests costlib --ignore tests/test_site.py --ignore tests/test_gates.py
+	@$(PY) -m pytest -n auto --doctest-modules -q tests costlib \
+	  --ignore tests/test_site.py --ignore tests/test_gates.py
 
 sync: env ## Bring book/*.md and book/*.ipynb together and execute what changed
 	@$(PY) tools/pairs.py
+
+bench: env ## Measure the library, beside others where they can be installed
+	@$(PY) tools/bench.py
+
+bench-io: env ## Measure the I/O room and the pebble game
+	@$(PY) tools/bench_io.py && $(PY) tools/bench_pebbles.py
+
+mutants: env ## Change formulas on purpose and see whether the tests notice (ROOM=name for one)
+	@$(PY) tools/mutants.py $(ROOM)
 
 serve: env ## Show the site on localhost, rebuilt when a file changes
 	@$(PY) tools/serve.py

@@ -105,8 +105,23 @@ def test_linear_moves_weights_as_weights() -> None:
     op = linear(10, 3, 4).ops[0]
     assert op.elements_read == Elements(weights=12, activations=30)
     assert op.elements_written == Elements(activations=40)
-    gradient = linear_backward(10, 3, 4)["linear.grad_weights"].ops[0]
-    assert gradient.elements_written == Elements(weights=12)
+    to_input, to_weights, to_bias = linear_backward(10, 3, 4, bias=True)
+    assert to_input.elements_read == Elements(weights=12, activations=40)
+    assert to_input.elements_written == Elements(activations=30)
+    assert to_weights.elements_read == Elements(activations=70)
+    assert to_weights.elements_written == Elements(weights=12)
+    assert to_bias.elements_read == Elements()
+    assert to_bias.elements_written == Elements(weights=4)
+
+
+def test_ops_are_named() -> None:
+    assert matmul(1, 1, 1).name == "matmul"
+    assert linear(1, 1, 1, bias=True).names == ("linear", "linear.bias")
+    assert linear(1, 1, 1, name="up").names == ("up",)
+    assert matmul_backward(1, 1, 1).names == ("matmul.grad_left", "matmul.grad_right")
+    gradients = ("up.grad_input", "up.grad_weights", "up.grad_bias")
+    assert linear_backward(1, 1, 1, bias=True, name="up").names == gradients
+    assert einsum("m, k -> mk", m=1, k=1).name == "m, k -> mk"
 
 
 @given(large, large, large)
@@ -138,16 +153,19 @@ def test_einsum_moves_each_operand_once() -> None:
     assert (op.reads, op.writes) == (5 * (6 + 12), 5 * 8)
     assert op.is_matmul
     assert not einsum("m,n->mn", m=2, n=2).is_matmul
+    assert not einsum("mk->m", m=2, k=2).is_matmul
+    assert einsum("mk->mk", m=2, k=3).flops == 0  # a copy
 
 
 @pytest.mark.parametrize(
     ("equation", "lengths", "said"),
     [
         ("mk,kn", {"m": 1, "k": 1, "n": 1}, "looks like"),
+        ("mk,kn->m->n", {"m": 1, "k": 1, "n": 1}, "output letter"),
         ("mk,kn->mq", {"m": 1, "k": 1, "n": 1}, "output letter"),
         ("mm->m", {"m": 2}, "none twice"),
-        ("mk,kn->mn", {"m": 1, "k": 1}, "missing n"),
-        ("mk,kn->mn", {"m": 1, "k": 1, "n": 1, "q": 2}, "unknown q"),
+        ("mk,kn->mn", {"m": 1}, "each of m, k, n; missing k, n$"),
+        ("mk,kn->mn", {"m": 1, "k": 1, "n": 1, "q": 2, "r": 1}, "; unknown q, r$"),
         ("mk,kn->mn", {"m": 1, "k": 0, "n": 1}, "k must be at least 1"),
         ("", {}, "looks like"),
     ],

@@ -1,0 +1,94 @@
+"""`make mutants`: change each formula a little, again and again, and see whether a test notices.
+
+mutmut makes the changes, in an environment and a copy of its own under _build. What survives is
+printed as a diff, apart from changed words in names and messages;
+tests/surviving_mutants.md explains each that is left. Takes tens of minutes for all rooms; name one
+to do it alone: `make mutants ROOM=matmul`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+WORK = ROOT / "_build" / "mutants"
+NEEDS = ["mutmut==3.8.1", "pytest==9.2.0", "hypothesis==6.168.5", "numpy", "sympy", "pandas<3"]
+ROOMS = {
+    "matmul": ["matmul"],
+    "attention": ["attention"],
+    "transformer": ["transformer"],
+    "kvcache": ["kvcache"],
+    "parallel": ["parallel"],
+    "roofline": ["roofline"],
+}
+
+
+def environment() -> Path:
+    """The Python that mutmut runs in."""
+    home = WORK / "venv"
+    python = home / "bin" / "python"
+    if not python.exists():
+        print("Creating mutmut's environment ...", flush=True)
+        venv.create(home, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *NEEDS], check=True)
+    return python
+
+
+def prepare(room: str) -> Path:
+    """A copy of the library and its tests, told what to mutate and which tests to run."""
+    copy = WORK / room
+    shutil.rmtree(copy, ignore_errors=True)
+    for folder in ("costlib", "tests"):
+        leave_out = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, copy / folder, ignore=leave_out)
+    tests = [f"tests/test_{name}.py" for name in ROOMS[room]]
+    config = re.sub(r"filterwarnings = .*", "", (ROOT / "pyproject.toml").read_text("utf-8"))
+    config += f"""
+[tool.mutmut]
+source_paths = ["costlib/{room}.py"]
+pytest_add_cli_args_test_selection = {tests!r}
+also_copy = ["costlib", "tests"]
+"""
+    (copy / "pyproject.toml").write_text(config, "utf-8")
+    return copy
+
+
+def survivors(python: Path, copy: Path) -> dict[str, list[str]]:
+    """The changes that no test noticed: name of the mutant, and its diff."""
+    mutmut = [str(python), "-m", "mutmut"]
+    subprocess.run([*mutmut, "run"], cwd=copy, check=False, stdout=subprocess.DEVNULL)
+    results = subprocess.run([*mutmut, "results"], cwd=copy, capture_output=True, text=True).stdout
+    found = {}
+    for name in re.findall(r"(\S+): survived", results):
+        shown = subprocess.run([*mutmut, "show", name], cwd=copy, capture_output=True, text=True)
+        diff = [s for s in shown.stdout.splitlines() if re.match(r"[-+](?![-+])", s)]
+        if not changes_words_only(diff):
+            found[name] = diff
+    return found
+
+
+def changes_words_only(diff: list[str]) -> bool:
+    """True if the two sides are equal but for the text inside quotes (names, messages)."""
+    sides = [re.sub(r'f?"[^"]*"', '""', line[1:]) for line in diff]
+    return len(sides) == 2 and sides[0] == sides[1]
+
+
+def main() -> None:
+    """Each room in turn; ends with a count."""
+    python, total = environment(), 0
+    for room in sys.argv[1:] or ROOMS:
+        print(f"costlib/{room}.py ...", flush=True)
+        left = survivors(python, prepare(room))
+        for name, diff in left.items():
+            print(f"  {name}", *diff, sep="\n    ")
+        total += len(left)
+    print(f"{total} surviving mutants; tests/surviving_mutants.md explains them")
+
+
+if __name__ == "__main__":
+    main()
