@@ -19,8 +19,9 @@ from zlib import crc32
 import numpy as np
 
 from costlib.display import quantity
-from costlib.ledger import Precision
+from costlib.ledger import Ledger, Precision
 from costlib.matmul import exact, matmul
+from costlib.roofline import Device, Limit, limits
 
 __all__ = [
     "COLOURS",
@@ -31,6 +32,7 @@ __all__ = [
     "matmul_intensity",
     "matmul_rates",
     "one_output",
+    "roofline",
 ]
 
 #: Seven hues that keep a contrast of 3:1 on white and on the dark page, told apart by colour-blind
@@ -110,8 +112,8 @@ def _finish(svg: str, title: str, alt: str) -> str:
     """Matplotlib's SVG, made accessible, themeable, and equal on every machine."""
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     # Matplotlib's ids hash coordinates, whose last digits depend on the processor; these depend on
-    # the title alone, and differ between the figures of a page.
-    prefix = f"f{crc32(title.encode()):08x}"
+    # what is said about the figure, and differ between the figures of a page.
+    prefix = f"f{crc32((title + alt).encode()):08x}"
     for number, name in enumerate(dict.fromkeys(re.findall(r' id="([^"]+)"', svg))):
         svg = re.sub(
             rf'( id="|"#|url\(#){re.escape(name)}(?=["\)])', rf"\g<1>{prefix}-{number}", svg
@@ -274,3 +276,74 @@ def matmul_rates(sizes: Sequence[int], seconds: Sequence[float]) -> Figure:
         drawing.axes.loglog(sizes, [rate / 1e9 for rate in rates], "o-", color=COLOURS[0])
         drawing.axes.set(xlabel="n", ylabel="GFLOP/s", title=title)
     return drawing.result
+
+
+# ---------------------------------------------------------------- chapter 5: roofline
+
+
+def roofline(
+    ledger: Ledger,
+    device: Device,
+    *,
+    dtype: str = "bf16",
+    precision: Precision | None = None,
+    named: int = 5,
+) -> Figure:
+    """Every op of a ledger as a point under a device's roofline; the slowest ones are named.
+
+    Compute-bound ops are squares, memory-bound ones circles; area grows with the share of time.
+    """
+    points = [p for p in limits(ledger, device, dtype=dtype, precision=precision) if p.flops]
+    total = sum(point.time for point in points)
+    slowest = sorted(points, key=lambda point: -point.time)[:named]
+    ridge = device.ridge(dtype)
+    memory = sum(point.time for point in points if not point.is_compute_bound) / total
+    title = f"{memory:.0%} of the time memory bound on {device.name} (ridge {ridge:,.0f})"
+    shares = "; ".join(
+        f"{p.name}: {p.intensity:.3g} FLOPs per byte, {p.bound} bound, {p.time / total:.0%} of time"
+        for p in slowest
+    )
+    alt = (
+        "Log-log chart of FLOP/s against FLOPs per byte. The roof rises to "
+        f"{quantity(device.compute_rate(dtype), 'FLOP/s')} at the ridge and is flat from there. "
+        f"{shares}; and {len(points) - len(slowest)} smaller ops."
+    )
+    with canvas(title, alt, height=4.2) as drawing:
+        axes = drawing.axes
+        _roof(axes, device, dtype, [point.intensity for point in points])
+        _ops(axes, points, total)
+        for line, point in enumerate(slowest):
+            axes.annotate(
+                f"{point.name} {point.time / total:.0%}",
+                (point.intensity, point.rate),
+                (0.98, 0.42 - 0.08 * line),
+                textcoords="axes fraction",
+                ha="right",
+                fontsize=10,
+                arrowprops={"arrowstyle": "-", "color": COLOURS[4], "linewidth": 0.6},
+            )
+        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s", title=title)
+        axes.legend(loc="upper left", fontsize=10)
+    return drawing.result
+
+
+def _roof(axes: Any, device: Device, dtype: str, intensities: Sequence[float]) -> None:
+    ridge = device.ridge(dtype)
+    ends = [min(0.1, *intensities) / 2, ridge, max(ridge * 10, *intensities)]
+    axes.loglog(ends, device.attainable(np.array(ends), dtype), color=_INK, linewidth=1.5)
+    axes.axvline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
+
+
+def _ops(axes: Any, points: Sequence[Limit], total: float) -> None:
+    for compute_bound, marker, colour in ((True, "s", COLOURS[1]), (False, "o", COLOURS[0])):
+        label = "compute bound" if compute_bound else "memory bound"
+        axes.plot([], [], marker, color=colour, label=label)
+        chosen = [point for point in points if point.is_compute_bound == compute_bound]
+        axes.scatter(
+            [point.intensity for point in chosen],
+            [point.rate for point in chosen],
+            [20 + 400 * point.time / total for point in chosen],
+            color=colour,
+            marker=marker,
+            alpha=0.7,
+        )
