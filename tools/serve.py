@@ -14,7 +14,15 @@ CONF = ROOT / "_build" / "serve"
 
 def write_conf() -> None:
     """The conf.py that jupyter-book makes of _config.yml; sphinx-autobuild wants it as a file."""
-    config, _ = get_final_config(user_yaml=ROOT / "_config.yml", sourcedir=ROOT)
+    config, _ = get_final_config(
+        user_yaml=ROOT / "_config.yml",
+        sourcedir=ROOT,
+        cli_config={"latex_individualpages": False},
+    )
+    for name in ("html_static_path", "html_favicon"):  # relative to conf.py, which lies elsewhere
+        paths = config[name] if isinstance(config[name], list) else [config[name]]
+        absolute = [str(ROOT / path) for path in paths]
+        config[name] = absolute if isinstance(config[name], list) else absolute[0]
     lines = [f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r})"]
     lines += [f"{name} = {value!r}" for name, value in config.items()]
     CONF.mkdir(parents=True, exist_ok=True)
