@@ -1,0 +1,208 @@
+"""Many devices for one model: what each of them holds, computes and sends.
+
+Tensor parallelism divides heads and feed-forward widths, not d_model: the products with d_model
+stay whole on one side, so that FLOPs are divided, not squared. Two all-reduces a layer put the
+parts together. Pipeline parallelism gives each device some layers, data parallelism some sequences.
+
+Left out: expert and sequence parallelism, communication hidden behind computation, latency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from costlib.kvcache import ADAM_BYTES, Memory, memory
+from costlib.ledger import Precision
+from costlib.numbers import Number, ceil_div, divides, exact_div, size
+from costlib.transformer import Transformer
+
+__all__ = [
+    "Messages",
+    "all_reduce",
+    "bubble",
+    "data_parallel_messages",
+    "memory_per_device",
+    "optimizer_memory",
+    "pipeline_messages",
+    "tensor_parallel",
+    "tensor_parallel_messages",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """What one device sends: so many messages, of so many elements in all."""
+
+    count: Number
+    elements: Number
+
+    def bytes(self, precision: Precision | None = None) -> Number:
+        """Bytes sent, at the precision of activations."""
+        return self.elements * (precision or Precision()).activations
+
+
+def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
+    """One device's share of a model: heads, widths and vocabulary divided, d_model whole.
+
+    KV heads fewer than the devices are replicated: each device has one. So are norms, the router
+    and the latent projections of MLA.
+
+    >>> llama = Transformer(32, 4096, 32, 14336, 128256, kv_heads=8)
+    >>> share = tensor_parallel(llama, 4)
+    >>> share.heads, share.kv_heads, share.head_dim, share.d_ff
+    (8, 2, 128, 3584)
+    >>> tensor_parallel(llama, 16).kv_heads
+    1
+    >>> share.decode(1, 100)["q_proj"].flops * 4 == llama.decode(1, 100)["q_proj"].flops
+    True
+    """
+    devices = size("devices", devices)
+    kv_heads = model.kv_heads
+    if not (divides(devices, kv_heads) or divides(kv_heads, devices)):
+        raise ValueError(f"devices must divide kv_heads={kv_heads} or be a multiple, got {devices}")
+    moe = model.moe
+    if moe is not None:
+        moe = replace(
+            moe,
+            width=_part("the experts' width", moe.width, devices),
+            shared_width=_part("shared_width", moe.shared_width, devices),
+        )
+    shared = divides(devices, kv_heads)
+    return model.with_(
+        heads=_part("heads", model.heads, devices),
+        kv_heads=exact_div(kv_heads, devices) if shared else 1,
+        head_dim=model.head_dim,
+        d_ff=_part("d_ff", model.d_ff, devices),
+        vocab=ceil_div(model.vocab, devices),  # the last part is padded, as in practice
+        moe=moe,
+    )
+
+
+def all_reduce(elements: Number, devices: Number) -> Number:
+    """Elements that each device of a ring sends: 2·(n − 1) chunks of ⌈elements / n⌉.
+
+    >>> all_reduce(4096, 1), all_reduce(4096, 2), all_reduce(4096, 8)
+    (0, 4096, 7168)
+    """
+    elements, devices = size("elements", elements), size("devices", devices)
+    return 2 * (devices - 1) * ceil_div(elements, devices)
+
+
+def tensor_parallel_messages(
+    model: Transformer, batch: Number, seq: Number, devices: Number, *, training: bool = False
+) -> Messages:
+    """Two all-reduces a layer of B·S·D elements, after o_proj and after the feed-forward layer.
+
+    A parallel layer needs one. A backward pass has as many again.
+
+    >>> llama = Transformer(32, 4096, 32, 11008, 32000)
+    >>> tensor_parallel_messages(llama, 1, 1, 8).bytes()
+    917504
+    """
+    count = model.layers * (1 if model.parallel else 2) * (2 if training else 1)
+    each = all_reduce(size("batch", batch) * size("seq", seq) * model.d_model, devices)
+    return Messages(count, count * each)
+
+
+def pipeline_messages(
+    model: Transformer, batch: Number, seq: Number, *, training: bool = False
+) -> Messages:
+    """One stage sends B·S·D elements to the next, and gradients of as many come back.
+
+    >>> pipeline_messages(Transformer(32, 4096, 32, 11008, 32000), 1, 128).bytes()
+    1048576
+    """
+    count = 2 if training else 1
+    return Messages(count, count * size("batch", batch) * size("seq", seq) * model.d_model)
+
+
+def data_parallel_messages(model: Transformer, devices: Number) -> Messages:
+    """One all-reduce of every gradient a training step.
+
+    >>> data_parallel_messages(Transformer(2, 64, 4, 256, 1000), 2).elements
+    259392
+    """
+    return Messages(1, all_reduce(model.params(), devices))
+
+
+def bubble(stages: Number, microbatches: Number) -> Number:
+    """The share of time that a stage waits: (p − 1) / (m + p − 1).
+
+    >>> bubble(4, 12)
+    0.2
+    """
+    stages, microbatches = size("stages", stages), size("microbatches", microbatches)
+    return (stages - 1) / (microbatches + stages - 1)
+
+
+def memory_per_device(
+    model: Transformer,
+    batch: Number,
+    context: Number,
+    precision: Precision | None = None,
+    *,
+    tensor: Number = 1,
+    pipeline: Number = 1,
+    data: Number = 1,
+) -> Memory:
+    """Inference memory of the fullest device: its heads and widths, its layers, its sequences.
+
+    The first stage holds the embedding and the last the unembedding; each is charged for both,
+    as one stage alone has them.
+
+    >>> llama = Transformer(80, 8192, 64, 28672, 32000, kv_heads=8)
+    >>> whole = llama.memory(8, 4095)
+    >>> part = memory_per_device(llama, 8, 4095, tensor=8)
+    >>> round(whole.total / part.total, 2)
+    8.0
+    """
+    share = tensor_parallel(model, tensor)
+    layers = ceil_div(model.layers, size("pipeline", pipeline))
+    if model.moe is not None and not _is_one(pipeline):
+        raise ValueError("pipeline stages of a mixture of experts differ: count each one's layers")
+    local = model.local_layers
+    if not _is_zero(local):
+        local = ceil_div(local * layers, model.layers)
+    return memory(
+        share.with_(layers=layers, local_layers=local),
+        ceil_div(size("batch", batch), size("data", data)),
+        context,
+        precision,
+    )
+
+
+def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> Memory:
+    """Weights, gradients and Adam's state on one of ``data`` devices; ZeRO divides some of them.
+
+    Stage 1 divides the optimizer's state, stage 2 the gradients too, stage 3 the weights too.
+
+    >>> model = Transformer(2, 64, 4, 256, 1000)
+    >>> optimizer_memory(model).total / model.params()
+    16.0
+    >>> optimizer_memory(model, data=8, zero=1).total / model.params()
+    5.5
+    """
+    if zero not in (0, 1, 2, 3):
+        raise ValueError(f"zero must be 0, 1, 2 or 3, got {zero!r}")
+    parameters = model.params()
+    part = ceil_div(parameters, size("data", data))
+    state = ADAM_BYTES["master weights"] + ADAM_BYTES["first moment"] + ADAM_BYTES["second moment"]
+    return Memory(
+        weights=(part if zero >= 3 else parameters) * ADAM_BYTES["weights"],
+        gradients=(part if zero >= 2 else parameters) * ADAM_BYTES["gradients"],
+        optimizer=(part if zero >= 1 else parameters) * state,
+    )
+
+
+def _part(name: str, whole: Number, devices: Number) -> Number:
+    if not divides(devices, whole):
+        raise ValueError(f"devices must divide {name}={whole}, got {devices}")
+    return exact_div(whole, devices)
+
+
+def _is_one(value: Number) -> bool:
+    return type(value) is int and value == 1
+
+
+def _is_zero(value: Number) -> bool:
+    return type(value) is int and value == 0

@@ -1,0 +1,136 @@
+"""Saha and Ye, 2024 (arXiv 2402.07443): how few entries attention can move.
+
+Q, K, V are N×d, M is the fast memory in entries. The theorems are Θ, Ω or O: these are the
+expressions inside, without constants, lower-order terms, or the entries of the inputs and output.
+`costlib.iomodel.bounds` has bounds with their constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from costlib.attention import attention
+from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.numbers import Number, is_symbolic, maximum, minimum, sizes
+
+__all__ = [
+    "HIERARCHY",
+    "REASONS",
+    "any_product",
+    "entries_per_cache",
+    "flash",
+    "message_bits",
+    "parts",
+    "sides",
+    "small_cache",
+    "standard",
+    "standard_product",
+]
+
+#: The slides' memory hierarchy: bytes/s and bytes of each level.
+HIERARCHY: Mapping[str, tuple[Number, Number]] = {
+    "on chip": (19 * 10**12, 20 * 10**6),
+    "HBM": (1500 * 10**9, 40 * 10**9),
+    "host": (128 * 10**8, 10**12),  # "> 1 TB"
+}
+
+REASONS = {
+    "entries": (
+        ("rows of K and V are read again for every block that fits", "flash .*"),
+        ("the scores are written: nothing", "scores scores written"),
+        ("the softmax reads and writes the scores", "softmax .*"),
+        ("the product with V reads them again", "values scores read"),
+        ("Q, K, V and the output are moved once each", ".* (activations|kv) .*"),
+    )
+}
+
+
+def standard(N: Number) -> Number:
+    """Standard attention writes the score matrix: at least N² entries.
+
+    >>> standard(1024)
+    1048576
+    """
+    (N,) = sizes(N=N)
+    return N**2
+
+
+def flash(N: Number, d: Number, M: Number) -> Number:
+    """FlashAttention: O(N²·d²/M).
+
+    >>> flash(1024, 64, 65536)
+    65536.0
+    """
+    N, d, M = sizes(N=N, d=d, M=M)
+    return N**2 * d**2 / M
+
+
+def small_cache(N: Number, d: Number, M: Number) -> Number:
+    """Theorem 2, an algorithm for M < d²: O(N²·d/√M).
+
+    >>> small_cache(1024, 64, 1024)
+    2097152.0
+    """
+    N, d, M = sizes(N=N, d=d, M=M)
+    return N**2 * d / _root(M)
+
+
+def standard_product(N: Number, d: Number, M: Number) -> Number:
+    """Theorem 1, products by the definition: Θ(min(N²·d²/M, N²·d/√M)), which meet at M = d².
+
+    >>> standard_product(1024, 64, 4096) == flash(1024, 64, 4096) == small_cache(1024, 64, 4096)
+    True
+    """
+    return minimum(flash(N, d, M), small_cache(N, d, M))
+
+
+def any_product(N: Number, d: Number, M: Number) -> Number:
+    """Theorem 3, products by any algorithm: Ω(min(N²·d²/M, N²)).
+
+    >>> any_product(1024, 64, 1024) == standard(1024)
+    True
+    """
+    return minimum(flash(N, d, M), standard(N))
+
+
+def parts(N: Number, d: Number, M: Number) -> Number:
+    """Parts of an M-partition of attention: Ω(N²·d²/M²), as each holds O(M²/d²) scores."""
+    return flash(N, d, M) / M
+
+
+def message_bits(B: Number, d: Number, log_q: Number = 1) -> Number:
+    """Bits that let a reader compute B entries of Q·Kᵀ: at least min(B, d·√B)·log q.
+
+    >>> message_bits(100, 64), message_bits(10**6, 64)
+    (100, 64000.0)
+    """
+    B, d = sizes(B=B, d=d)
+    return minimum(B, d * _root(B)) * log_q
+
+
+def entries_per_cache(d: Number, M: Number) -> Number:
+    """Entries of Q·Kᵀ computable in M I/Os: at most max(M, M²/d²).
+
+    >>> entries_per_cache(64, 65536)
+    1048576.0
+    """
+    d, M = sizes(d=d, M=M)
+    return maximum(M, M**2 / d**2)
+
+
+def sides(N: Number, d: Number, M: Number | None = None) -> tuple[Ledger, Ledger, Precision]:
+    """Standard attention, or FlashAttention in a memory of M entries, against one head's ledger."""
+    if M is None:
+        published = Op("scores", 0, elements_written=Elements(scores=standard(N)))
+        return Ledger((published,)), attention(1, N, 1, d), Precision.uniform(1)
+    published = Op("flash", 0, Elements(kv=flash(N, d, M)))
+    on_chip = attention(1, N, 1, d, scores="on-chip")
+    return Ledger((published,)), on_chip, Precision.uniform(1)
+
+
+def _root(value: Number) -> Number:
+    if is_symbolic(value):
+        import sympy
+
+        return sympy.sqrt(value)
+    return value**0.5

@@ -1,0 +1,146 @@
+"""Graphcore's SparQ notebook: where the time of one generation step goes.
+
+B batch, S cached tokens, n_layers, d width, g query heads per KV head, V vocabulary. One new token
+a sequence. Compute and memory times are added: nothing overlaps.
+
+As published, and not so here: the whole input-embedding table is read, of which a step needs B
+rows; 12·d² stands for a layer's weights, whatever its FFN; the query's own traffic is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.numbers import Number, exact_div, size, sizes
+from costlib.roofline import Device
+from costlib.transformer import Transformer
+
+__all__ = [
+    "HARDWARE",
+    "LLAMA_2_7B",
+    "PUBLISHED",
+    "REASONS",
+    "kv_elements",
+    "latency",
+    "shares",
+    "sides",
+    "step",
+]
+
+#: The notebook's hardware, fp16; its A100 is the 40 GB one at 1560 GB/s (datasheet: 1555).
+HARDWARE: Mapping[str, Device] = {
+    "A10": Device("A10", {"fp16": 125 * 10**12}, 600 * 10**9, capacity=24 * 10**9),
+    "A100": Device("A100", {"fp16": 312 * 10**12}, 1560 * 10**9, capacity=40 * 10**9),
+}
+
+#: The shape of the published table.
+LLAMA_2_7B: Mapping[str, int] = {"n_layers": 32, "d": 4096, "V": 32000, "g": 1}
+
+#: (B, S) -> milliseconds and percentages as printed, on the A100.
+PUBLISHED: Mapping[tuple[int, int], Mapping[str, tuple[str, str]]] = {
+    (1, 1024): {
+        "attention compute": ("0.002", "0.0"),
+        "attention memory": ("0.344", "3.8"),
+        "model compute": ("0.042", "0.5"),
+        "model memory": ("8.596", "95.7"),
+    },
+    (1, 128000): {
+        "attention compute": ("0.215", "0.4"),
+        "attention memory": ("43.019", "82.9"),
+        "model compute": ("0.042", "0.1"),
+        "model memory": ("8.596", "16.6"),
+    },
+}
+
+REASONS = {
+    "flops": (
+        ("the new token attends to itself too", "(attention|scores|values) flops"),
+        ("12·d² for a layer's real weights", r"(layers|[qkvo]_proj|ffn\.(gate|up|down)) flops"),
+        ("output layer: nothing", "unembedding flops"),
+        ("softmax, norms, rotary, activations and residuals, left out", ".* flops"),
+    ),
+    "bytes": (
+        ("the new token's own K and V are read", ".* kv read"),
+        ("and written", ".* kv written"),
+        ("the whole embedding table, of which B rows are read", "embedding weights read"),
+        ("output layer: nothing", "unembedding weights read"),
+        ("12·d² for a layer's real weights, and the norms'", ".* weights read"),
+        ("what passes between the steps, left out", ".* activations .*"),
+        ("the scores, left out", ".* scores .*"),
+    ),
+}
+
+
+def kv_elements(B: Number, S: Number, n_layers: Number, d: Number, g: Number = 1) -> Number:
+    """E = B·n_layers·2·S·d / g, rounded down.
+
+    >>> kv_elements(1, 1024, 32, 4096)
+    268435456
+    """
+    B, S, n_layers, d, g = sizes(B=B, S=S, n_layers=n_layers, d=d, g=g)
+    return B * n_layers * 2 * S * d // g
+
+
+def step(B: Number, S: Number, n_layers: Number, d: Number, V: Number = 0, g: Number = 1) -> Ledger:
+    """One step: attention 2·E·g FLOPs over E elements; the model 2·B FLOPs a parameter.
+
+    >>> step(1, 1024, **LLAMA_2_7B).flops
+    13683916800
+    """
+    attention, *model = _parts(B, S, n_layers, d, V, g)
+    whole = Ledger(tuple(model))
+    return attention + Op("model", whole.flops, whole.elements_read, is_matmul=True)
+
+
+def _parts(
+    B: Number, S: Number, n_layers: Number, d: Number, V: Number, g: Number
+) -> tuple[Op, ...]:
+    E = kv_elements(B, S, n_layers, d, g)
+    P_emb, P_model = d * size("V", V, least=0), n_layers * 12 * d**2
+    return (
+        Op("attention", 2 * E * g, Elements(kv=E), is_matmul=True),
+        Op("layers", 2 * B * P_model, Elements(weights=P_model), is_matmul=True),
+        Op("embedding", 0, Elements(weights=P_emb)),
+        Op("unembedding", 2 * B * P_emb, Elements(weights=P_emb), is_matmul=True),
+    )
+
+
+def sides(
+    B: Number,
+    S: Number,
+    n_layers: Number,
+    d: Number,
+    V: Number,
+    heads: Number,
+    d_ff: Number,
+    g: Number = 1,
+) -> tuple[Ledger, Ledger, Precision]:
+    """The source and a Llama of the same shape, decoding one token against S cached."""
+    model = Transformer(n_layers, d, heads, d_ff, V, kv_heads=exact_div(heads, g))
+    return Ledger(_parts(B, S, n_layers, d, V, g)), model.decode(B, S), Precision()
+
+
+def latency(
+    ledger: Ledger, device: Device, precision: Precision | None = None
+) -> Mapping[str, Number]:
+    """The four times in seconds, which the notebook adds.
+
+    >>> times = latency(step(1, 1024, **LLAMA_2_7B), HARDWARE["A100"])
+    >>> round(1e3 * times["model memory"], 3)
+    8.596
+    """
+    return {
+        f"{op.name} {what}": seconds
+        for op in ledger
+        for what, seconds in (
+            ("compute", op.flops / device.compute_rate("fp16")),
+            ("memory", op.bytes(precision) / device.memory_rate),
+        )
+    }
+
+
+def shares(times: Mapping[str, Number]) -> Mapping[str, Number]:
+    """Each time as a percentage of their sum."""
+    total = sum(times.values())
+    return {name: 100 * seconds / total for name, seconds in times.items()}

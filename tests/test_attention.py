@@ -1,0 +1,230 @@
+"""Chapter 2: attention against brute force, against other people's counters, and against itself."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costlib import Precision, attention
+from costlib.attention import (
+    FLOPS_PER_ELEMENT,
+    attention_backward,
+    keys_read,
+    latent_attention,
+    pairs,
+)
+from costlib.counting import CountingArray, Tally
+
+FLOPS = json.loads((Path(__file__).parent / "data" / "flops.json").read_text())
+SMALL = st.integers(1, 12)
+
+
+def visible(seq: int, cached: int, causal: bool, window: int | None) -> np.ndarray:
+    """Which key each query sees, written out as a matrix."""
+    query = np.arange(cached, cached + seq)[:, None]
+    key = np.arange(cached + seq)[None, :]
+    seen = np.ones((seq, cached + seq), dtype=bool)
+    if causal or window is not None:
+        seen &= key <= query
+    if window is not None:
+        seen &= key > query - window
+    return seen
+
+
+@given(SMALL, st.integers(0, 12), st.booleans(), st.none() | st.integers(1, 15))
+def test_pairs_are_the_ones_in_the_mask(seq, cached, causal, window):
+    mask = visible(seq, cached, causal, window)
+    assert pairs(seq, cached + seq, causal=causal, window=window) == mask.sum()
+    assert keys_read(seq, cached + seq, window) == mask.any(axis=0).sum()
+    computed = pairs(seq, cached + seq, causal=causal, window=window, masked="computed")
+    assert computed == seq * mask.any(axis=0).sum()
+
+
+@given(SMALL, SMALL, SMALL, SMALL, SMALL)
+def test_matmul_flops_are_those_of_the_einsums(batch, seq, heads, head_dim, value_dim):
+    ledger = attention(batch, seq, heads, head_dim, value_dim=value_dim, context=2 * seq)
+    scores = 2 * batch * heads * seq * 2 * seq * head_dim
+    values = 2 * batch * heads * seq * 2 * seq * value_dim
+    assert (ledger["scores"].flops, ledger["values"].flops) == (scores, values)
+    assert ledger["softmax"].flops == 5 * batch * heads * seq * 2 * seq
+
+
+@pytest.mark.parametrize("row", [r for r in FLOPS["torch"] if "Sq" in r["params"]], ids=str)
+def test_torch_counts_the_same(row):
+    p = row["params"]
+    ledger = attention(
+        p["B"], p["Sq"], p["H"], p["D"], kv_heads=p["Hkv"], context=p["Sk"], value_dim=p["Dv"],
+        causal=p.get("is_causal", False), masked="computed",
+    )  # fmt: skip
+    assert ledger.matmul_flops == row["flops"]
+
+
+@pytest.mark.parametrize(
+    "row", [r for r in FLOPS["xla"] if "attn_stage" in r["id"]], ids=lambda r: r["id"]
+)
+def test_xla_moves_the_same_bytes_in_each_stage(row):
+    p = row["params"]
+    width = p.get("D", p.get("Dv"))
+    ledger = attention(p["B"], p["Sq"], p["H"], width, context=p["Sk"])
+    stage = ledger["scores" if "stage_qk" in row["id"] else "values"]
+    size = {"f32": 4, "bf16": 2}[p["dtype"]]
+    assert stage.bytes(Precision.uniform(size)) == row["lowered"]["bytes accessed"]
+    assert stage.flops == row["lowered"]["flops"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [r for r in FLOPS["xla"] if "attn_naive.f32" in r["id"]],
+    ids=lambda r: r["id"],
+)
+def test_xla_counts_the_softmax_as_we_do(row):
+    """XLA counts exp apart, counts the scale 1/√h, and one addition fewer in the sum of a row.
+
+    It adds its counts up in 32-bit floats, which carry 24 bits.
+    """
+    p = row["params"]
+    ledger = attention(
+        p["B"], p["Sq"], p["H"], p["D"], kv_heads=p["Hkv"], context=p["Sk"], value_dim=p["Dv"]
+    )
+    rows = p["B"] * p["H"] * p["Sq"]
+    exp = scale = row["lowered"]["transcendentals"]
+    assert exp == rows * p["Sk"]
+    ours = ledger.flops - exp + scale - rows
+    assert abs(row["lowered"]["flops"] - ours) <= ours * 2**-24
+
+
+def test_deepml_elements_stage_by_stage():
+    B, S, H, h = 1, 128, 8, 64
+    d, matrix = H * h, B * H * S * S
+    ledger = attention(B, S, H, h)
+    moved = {op.name: (op.reads, op.writes) for op in ledger}
+    assert moved == {
+        "scores": (2 * B * S * d, matrix),
+        "softmax": (matrix, matrix),
+        "values": (matrix + B * S * d, B * S * d),
+    }
+
+
+def test_on_chip_scores_leave_only_q_k_v_and_the_output():
+    ledger = attention(2, 5, 4, 8, kv_heads=2, context=9, causal=True, scores="on-chip")
+    assert ledger.elements_read.scores == ledger.elements_written.scores == 0
+    assert ledger.elements_read.kv == 2 * 2 * 9 * (8 + 8)
+    assert ledger.elements_read.activations == ledger.elements_written.activations == 2 * 5 * 4 * 8
+    assert ledger.flops == attention(2, 5, 4, 8, context=9, causal=True).flops
+
+
+@given(SMALL, SMALL)
+def test_grouping_saves_kv_traffic_and_no_flops(seq, group):
+    grouped, full = attention(1, seq, 4 * group, 8, kv_heads=4), attention(1, seq, 4 * group, 8)
+    assert grouped.flops == full.flops
+    assert grouped.elements_read.kv * group == full.elements_read.kv
+    assert grouped.elements_read.scores == full.elements_read.scores
+
+
+def test_softmax_costs_its_table_entry_counted_one_by_one():
+    """Four of the five FLOPs are arithmetic that can be counted; max and exp cannot."""
+    tally = Tally()
+    rows, width = 3, 7
+    scores = CountingArray(np.random.default_rng(0).normal(size=(rows, width)), tally)
+    shifted = scores - CountingArray(scores.values.max(axis=1, keepdims=True), tally)
+    weights = CountingArray(np.exp(shifted.values), tally)
+    total = weights.sum(axis=1)
+    inverse = CountingArray(1 / total.values[:, None], tally)
+    _ = weights * inverse
+    max_and_exp = 2 * rows * width
+    assert tally.flops + max_and_exp == FLOPS_PER_ELEMENT["softmax"] * rows * width - rows
+
+
+def test_softmax_gradient_costs_its_table_entry_and_is_right():
+    tally, rng = Tally(), np.random.default_rng(1)
+    logits, upstream = rng.normal(size=(2, 6)), rng.normal(size=(2, 6))
+    weights = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    P, dP = CountingArray(weights, tally), CountingArray(upstream, tally)
+    row = (P * dP).sum(axis=1)
+    gradient = P * (dP - CountingArray(row.values[:, None], tally))
+    assert tally.flops == FLOPS_PER_ELEMENT["softmax.backward"] * 12 - 2  # sums of n: n − 1
+    step = 1e-6
+    for i in range(6):
+        nudged = logits.copy()
+        nudged[:, i] += step
+        moved = np.exp(nudged) / np.exp(nudged).sum(axis=1, keepdims=True)
+        slope = ((moved - weights) * upstream).sum(axis=1) / step
+        np.testing.assert_allclose(gradient.values[:, i], slope, atol=1e-5)
+
+
+@given(SMALL, SMALL, st.sampled_from(["materialised", "on-chip"]), st.booleans())
+def test_backward_is_twice_forward_and_one_product_more_on_chip(seq, heads, scores, causal):
+    options = {"causal": causal, "scores": scores}
+    forward = attention(2, seq, heads, 8, **options)
+    backward = attention_backward(2, seq, heads, 8, **options)
+    again = forward["scores"].flops if scores == "on-chip" else 0
+    assert backward.matmul_flops == 2 * forward.matmul_flops + again
+
+
+def test_backward_moves_every_tensor():
+    B, S, H, K, h = 1, 6, 4, 2, 8
+    ledger = attention_backward(B, S, H, 8, kv_heads=K)
+    q, kv, matrix = B * S * H * h, B * S * K * h, B * H * S * S
+    moved = {op.name: (op.reads, op.writes) for op in ledger}
+    assert moved == {
+        "values.grad_values": (matrix + q, kv),
+        "values.grad_scores": (q + kv, matrix),
+        "softmax.backward": (2 * matrix, matrix),
+        "scores.grad_queries": (matrix + kv, q),
+        "scores.grad_keys": (matrix + q, kv),
+    }
+
+
+LATENT = {"kv_rank": 512, "nope_dim": 128, "rope_dim": 64, "value_dim": 128}
+
+
+def test_absorbed_latent_attention_is_the_published_formula():
+    B, H, T = 3, 16, 4097
+    ledger = latent_attention(B, 1, H, **LATENT, context=T, form="absorbed", scores="on-chip")
+    per_key = 2 * H * (512 + 64) + 2 * H * 512
+    per_token = 2 * H * 128 * 512 + 2 * H * 512 * 128
+    assert ledger.matmul_flops == B * (T * per_key + per_token)
+    assert ledger.elements_read.kv == B * T * 576  # each latent once
+    assert ledger.elements_read.weights == H * 512 * (128 + 128)
+
+
+def test_naive_latent_attention_expands_every_key():
+    B, H, T = 3, 16, 4097
+    ledger = latent_attention(B, 1, H, **LATENT, context=T)
+    assert ledger["kv_b_proj"].flops == 2 * B * T * 512 * H * 256
+    assert ledger["scores"].flops == 2 * B * H * T * 192
+    assert ledger["values"].flops == 2 * B * H * T * 128
+    assert ledger.elements_read.kv == B * T * 576
+    assert ledger["kv_b_proj"].writes == B * T * H * (192 + 128)
+    assert ledger["scores"].reads == B * H * 192 * (1 + T)
+
+
+def test_both_forms_hold_the_same_weights():
+    naive, absorbed = (
+        latent_attention(1, 4, 8, **LATENT, causal=True, form=form)
+        for form in ("naive", "absorbed")
+    )
+    assert naive.elements_read.weights == absorbed.elements_read.weights
+    assert absorbed["values"].elements_read.kv == 4 * 512  # materialised: latents read again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"heads": 6, "kv_heads": 4}, "kv_heads must divide heads"),
+        ({"seq": 8, "context": 4, "causal": True}, "context - seq"),
+        ({"scores": "flash"}, "scores must be 'materialised' or 'on-chip', got 'flash'"),
+        ({"masked": "yes"}, "masked must be 'skipped' or 'computed'"),
+        ({"window": 0}, "window must be at least 1"),
+    ],
+)
+def test_a_wrong_argument_is_named(arguments, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        attention(**{"batch": 1, "seq": 4, "heads": 6, "head_dim": 8} | arguments)
+
+
+def test_a_cross_attention_may_have_fewer_keys_than_queries():
+    assert attention(1, 8, 2, 4, context=4)["scores"].flops == 2 * 2 * 8 * 4 * 4

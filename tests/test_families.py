@@ -1,0 +1,189 @@
+# ruff: noqa: PT017  (an error is one of two right answers: pytest.raises cannot say that)
+"""Any config.json: exact parameters, or a clear error; never a wrong number."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costlib.families import FAMILIES, MOST_BYTES
+from costlib.transformer import Transformer
+
+DATA = Path(__file__).parent / "data"
+MODELS = {r["model"]: r for r in json.loads((DATA / "models.json").read_text())["models"]}
+EXTRA = json.loads((DATA / "extra_models.json").read_text())["models"]
+CONFIGS = {name: json.loads((DATA / "configs" / f"{name}.json").read_text()) for name in MODELS}
+from_hf = Transformer.from_hf
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_to_the_last_one(name):
+    model, row = from_hf(CONFIGS[name]), MODELS[name]
+    assert model.params() == row["params_total"]
+    assert model.active_params() == row["params_active_per_token"]
+    assert model.vocab * model.d_model == row["input_embedding"]
+    assert model.positions * model.d_model == row["position_embedding"]
+    assert model.tied == row["tied"]
+
+
+@pytest.mark.parametrize("row", EXTRA, ids=lambda row: row["name"])
+def test_parameters_of_other_variants(row):
+    assert from_hf(row["config"]).params() == row["params"]
+
+
+def test_every_family_is_checked_against_counted_parameters():
+    counted = {config["model_type"] for config in CONFIGS.values()}
+    assert counted | {row["config"]["model_type"] for row in EXTRA} == set(FAMILIES)
+
+
+def test_every_form_of_a_config(tmp_path):
+    config = CONFIGS["llama-2-7b"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    forms = [config, json.dumps(config), str(tmp_path / "config.json"), tmp_path]
+    assert len({from_hf(form).params() for form in forms}) == 1
+
+
+def test_the_text_model_of_one_that_sees():
+    inner = CONFIGS["gemma-3-1b"]
+    outer = {"model_type": "gemma3", "text_config": inner, "vision_config": {}}
+    assert from_hf(outer).params() == from_hf(inner).params()
+
+
+#: Fields that change no cost: any value, or none, must leave the answer alone.
+IRRELEVANT = ("bos_token_id", "eos_token_id", "pad_token_id", "initializer_range", "rms_norm_eps",
+              "attention_dropout", "rope_theta", "torch_dtype", "use_cache")  # fmt: skip
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 10**6), st.floats(allow_nan=True),
+    st.text(max_size=5), st.lists(st.integers(0, 3), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@settings(max_examples=30)
+@given(field=st.sampled_from(IRRELEVANT), value=VALUES)
+def test_fields_that_cost_nothing_change_nothing(name, field, value):
+    assert from_hf(CONFIGS[name] | {field: value}) == from_hf(CONFIGS[name])
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_field_of_another_type_is_refused_or_does_not_matter(name, data):
+    config = CONFIGS[name]
+    field = data.draw(st.sampled_from(sorted(config)))
+    wrong = data.draw(VALUES.filter(lambda v: v is not None and type(v) is not type(config[field])))
+    try:
+        model = from_hf(config | {field: wrong})
+    except (TypeError, ValueError) as problem:
+        assert field in str(problem)
+    else:
+        assert model == from_hf(config), field
+
+
+#: Fields that published configs leave out, because the family's code has a default; it is the
+#: value that these configs have too, except where a test below says what is made of it.
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_missing_field_is_named_or_does_not_matter(name):
+    config, whole = CONFIGS[name], from_hf(CONFIGS[name])
+    optional = {"sliding_window", "q_lora_rank", "use_sliding_window"}
+    for field in config:
+        less = {key: value for key, value in config.items() if key != field}
+        try:
+            model = from_hf(less)
+        except (TypeError, ValueError) as problem:
+            assert field in str(problem) or field == "layer_types", field
+        else:
+            assert model == whole or field in optional, field
+
+
+def test_a_window_that_is_null_or_missing_is_none():
+    """Libraries drop nulls when they write a config: both mean no window."""
+    config = CONFIGS["mistral-7b-v0.1"]
+    assert from_hf(config | {"sliding_window": None}).window is None
+    assert from_hf({k: v for k, v in config.items() if k != "sliding_window"}).window is None
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "complaint"),
+    [
+        ("llama-2-7b", {"hidden_size": "4096"}, "'hidden_size' must be a whole number"),
+        ("llama-2-7b", {"hidden_size": 4096.0}, "'hidden_size' must be a whole number"),
+        ("llama-2-7b", {"hidden_size": True}, "'hidden_size' must be a whole number"),
+        ("llama-2-7b", {"hidden_size": -1}, "'hidden_size' must be at least 1"),
+        ("llama-2-7b", {"num_key_value_heads": 5}, "'num_key_value_heads' must divide"),
+        ("llama-2-7b", {"architectures": ["LlamaForSequenceClassification"]}, "'architectures'"),
+        ("llama-2-7b", {"architectures": ["MistralForCausalLM"]}, "'architectures'"),
+        ("llama-2-7b", {"model_type": "mamba"}, "model_type 'mamba'"),
+        ("llama-2-7b", {"hidden_act": "magic"}, "'hidden_act' must be one of"),
+        ("llama-2-7b", {"head_dim": None, "hidden_size": 4097}, "not a multiple of 32 heads"),
+        ("llama-2-7b", {"tie_word_embeddings": "no"}, "'tie_word_embeddings' must be true or"),
+        ("gpt2", {"add_cross_attention": True}, "'add_cross_attention' must be False"),
+        ("opt-6.7b", {"do_layer_norm_before": False}, "'do_layer_norm_before' must be True"),
+        ("opt-6.7b", {"word_embed_proj_dim": 512}, "'word_embed_proj_dim' is 512"),
+        ("gemma-2-2b", {"layer_types": ["full_attention"]}, "1 entries for 26 layers"),
+        ("gemma-2-2b", {"layer_types": ["linear_attention"] * 26}, "'linear_attention'"),
+        ("gemma-2-2b", {"head_dim": None}, "'head_dim' is missing"),
+        ("mixtral-8x7b", {"num_experts_per_tok": 9}, "'num_experts_per_tok' is 9"),
+        ("qwen3-30b-a3b", {"num_experts": 64}, "'num_experts' is 64"),
+        ("deepseek-v3", {"qk_head_dim": 100}, "'qk_head_dim' is 100"),
+        ("deepseek-v3", {"first_k_dense_replace": 62}, "'first_k_dense_replace' is 62"),
+        ("deepseek-v3", {"moe_layer_freq": 2}, "'moe_layer_freq' must be 1"),
+        ("deepseek-v3", {"num_key_value_heads": 8}, "'num_key_value_heads' is 8"),
+        ("pythia-6.9b", {"num_key_value_heads": 4}, "'num_key_value_heads' is 4"),
+        ("phi-2", {"rope_parameters": {"partial_rotary_factor": 2}}, "fraction of 1"),
+        ("qwen2.5-7b", {"layer_types": ["sliding_attention"] * 28}, "'use_sliding_window' is off"),
+    ],
+)
+def test_what_is_wrong_is_named(name, changes, complaint):
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        from_hf(CONFIGS[name] | changes)
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "must hold an object"),
+        ("[" * 100_000, "nested too deeply|not valid JSON"),
+        ('{"model_type": "llama", "model_type": "gpt2"}', "'model_type' is there twice"),
+        ("no/such/config.json", "no config at"),
+        ({}, "'model_type'"),
+        ({"model_type": 3}, "'model_type' must be a string"),
+        (7, "a dict, a path or JSON text, got int"),
+        (None, "a dict, a path or JSON text, got NoneType"),
+    ],
+    ids=str,
+)
+def test_what_is_no_config_is_refused(source, complaint):
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        from_hf(source)
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_a_truncated_config_is_an_error(cut):
+    text = json.dumps(CONFIGS["llama-3-8b"])
+    with pytest.raises(ValueError, match="not valid JSON"):
+        from_hf(text[: len(text) * cut // 40])
+
+
+def test_a_huge_file_is_not_read(tmp_path):
+    path = tmp_path / "config.json"
+    with path.open("wb") as file:
+        file.truncate(100_000_000)  # sparse: takes no space
+    with pytest.raises(ValueError, match="100,000,000 bytes"):
+        from_hf(path)
+    with pytest.raises(ValueError, match="characters"):
+        from_hf("{" + " " * MOST_BYTES)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="not even text"):
+        from_hf(path)
+
+
+def test_a_config_is_left_as_it_was():
+    config = copy.deepcopy(CONFIGS["gemma-3-1b"])
+    from_hf({"model_type": "gemma3", "text_config": config})
+    assert config == CONFIGS["gemma-3-1b"]

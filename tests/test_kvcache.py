@@ -1,0 +1,130 @@
+"""Chapter 4: cache and memory against the oracle, against sums over layers, and what fits."""
+
+import json
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costlib import Precision, symbols
+from costlib.kvcache import (
+    ADAM_BYTES,
+    cached_tokens,
+    kv_elements,
+    largest_batch,
+    largest_context,
+    saved_activations,
+    training_memory,
+)
+from costlib.transformer import MLA, MoE, Transformer
+
+DATA = Path(__file__).parent / "data"
+MODELS = json.loads((DATA / "models.json").read_text())["models"]
+SMALL = Transformer(6, 64, 4, 128, 500, kv_heads=2, head_dim=20, window=7, local_layers=4)
+WINDOWED = SMALL.with_(local_layers=6)
+LLAMA = Transformer(32, 4096, 32, 11008, 32000)
+
+
+@pytest.mark.parametrize("row", MODELS, ids=lambda row: row["model"])
+def test_each_layer_caches_what_the_library_caches(row):
+    model = Transformer.from_hf(DATA / "configs" / f"{row['model']}.json")
+    assert model.kv_elements_per_layer() == row["kv_elements_per_token_per_layer"]
+    assert model.global_layers == row["layers_full"]
+    assert model.local_layers == row["layers_sliding"]
+    assert model.window == row["window"]
+
+
+@given(st.integers(1, 5), st.integers(0, 40))
+def test_the_cache_is_the_sum_over_layers(batch, context):
+    layers = [None, None, 7, 7, 7, 7]
+    each = [2 * 2 * 20 * (context if w is None else min(context, w)) for w in layers]
+    assert kv_elements(SMALL, batch, context) == batch * sum(each)
+
+
+def test_a_cache_of_8_bits_is_half_one_of_16():
+    assert SMALL.kv_bytes(3, 30, Precision(kv=1)) * 2 == SMALL.kv_bytes(3, 30)
+    assert cached_tokens(0) == 0
+
+
+def test_memory_adds_up():
+    memory = LLAMA.memory(2, 1000, Precision(weights=0.5, kv=1, activations=2), new=3)
+    assert memory.weights == 6738415616 / 2
+    assert memory.kv == 2 * 1003 * 32 * 2 * 4096
+    assert memory.activations == 2 * 3 * (4096 + 4096 + 32000) * 2
+    assert memory.total == memory.weights + memory.kv + memory.activations
+    more = LLAMA.memory(2, 1000, Precision(weights=0.5, kv=1), new=3, scores="materialised")
+    assert more.activations - memory.activations == 2 * (2 * 32 * 3 * 1003) * 2
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 4), st.integers(1, 60), st.integers(0, 400_000))
+@pytest.mark.parametrize("model", [SMALL, WINDOWED], ids=["mixed", "all local"])
+def test_what_fits_fits_and_one_more_does_not(model, batch, context, spare):
+    capacity = model.params() * 2 + spare
+
+    def need(sequences, tokens):
+        return model.memory(sequences, tokens - 1).total
+
+    most = largest_batch(model, capacity, context).largest
+    assert most == 0 or need(most, context) <= capacity
+    assert need(most + 1, context) > capacity
+    longest = largest_context(model, capacity, batch).largest
+    if longest == inf:
+        assert need(batch, 10**6) <= capacity
+    else:
+        assert longest == 0 or need(batch, longest) <= capacity
+        assert need(batch, longest + 1) > capacity
+
+
+def test_what_fits_shows_its_inequality():
+    fit = largest_context(SMALL, 10**6, 1)
+    assert "T \\cdot 320" in fit.inequality  # 2 global layers · 80 elements · 2 bytes
+    assert "\\min(T, 7) \\cdot 640 \\le 1000000" in fit.inequality
+    assert fit._repr_latex_() == f"${fit.inequality}$"
+    C = symbols("C")
+    assert str(largest_batch(LLAMA, C, 4096).largest.free_symbols) == "{C}"
+
+
+def test_what_fits_sweeps_devices():
+    capacities = np.array([1e9, 24e9, 80e9])
+    swept = largest_batch(LLAMA, capacities, 4096).largest
+    assert [largest_batch(LLAMA, int(c), 4096).largest for c in capacities] == list(swept)
+
+
+def test_adam_keeps_sixteen_bytes_a_parameter():
+    memory = training_memory(LLAMA, 1, 128)
+    assert sum(ADAM_BYTES.values()) == 16
+    assert memory.weights + memory.gradients + memory.optimizer == 16 * LLAMA.params()
+
+
+def test_activations_kept_for_the_backward_pass():
+    D, F, V, L, tokens = 4096, 11008, 32000, 32, 2 * 128
+    each = 4 * D + 4 * D + 3 * F  # norms and their outputs; q, k, v, o_proj's input; inner ones
+    logits = 2 * tokens * V * 2
+    kept = training_memory(LLAMA, 2, 128).activations - logits
+    assert kept == tokens * L * each * 2
+    scores = training_memory(LLAMA, 2, 128, scores="materialised").activations
+    assert scores - logits - kept == L * 2 * 32 * 128 * 128 * 2
+    selective = training_memory(LLAMA, 2, 128, scores="materialised", recompute="selective")
+    assert selective.activations == kept + logits
+    full = training_memory(LLAMA, 2, 128, recompute="full").activations
+    assert full - logits == tokens * (L * D + each) * 2
+    with pytest.raises(ValueError, match="recompute"):
+        training_memory(LLAMA, 1, 1, recompute="none")
+
+
+def test_activations_of_experts_latents_and_normed_heads():
+    D, F = 64, 48
+    moe = MoE(experts=8, per_token=2, width=F, shared_width=32, dense_layers=1)
+    dense = 4 * D + 4 * D + 3 * 128
+    sparse = 4 * D + 4 * D + 2 * (3 * F + 2 * D) + 3 * 32
+    model = Transformer(3, D, 4, 128, 500, moe=moe)
+    assert saved_activations(model) == dense + 2 * sparse
+    latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10, q_rank=20)
+    expected = 4 * D + 24 + 4 + 20 + 2 * 4 * (12 + 4 + 10) + 3 * 128
+    assert saved_activations(Transformer(1, D, 4, 128, 500, mla=latent)) == expected
+    normed = Transformer(1, D, 4, 128, 500, qk_norm="head", gated=False)
+    assert saved_activations(normed) == 4 * D + 4 * D + 2 * D + 2 * 128

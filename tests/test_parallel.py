@@ -1,0 +1,140 @@
+"""Many devices: shares add up to the whole, and messages follow a ring played out."""
+
+import numpy as np
+import pytest
+
+from costlib.kvcache import ADAM_BYTES
+from costlib.parallel import (
+    all_reduce,
+    bubble,
+    data_parallel_messages,
+    memory_per_device,
+    optimizer_memory,
+    pipeline_messages,
+    tensor_parallel,
+    tensor_parallel_messages,
+)
+from costlib.transformer import MoE, Transformer
+
+LLAMA = Transformer(32, 4096, 32, 14336, 128256, kv_heads=8)
+DIVIDED = ("q_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding", "scores", "values")
+
+
+def ring_all_reduce(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """The algorithm itself, over devices × elements; also what each device sends."""
+    devices = len(values)
+    chunks = [list(np.array_split(row.astype(float), devices)) for row in values]
+    sent = 0
+    for step in range(devices - 1):  # reduce-scatter: add what comes from the left
+        going = [chunks[i][(i - step) % devices].copy() for i in range(devices)]
+        for i in range(devices):
+            chunks[(i + 1) % devices][(i - step) % devices] += going[i]
+        sent += going[0].size
+    for step in range(devices - 1):  # all-gather: pass on what is complete
+        going = [chunks[i][(i + 1 - step) % devices].copy() for i in range(devices)]
+        for i in range(devices):
+            chunks[(i + 1) % devices][(i + 1 - step) % devices] = going[i]
+        sent += going[0].size
+    return np.array([np.concatenate(row) for row in chunks]), sent
+
+
+@pytest.mark.parametrize("devices", [1, 2, 3, 8])
+def test_a_ring_sends_what_the_formula_says(devices):
+    values = np.random.default_rng(0).integers(0, 9, (devices, 24))
+    result, sent = ring_all_reduce(values)
+    assert (result == values.sum(axis=0)).all()
+    assert sent == all_reduce(24, devices)
+
+
+def test_an_uneven_ring_sends_its_largest_chunks():
+    assert all_reduce(25, 8) == 2 * 7 * 4
+
+
+@pytest.mark.parametrize("devices", [2, 4, 8])
+def test_matmuls_are_divided_and_not_squared(devices):
+    whole = LLAMA.prefill(2, 64)
+    share = tensor_parallel(LLAMA, devices).prefill(2, 64)
+    for name in (*DIVIDED, "k_proj", "v_proj"):
+        assert share[name].flops * devices == whole[name].flops, name
+    assert share["norms"].flops == whole["norms"].flops
+    assert share["residual"].elements == whole["residual"].elements
+
+
+def test_few_kv_heads_are_replicated():
+    share = tensor_parallel(LLAMA, 16)
+    assert share.kv_heads == 1
+    assert share.kv_bytes(1, 100) * 8 == LLAMA.kv_bytes(1, 100)  # eighths, though 16 devices
+    assert share.decode(1, 99)["q_proj"].flops * 16 == LLAMA.decode(1, 99)["q_proj"].flops
+    assert share.decode(1, 99)["k_proj"].flops * 8 == LLAMA.decode(1, 99)["k_proj"].flops
+
+
+def test_experts_are_divided_by_width():
+    moe = MoE(experts=8, per_token=2, width=512, shared_width=64)
+    model = Transformer(2, 256, 8, 512, 1000, moe=moe)
+    whole, share = model.prefill(1, 8), tensor_parallel(model, 4).prefill(1, 8)
+    assert share["experts.up"].flops * 4 == whole["experts.up"].flops
+    assert share["shared.up"].flops * 4 == whole["shared.up"].flops
+    assert share["router"].flops == whole["router"].flops
+
+
+@pytest.mark.parametrize("devices", [3, 5, 12])
+def test_what_cannot_be_divided_is_named(devices):
+    with pytest.raises(ValueError, match=f"got {devices}"):
+        tensor_parallel(LLAMA, devices)
+
+
+def test_two_all_reduces_a_layer():
+    messages = tensor_parallel_messages(LLAMA, 4, 16, 8)
+    assert messages.count == 64
+    assert messages.elements == 64 * 2 * 7 * (4 * 16 * 4096 // 8)
+    assert messages.bytes() == 2 * messages.elements
+    assert tensor_parallel_messages(LLAMA, 4, 16, 8, training=True).count == 128
+    assert tensor_parallel_messages(LLAMA.with_(parallel=True), 4, 16, 8).count == 32
+    assert tensor_parallel_messages(LLAMA, 4, 16, 1).elements == 0
+
+
+def test_pipelines_and_data_parallel_messages():
+    assert pipeline_messages(LLAMA, 4, 16).elements == 4 * 16 * 4096
+    assert pipeline_messages(LLAMA, 4, 16, training=True).elements == 2 * 4 * 16 * 4096
+    gradients = data_parallel_messages(LLAMA, 4).elements
+    assert gradients == 2 * 3 * -(-LLAMA.params() // 4)
+    assert bubble(1, 7) == 0
+    assert bubble(8, 1) == 7 / 8
+
+
+def test_bubble_by_playing_the_schedule():
+    stages, microbatches = 4, 6
+    busy = {(stage, stage + m) for stage in range(stages) for m in range(microbatches)}
+    length = max(when for _, when in busy) + 1
+    idle = stages * length - len(busy)
+    assert bubble(stages, microbatches) == idle / (stages * length)
+
+
+def test_memory_is_divided_three_ways():
+    whole = LLAMA.memory(8, 999)
+    by_tensor = memory_per_device(LLAMA, 8, 999, tensor=8)
+    by_data = memory_per_device(LLAMA, 8, 999, data=4)
+    by_pipeline = memory_per_device(LLAMA, 8, 999, pipeline=4)
+    assert by_tensor.kv * 8 == by_pipeline.kv * 8 // 2 == whole.kv
+    assert by_data.kv * 4 == whole.kv
+    assert by_data.weights == whole.weights
+    norms = LLAMA.layers * 2 * 4096 + 4096  # every device has all of them
+    assert (by_tensor.weights // 2 - norms) * 8 == whole.weights // 2 - norms
+    tables = 2 * 128256 * 4096 + 4096
+    assert (by_pipeline.weights // 2 - tables) * 4 == whole.weights // 2 - tables
+
+
+def test_zero_divides_one_more_at_each_stage():
+    model, data = LLAMA, 8
+    parameters, part = model.params(), -(-model.params() // data)
+    optimizer = 12
+    assert sum(ADAM_BYTES.values()) == 4 + optimizer
+    totals = [optimizer_memory(model, data=data, zero=zero).total for zero in range(4)]
+    assert totals == [
+        16 * parameters,
+        4 * parameters + optimizer * part,
+        2 * parameters + (2 + optimizer) * part,
+        16 * part,
+    ]
+    with pytest.raises(ValueError, match="zero must be"):
+        optimizer_memory(model, zero=4)

@@ -1,0 +1,152 @@
+# ruff: noqa: ARG005  (every formula takes the same three sizes)
+"""One formula, many readings: arrays and symbols say what ints say, on random sizes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costlib import attention, symbols
+from costlib.attention import attention_backward, keys_read, latent_attention, pairs
+from costlib.kvcache import (
+    cached_tokens,
+    kv_elements,
+    largest_batch,
+    largest_context,
+    memory,
+    saved_activations,
+    training_memory,
+)
+from costlib.parallel import (
+    all_reduce,
+    bubble,
+    data_parallel_messages,
+    memory_per_device,
+    optimizer_memory,
+    pipeline_messages,
+    tensor_parallel,
+    tensor_parallel_messages,
+)
+from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
+
+EXPERTS = Transformer(4, 24, 6, 32, 50, moe=MoE(experts=5, per_token=2, width=9, dense_layers=1))
+LATENT = Transformer(2, 24, 6, 32, 50, mla=MLA(kv_rank=8, nope_dim=4, rope_dim=2, value_dim=3))
+MIXED = Transformer(4, 24, 6, 32, 50, kv_heads=2, window=5, local_layers=3, biases=("qkv", "ffn"))
+MLA_SIZES = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 3}
+
+
+def model(L, D, H, F, V):
+    return Transformer(L, D * H, H, F, V)
+
+
+#: Every public formula as a function of sizes a, b, c (and c never below b, for contexts).
+FORMULAS = {
+    "pairs": lambda a, b, c: pairs(b, b + c, causal=True),
+    "pairs in a window": lambda a, b, c: pairs(b, b + c, window=a),
+    "pairs computed": lambda a, b, c: pairs(b, b + c, window=a, masked="computed"),
+    "keys read": lambda a, b, c: keys_read(b, b + c, a),
+    "attention": lambda a, b, c: attention(a, b, 4, c, kv_heads=2, causal=True),
+    "attention in a window": lambda a, b, c: attention(a, b, 4, 8, context=b + c, window=c),
+    "attention backward": lambda a, b, c: attention_backward(a, b, c, 8, scores="on-chip"),
+    "naive latents": lambda a, b, c: latent_attention(a, b, c, **MLA_SIZES),
+    "absorbed latents": lambda a, b, c: latent_attention(a, b, c, **MLA_SIZES, form="absorbed"),
+    "expected experts": lambda a, b, c: experts_expected(a + b, a, c),
+    "bound on experts": lambda a, b, c: experts_bound(a + b, a, c),
+    "parameters": lambda a, b, c: model(a, b, 4, c, 50).params(),
+    "prefill": lambda a, b, c: MIXED.prefill(a, b, logits="last"),
+    "prefill of any model": lambda a, b, c: model(2, b, a, c, 50).prefill(3, 4),
+    "prefill with experts": lambda a, b, c: EXPERTS.prefill(a, b),
+    "decode": lambda a, b, c: MIXED.decode(a, c, b),
+    "decode with experts": lambda a, b, c: EXPERTS.decode(a, c, b, experts="bound"),
+    "decode with latents": lambda a, b, c: LATENT.decode(a, c, b, mla="absorbed"),
+    "decode steps": lambda a, b, c: MIXED.decode_steps(a, c, b),
+    "generation": lambda a, b, c: LATENT.generate(a, c, b),
+    "training step": lambda a, b, c: EXPERTS.training_step(a, b, recompute="full"),
+    "cached tokens": lambda a, b, c: cached_tokens(a, b),
+    "cache": lambda a, b, c: kv_elements(MIXED, a, c),
+    "memory": lambda a, b, c: memory(MIXED, a, c, new=b, scores="materialised").total,
+    "training memory": lambda a, b, c: training_memory(MIXED, a, c, scores="materialised").total,
+    "saved activations": lambda a, b, c: saved_activations(model(a, b, 4, c, 50)),
+    "largest batch": lambda a, b, c: largest_batch(MIXED, 10**4 * a + c, b).largest,
+    "largest context": lambda a, b, c: largest_context(MIXED, 10**4 * b + c, a).largest,
+    "share": lambda a, b, c: tensor_parallel(MIXED, 2).decode(a, c, b),
+    "all-reduce": lambda a, b, c: all_reduce(a * c, b),
+    "bubble": lambda a, b, c: bubble(a, b),
+    "tensor messages": lambda a, b, c: tensor_parallel_messages(MIXED, a, b, c).elements,
+    "pipeline messages": lambda a, b, c: pipeline_messages(MIXED, a, b).elements,
+    "data messages": lambda a, b, c: data_parallel_messages(MIXED, a).elements,
+    "memory per device": lambda a, b, c: memory_per_device(MIXED, a, c, tensor=2, data=b).total,
+    "optimizer memory": lambda a, b, c: optimizer_memory(MIXED, data=a, zero=2).total,
+}
+
+
+def numbers(result):
+    """What a formula gave, as a list of numbers."""
+    if not hasattr(result, "ops"):
+        return [result]
+    of_ops = [n for op in result.ops for n in (op.flops, op.reads, op.writes, op.count)]
+    return [*of_ops, result.flops, result.bytes()]
+
+
+SIZES = st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 400))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@settings(max_examples=15)
+@given(points=st.lists(SIZES, min_size=1, max_size=4))
+def test_numpy_says_what_ints_say(name, points):
+    columns = [np.array(column) for column in zip(*points, strict=True)]
+    swept = numbers(FORMULAS[name](*columns))
+    one_by_one = [numbers(FORMULAS[name](*point)) for point in points]
+    for column, value in enumerate(swept):
+        expected = [float(row[column]) for row in one_by_one]
+        np.testing.assert_allclose(
+            np.broadcast_to(np.asarray(value, dtype=float), len(points)), expected, rtol=1e-12
+        )
+
+
+_SYMBOLIC: dict = {}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@settings(max_examples=4)
+@given(point=SIZES)
+def test_symbols_say_what_ints_say(name, point):
+    letters = symbols("a b c")
+    if name not in _SYMBOLIC:
+        _SYMBOLIC[name] = numbers(FORMULAS[name](*letters))
+    values = dict(zip(letters, point, strict=True))
+    for formula, exact in zip(_SYMBOLIC[name], numbers(FORMULAS[name](*point)), strict=True):
+        value = formula.subs(values) if hasattr(formula, "subs") else formula
+        assert float(value) == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_ints_stay_exact_ints(name):
+    fractions = {"expected experts", "bubble", "prefill with experts", "training step"}
+    results = numbers(FORMULAS[name](3, 5, 10**20))
+    if name not in fractions:
+        assert {type(value) for value in results} == {int}
+    assert all(value >= 0 for value in results)
+
+
+@pytest.mark.parametrize("module", ["dask.array", "jax.numpy"])
+@pytest.mark.parametrize("name", ["attention in a window", "decode", "pairs in a window"])
+def test_lazy_arrays_say_what_ints_say(module, name):
+    lazy = pytest.importorskip(module)
+    columns = [lazy.asarray(np.array(column, dtype=float)) for column in ([3], [7], [90])]
+    exact = numbers(FORMULAS[name](3, 7, 90))
+    for value, expected in zip(numbers(FORMULAS[name](*columns)), exact, strict=True):
+        assert float(np.asarray(value).reshape(-1)[0]) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_textbook_formula_comes_out():
+    B, S, D, H, F, V, L = symbols("B S D H F V L")
+    import sympy
+
+    llama = Transformer(L, D, H, F, V)
+    matmuls = sympy.expand(llama.prefill(B, S, masked="computed").matmul_flops)
+    textbook = 2 * B * S * L * (4 * D**2 + 3 * D * F) + 4 * B * L * S**2 * D + 2 * B * S * D * V
+    assert sympy.simplify(matmuls - textbook) == 0
+    parameters = L * (4 * D**2 + 3 * D * F + 2 * D) + D + 2 * D * V
+    assert sympy.simplify(llama.params() - parameters) == 0

@@ -1,0 +1,392 @@
+"""The five sources, to the last printed digit; then each against the book's own ledger."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sympy
+
+from costlib.ledger import Ledger, Op, Precision
+from costlib.roofline import time
+from costlib.sources import deepml, jamesnulliu, reconcile, saha_ye, sparq, suresh
+
+
+def cut(value: float, digits: int) -> str:
+    """A number with the digits after the point cut off, not rounded."""
+    return f"{int(value * 10**digits) / 10**digits:.{digits}f}"
+
+
+# ---------------------------------------------------------------- as published
+
+
+@pytest.mark.parametrize(("sizes", "moved", "flops", "intensity"), deepml.PUBLISHED)
+def test_deepml(sizes, moved, flops, intensity):
+    assert deepml.answer(*sizes) == (moved, flops, intensity)
+
+
+def test_deepml_moves_nothing_at_size_zero_and_scales_with_the_element():
+    assert deepml.answer(1, 2, 0, 4) == (0, 0, 0.0)
+    assert deepml.answer(1, 2, 1, 4, e=4) == (640, 340, 0.5312)
+    assert deepml.SOFTMAX_FLOPS == 5
+
+
+@pytest.mark.parametrize(("batch", "cached"), sparq.PUBLISHED)
+def test_sparq(batch, cached):
+    step = sparq.step(batch, cached, **sparq.LLAMA_2_7B)
+    times = sparq.latency(step, sparq.HARDWARE["A100"])
+    shares = sparq.shares(times)
+    printed = sparq.PUBLISHED[batch, cached]
+    assert list(times) == list(printed)
+    for name, (milliseconds, percent) in printed.items():
+        assert f"{1e3 * times[name]:.3f}" == milliseconds
+        assert f"{shares[name]:.1f}" == percent
+
+
+@pytest.mark.parametrize("name", sparq.HARDWARE)
+def test_no_overlap_over_a_step_is_sparqs_sum_of_four_times(name):
+    device = sparq.HARDWARE[name]
+    step = sparq.step(16, 4096, n_layers=32, d=4096, V=32000, g=4)
+    four = sum(sparq.latency(step, device).values())
+    assert time(step, device, dtype="fp16", overlap="none", granularity="step") == pytest.approx(
+        four, rel=1e-14
+    )
+
+
+def test_sparq_rounds_its_cache_down_and_may_leave_out_the_vocabulary():
+    assert sparq.kv_elements(1, 1, 1, 5, 3) == 3  # 10 / 3
+    assert sparq.kv_elements(2, 1000, 40, 5120, 8) == 2 * 40 * 2 * 1000 * 640
+    step = sparq.step(3, 7, n_layers=2, d=8)
+    assert step["model"].flops == 2 * 3 * 2 * 12 * 64
+    assert step["model"].reads == 2 * 12 * 64
+    assert sparq.step(3, 7, n_layers=2, d=8)["attention"].flops == 2 * 3 * 2 * 2 * 7 * 8  # g = 1
+    assert sparq.kv_elements(3, 7, 2, 8) == step["attention"].reads
+    assert {name: each.flops_per_s["fp16"] for name, each in sparq.HARDWARE.items()} == {
+        "A10": 125e12,
+        "A100": 312e12,
+    }
+    assert sparq.LLAMA_2_7B == {"n_layers": 32, "d": 4096, "V": 32000, "g": 1}
+    assert list(sparq.PUBLISHED) == [(1, 1024), (1, 128000)]
+    assert (sparq.HARDWARE["A10"].bytes_per_s, sparq.HARDWARE["A10"].capacity) == (6e11, 24e9)
+    assert (sparq.HARDWARE["A100"].bytes_per_s, sparq.HARDWARE["A100"].capacity) == (1560e9, 40e9)
+
+
+@pytest.mark.parametrize("row", suresh.PUBLISHED, ids=lambda row: row.name)
+def test_suresh_table(row):
+    columns = {
+        "teraflops": suresh.forward(row.L, row.d, row.V).flops / 1e12,
+        "gigabytes": suresh.kv_bytes(row.L, row.d, 1000) / 1e9,
+    }
+    for column, value in columns.items():
+        printed = getattr(row, column)
+        digits = len(printed.partition(".")[2])
+        shown = cut(value, digits) if column in row.cut_off else f"{value:.{digits}f}"
+        assert shown == printed
+
+
+def test_suresh_worked_example_and_attention():
+    assert suresh.exact_product(2, 3, 4) == 40
+    assert suresh.product(2, 3, 4) == 48
+    d, h, V = sympy.symbols("d h V", positive=True, integer=True)
+    assert suresh.attention(d, h).flops == 4 * d + 2 * d * h
+    block = suresh.forward(1, d, V)
+    assert block["q, k, v"].flops == 6 * d**2
+    assert block["output projection"].flops == 2 * d**2
+    assert block["ffn"].flops == 16 * d**2
+    L = sympy.Symbol("L", positive=True, integer=True)
+    assert suresh.forward(L, d, V).reads == 12 * L * d**2  # the weights of the blocks
+    assert sympy.expand(block.flops - 24 * d**2 - 2 * d**2 * V) == 0
+
+
+def test_suresh_corrected():
+    corrected = [suresh.corrected_forward(row.L, row.d, row.V).flops for row in suresh.PUBLISHED]
+    assert [f"{flops / 1e9:.2f}" for flops in corrected[:1]] == ["3.11"]
+    assert [f"{flops / 1e9:.1f}" for flops in corrected[1:]] == ["13.9", "815.9"]
+    too_large = [
+        suresh.forward(row.L, row.d, row.V).flops / flops
+        for row, flops in zip(suresh.PUBLISHED, corrected, strict=True)
+    ]
+    assert [round(ratio) for ratio in too_large] == [84, 309, 85]
+    smaller = [
+        suresh.kv_bytes(row.L, row.d)
+        // suresh.corrected_kv_bytes(row.L, row.d, row.heads, row.kv_heads)
+        for row in suresh.PUBLISHED
+    ]
+    assert smaller == [1, 4, 16]
+    assert suresh.corrected_attention(4096, 7).flops == 4 * 4096 * 7
+    assert [row.V for row in suresh.PUBLISHED] == [50257, 128000, 128000]
+
+
+def test_suresh_rtx_3060_story():
+    peak = suresh.RTX_3060_AS_PUBLISHED
+    assert round(peak / 4.307e12) == 23
+    assert round(9e9 / suresh.kv_bytes(48, 1600), -4) == 30_000
+    assert round(peak / suresh.corrected_forward(32, 4096, 128000).flops, -2) == 7200
+    assert int(360e9 / 16e9) == 22
+    assert round(30_000 / 1024) == 29
+
+
+def test_saha_ye_regimes():
+    N, d = 4096, 128
+    assert saha_ye.standard(N) == N**2
+    for M in (d**2, 4 * d**2):  # large cache: FlashAttention is optimal
+        assert saha_ye.standard_product(N, d, M) == saha_ye.flash(N, d, M)
+        assert saha_ye.any_product(N, d, M) == saha_ye.flash(N, d, M)
+    for M in (d, d**2 // 4):  # small cache: it is not, and quadratic I/O is necessary
+        assert saha_ye.standard_product(N, d, M) == saha_ye.small_cache(N, d, M)
+        assert N**2 <= saha_ye.small_cache(N, d, M) < saha_ye.flash(N, d, M)
+        assert saha_ye.any_product(N, d, M) == N**2
+    assert saha_ye.flash(N, d, N * d) == N * d  # the size of the output
+    assert saha_ye.parts(N, d, 2048) * 2048 == saha_ye.flash(N, d, 2048)
+
+
+def test_saha_ye_compression_gives_theorem_3():
+    for N, d, M in ((1024, 64, 256), (1024, 64, 4096), (1024, 64, 65536)):
+        per_cache = saha_ye.entries_per_cache(d, M)
+        assert M * N**2 / per_cache == pytest.approx(saha_ye.any_product(N, d, M))
+        # a message of M entries is enough for that many entries, and for no more
+        assert saha_ye.message_bits(int(per_cache), d) == pytest.approx(M)
+    assert saha_ye.message_bits(100, 64, log_q=8) == 800
+
+
+def test_saha_ye_hierarchy():
+    assert saha_ye.HIERARCHY["on chip"] == (19e12, 20e6)
+    assert saha_ye.HIERARCHY["HBM"] == (1.5e12, 40e9)
+    assert saha_ye.HIERARCHY["host"] == (12.8e9, 1e12)
+
+
+@pytest.mark.parametrize(("phase", "sizes", "flops", "moved", "intensity"), jamesnulliu.PUBLISHED)
+def test_jamesnulliu(phase, sizes, flops, moved, intensity):
+    ledger = getattr(jamesnulliu, phase)(**sizes, **jamesnulliu.LLAMA_7B)
+    digits = len(intensity.partition(".")[2])
+    assert f"{ledger.intensity():.{digits}f}" == intensity
+    if flops is not None:
+        assert (ledger.flops, ledger.bytes()) == (flops, moved)
+
+
+def test_jamesnulliu_formulas_and_balance():
+    B, S, S_i, S_c, H, N, Z = sympy.symbols("B S S_i S_c H N Z", positive=True, integer=True)
+    prefill = jamesnulliu.prefill(B, S, H, N, Z)
+    assert sympy.expand(prefill.flops - N * (24 * B * S * H**2 + 4 * B * S**2 * H)) == 0
+    assert sympy.expand(prefill.bytes() - 2 * Z * 10**9 - 4 * N * B * S * H) == 0
+    decode = jamesnulliu.decode(B, S_i, S_c, H, N, Z)
+    assert sympy.expand(decode.flops - N * (24 * B * S_i * H**2 + 4 * B * S_i * S_c * H)) == 0
+    published = 2 * Z * 10**9 + 8 * N * B * S_i * H + 2 * N * B * S_c * H
+    assert sympy.expand(decode.bytes() - published) == 0
+    assert round(jamesnulliu.A100.ridge("fp16")) == 153
+
+
+def test_jamesnulliu_corrected():
+    B, S_i, S_c, H, N, Z = sympy.symbols("B S_i S_c H N Z", positive=True, integer=True)
+    decode = jamesnulliu.decode(B, S_i, S_c, H, N, Z)
+    corrected = jamesnulliu.corrected_decode(B, S_i, S_c, H, N, Z)
+    assert sympy.expand(corrected.bytes() - decode.bytes() - 2 * N * B * S_c * H) == 0
+    extra = 4 * N * B * H * S_i * (S_i + 1) / 2
+    assert sympy.expand(corrected.flops - decode.flops - extra) == 0
+    far = dict(jamesnulliu.LLAMA_7B) | {"B": 1, "S_i": 1, "S_c": 10**9}
+    ratio = jamesnulliu.decode(**far).intensity() / jamesnulliu.corrected_decode(**far).intensity()
+    assert ratio == pytest.approx(2, rel=1e-3)  # up to twice too high
+
+
+def test_jamesnulliu_split_divides_the_square():
+    sizes = dict(jamesnulliu.LLAMA_7B) | {"B": 2, "S": 512}
+    whole = jamesnulliu.prefill(**sizes)
+    published = jamesnulliu.split(**sizes, gpus=8)
+    corrected = jamesnulliu.corrected_split(**sizes, gpus=8)
+    assert published["ffn"].flops * 64 == whole["ffn"].flops
+    assert corrected.flops * 8 == whole.flops
+    assert published["weights"].bytes() * 8 == corrected["weights"].bytes() * 8 == 14e9
+    assert corrected["activations"].bytes() == whole["activations"].bytes()
+    assert (
+        jamesnulliu.all_reduce_bytes(2, 512, 4096, 32, 8) == 2 * 32 * (7 / 4) * 2 * 512 * 4096 * 2
+    )
+
+
+# ---------------------------------------------------------------- in every reading
+
+CALLS = [
+    (lambda *x: deepml.layer(*x).bytes(), 4),
+    (lambda *x: deepml.layer(*x).flops, 4),
+    (lambda B, S, n, d: sparq.step(B, S, n, d, V=d, g=1).bytes(), 4),
+    (lambda B, S, n, d: sparq.step(B, S, n, d, V=d, g=1).flops, 4),
+    (lambda *x: suresh.forward(*x).flops, 3),
+    (lambda *x: suresh.corrected_forward(*x).flops, 3),
+    (lambda *x: suresh.attention(*x).flops, 2),
+    (suresh.kv_bytes, 3),
+    (suresh.exact_product, 3),
+    (saha_ye.standard_product, 3),
+    (saha_ye.any_product, 3),
+    (saha_ye.entries_per_cache, 2),
+    (saha_ye.message_bits, 2),
+    (lambda *x: jamesnulliu.prefill(*x).intensity(), 5),
+    (lambda *x: jamesnulliu.decode(*x).intensity(), 6),
+    (lambda *x: jamesnulliu.corrected_decode(*x).intensity(), 6),
+    (jamesnulliu.all_reduce_bytes, 5),
+]
+
+
+@pytest.mark.parametrize(("call", "arity"), CALLS)
+def test_arrays_and_symbols_agree_with_ints(call, arity):
+    values = [[3, 40, 7, 64, 5, 9][i % 6] for i in range(arity)]
+    exact = float(call(*values))
+    arrays = call(*(np.array([[value], [1]]) for value in values))
+    assert arrays[0, 0] == pytest.approx(exact, rel=1e-12)
+    names = sympy.symbols(f"a:{arity}", positive=True, integer=True)
+    formula = call(*names)
+    assert float(formula.subs(dict(zip(names, values, strict=True)))) == pytest.approx(
+        exact, rel=1e-12
+    )
+
+
+def test_deepml_answers_in_arrays_and_symbols():
+    moved, flops, intensity = deepml.answer(*(np.array([2, 3]) for _ in range(4)))
+    assert intensity.tolist() == [deepml.answer(*[n] * 4)[2] for n in (2, 3)]
+    B, S, H, D = sympy.symbols("B S H D", positive=True, integer=True)
+    moved, flops, intensity = deepml.answer(B, S, H, D)
+    assert sympy.simplify(intensity - flops / moved) == 0
+
+
+# ---------------------------------------------------------------- against the book's ledger
+
+ATTENTION = {"B": 2, "S": 96, "H": 8, "D": 64}
+LLAMA = {"heads": 32, "d_ff": 11008}
+PLACES = {
+    "deepml": ("deepml", ATTENTION),
+    "sparq": ("sparq", {"B": 3, "S": 1024, "n_layers": 32, "d": 4096, "V": 32000, "g": 4, **LLAMA}),
+    "suresh": ("suresh", {"L": 32, "d": 4096, "V": 128256, "T": 1000, "kv_heads": 8, **LLAMA}),
+    "saha-ye, standard": ("saha-ye", {"N": 512, "d": 64}),
+    "saha-ye, flash": ("saha-ye", {"N": 512, "d": 64, "M": 4096}),
+    "jamesnulliu, prefill": (
+        "jamesnulliu",
+        {"B": 2, "H": 4096, "N": 32, "Z": 7, "vocab": 32000, "S": 512, **LLAMA},
+    ),
+    "jamesnulliu, decode": (
+        "jamesnulliu",
+        {"B": 2, "H": 4096, "N": 32, "Z": 7, "vocab": 32000, "S_i": 3, "S_c": 512, **LLAMA},
+    ),
+}
+
+
+@pytest.fixture(params=PLACES)
+def place(request):
+    return PLACES[request.param]
+
+
+def test_the_terms_sum_to_the_difference_in_ints(place):
+    source, sizes = place
+    for quantity, found in reconcile(source, **sizes).items():
+        assert found.difference != 0 or source == "deepml", quantity
+        assert found.difference == sum(found.terms.values())
+        assert list(found.terms) == [
+            reason for reason, _ in _module(source).REASONS[quantity] if reason in found.terms
+        ]
+        published, ledger, precision = _module(source).sides(**sizes)
+        totals = [
+            side.flops if quantity == "flops" else side.bytes(precision)
+            for side in (published, ledger)
+        ]
+        assert [found.published, found.ledger] == totals
+
+
+def test_the_terms_sum_to_the_difference_in_symbols(place):
+    source, sizes = place
+    symbolic, values = _symbolic(sizes)
+    numbers = reconcile(source, **sizes)
+    for quantity, found in reconcile(source, **symbolic).items():
+        assert sympy.simplify(found.difference - sum(found.terms.values())) == 0
+        for reason, term in found.terms.items():
+            value = sympy.sympify(term).subs(values)
+            assert value == sympy.Rational(numbers[quantity].terms[reason]), reason
+
+
+def test_the_terms_sum_to_the_difference_in_arrays(place):
+    source, sizes = place
+    [first, *_] = sizes
+    swept = sizes | {first: np.array([1, sizes[first]])}
+    numbers = reconcile(source, **sizes)
+    for quantity, found in reconcile(source, **swept).items():
+        total = sum(found.terms.values())
+        assert np.broadcast_to(found.difference, 2) == pytest.approx(np.broadcast_to(total, 2))
+        assert np.broadcast_to(found.ledger, 2)[1] == pytest.approx(numbers[quantity].ledger)
+
+
+def test_each_term_is_what_its_reason_says():
+    B, S, H, D = ATTENTION.values()
+    [fused, *rest] = reconcile("deepml", **ATTENTION)["bytes"].terms.values()
+    assert fused == -2 * B * S * H * D * 2  # two reads fewer, 2 bytes each
+    assert rest == [0, 0]
+    assert set(reconcile("deepml", **ATTENTION)["flops"].terms.values()) == {0}
+
+    n, d, V, g, F = 32, 4096, 32000, 4, 11008
+    flops, moved = (found.terms for found in reconcile("sparq", **PLACES["sparq"][1]).values())
+    assert flops["the new token attends to itself too"] == -4 * 3 * n * d
+    per_layer = 12 * d**2 - (2 * d**2 + 2 * d**2 // g + 3 * d * F)
+    assert flops["12·d² for a layer's real weights"] == 2 * 3 * n * per_layer
+    assert moved["the whole embedding table, of which B rows are read"] == 2 * d * (V - 3)
+    norms = (2 * n + 1) * d
+    assert moved["12·d² for a layer's real weights, and the norms'"] == 2 * (n * per_layer - norms)
+    assert moved["and written"] == -2 * 3 * n * 2 * d // g
+
+    terms = reconcile("suresh", **PLACES["suresh"][1])["flops"].terms
+    assert terms["final layer: d²·V for d·V"] == 2 * d * 128256 * (d - 1)
+    assert terms["q, k, v: full width for the real KV heads"] == 32 * (6 - 3) * d**2
+    assert terms["16·d² for the real feed-forward layer"] == 32 * (16 * d**2 - 6 * d * F)
+
+    N = 512
+    terms = reconcile("saha-ye", N=N, d=64)["entries"].terms
+    assert list(terms.values()) == [0, -2 * N**2, -(N**2), -4 * N * 64]
+    terms = reconcile("saha-ye", N=N, d=64, M=4096)["entries"].terms
+    assert list(terms.values()) == [N**2 * 64**2 / 4096, -4 * N * 64]
+
+    decode = reconcile("jamesnulliu", **PLACES["jamesnulliu, decode"][1])
+    terms = decode["bytes"].terms
+    assert terms["of cached K and V one is read, and no new one"] == -2 * 32 * 2 * 4096 * (512 + 6)
+    assert terms["new K and V: in prefill not written"] == 0
+    own_pairs = 3 * 4 // 2
+    assert (
+        decode["flops"].terms[
+            "prefill: masked pairs are counted; decode: the new tokens' own pairs are not"
+        ]
+        == -4 * 32 * 2 * 4096 * own_pairs
+    )
+
+
+def test_the_published_side_is_the_source_itself():
+    sizes = {"B": 3, "S": 100, "n_layers": 4, "d": 64, "V": 1000, "g": 2}
+    published, _, _ = sparq.sides(**sizes, heads=8, d_ff=256)
+    whole = sparq.step(**sizes)
+    assert (published.flops, published.bytes()) == (whole.flops, whole.bytes())
+    of_g = [sparq.sides(3, 100, 4, 64, 1000, heads=8, d_ff=256, **g) for g in ({}, {"g": 1})]
+    assert of_g[0] == of_g[1]
+
+
+def test_a_cost_that_no_reason_claims_is_an_error():
+    source = SimpleNamespace(
+        sides=lambda: (Ledger((Op("new", 1),)), Ledger(), Precision()),
+        REASONS={"flops": (("old", "old flops"),)},
+    )
+    with pytest.raises(LookupError, match="no reason claims 'new flops'; the reasons are"):
+        reconcile(source)
+    with pytest.raises(ValueError, match="give S for prefill or S_c"):
+        jamesnulliu.sides(1, 64, 2, 1, 4, 256, 1000)
+
+
+NAMES = "B S D V L T N M Z S_i S_c d_ff vocab n_layers kv_heads heads g d H h K"
+SYMBOLS = {name: sympy.Symbol(name, positive=True, integer=True) for name in NAMES.split()}
+
+
+def _symbolic(sizes):
+    """The sizes as symbols, and each symbol's value; widths are products, so that heads divide."""
+    symbolic, values = {name: SYMBOLS[name] for name in sizes}, dict(sizes)
+    h, K, g = (SYMBOLS[name] for name in "hKg")
+    for width in {"d", "H"} & set(sizes) if "heads" in sizes else ():
+        if "g" in sizes:
+            symbolic["heads"] = K * g
+            values["K"] = sizes["heads"] // sizes["g"]
+        symbolic[width] = symbolic["heads"] * h
+        values["h"] = sizes[width] // sizes["heads"]
+    return symbolic, {SYMBOLS[name]: value for name, value in values.items()}
+
+
+def _module(source):
+    return import_module(f"costlib.sources.{source.replace('-', '_')}")

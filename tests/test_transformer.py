@@ -1,0 +1,258 @@
+"""Chapter 3: the model against PyTorch's counts, against itself, and against its speed."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
+
+DATA = Path(__file__).parent / "data"
+FLOPS = json.loads((DATA / "flops.json").read_text())["torch"]
+EXTRA = json.loads((DATA / "extra_models.json").read_text())["models"]
+LLAMA = Transformer(32, 4096, 32, 11008, 32000)
+MIXED = Transformer(
+    6, 64, 4, 128, 500, kv_heads=2, head_dim=20, window=7, local_layers=4, norms=4, tied=True
+)
+EXPERT = Transformer(
+    5, 64, 4, 128, 500, moe=MoE(experts=8, per_token=2, width=48, shared_width=32, dense_layers=1)
+)
+LATENT = Transformer(
+    3, 64, 4, 128, 500, mla=MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10, q_rank=20)
+)
+MODELS = {"llama": LLAMA, "mixed": MIXED, "expert": EXPERT, "latent": LATENT}
+
+
+def config(name: str) -> Transformer:
+    return Transformer.from_hf(DATA / "configs" / f"{name}.json")
+
+
+@pytest.mark.parametrize("row", [r for r in FLOPS if "model" in r["params"]], ids=lambda r: r["id"])
+def test_torch_counts_the_same_matmul_flops(row):
+    p = row["params"]
+    model, options = config(p["model"]), {"masked": "computed", "logits": p["logits"]}
+    if p["cache"]:
+        ledger = model.decode(p["B"], p["cache"], p["new_tokens"], **options)
+    else:
+        ledger = model.prefill(p["B"], p["new_tokens"], **options)
+    assert ledger.matmul_flops == row["flops"]
+
+
+@pytest.mark.parametrize("row", [r for r in EXTRA if "flops" in r], ids=lambda r: r["name"])
+def test_torch_counts_the_same_for_small_variants(row):
+    model, counted = Transformer.from_hf(row["config"]), row["flops"]
+    assert model.prefill(2, 20, masked="computed").matmul_flops == counted["prefill_2x20"]
+    decoded = model.decode(2, 20, masked="computed").matmul_flops
+    assert decoded == counted["decode_2x20_new1"]
+
+
+def test_a_block_by_hand():
+    """One layer, every op's FLOPs and elements written out."""
+    B, S, D, H, K, h, F, V = 2, 3, 8, 4, 2, 2, 12, 50
+    tokens = B * S
+    ledger = Transformer(1, D, H, F, V, kv_heads=K).prefill(B, S)
+    by_name = {op.name: (op.flops, op.reads, op.writes) for op in ledger}
+    pairs = S * (S + 1) // 2
+    matrix = B * H * pairs
+    assert by_name == {
+        "embedding": (0, tokens * D, tokens * D),
+        "norms": (2 * 4 * tokens * D, 2 * (tokens * D + D), 2 * tokens * D),
+        "q_proj": (2 * tokens * D * H * h, tokens * D + D * H * h, tokens * H * h),
+        "k_proj": (2 * tokens * D * K * h, tokens * D + D * K * h, tokens * K * h),
+        "v_proj": (2 * tokens * D * K * h, tokens * D + D * K * h, tokens * K * h),
+        "rotary": (3 * tokens * (H + K) * h, tokens * (H + K) * h, tokens * (H + K) * h),
+        "scores": (2 * matrix * h, tokens * H * h + tokens * K * h, matrix),
+        "softmax": (5 * matrix, matrix, matrix),
+        "values": (2 * matrix * h, matrix + tokens * K * h, tokens * H * h),
+        "o_proj": (2 * tokens * D * H * h, tokens * H * h + D * H * h, tokens * D),
+        "ffn.gate": (2 * tokens * D * F, tokens * D + D * F, tokens * F),
+        "ffn.up": (2 * tokens * D * F, tokens * D + D * F, tokens * F),
+        "ffn.activation": ((4 + 1) * tokens * F, 2 * tokens * F, tokens * F),
+        "ffn.down": (2 * tokens * D * F, tokens * F + D * F, tokens * D),
+        "residual": (2 * tokens * D, 4 * tokens * D, 2 * tokens * D),
+        "final_norm": (4 * tokens * D, tokens * D + D, tokens * D),
+        "unembedding": (2 * tokens * D * V, tokens * D + D * V, tokens * V),
+    }
+    assert ledger["k_proj"].elements_written.kv == tokens * K * h
+
+
+def test_experts_by_hand():
+    D, E, k, F, tokens = 8, 4, 2, 6, 3
+    model = Transformer(1, D, 2, 99, 50, moe=MoE(experts=E, per_token=k, width=F))
+    ledger = model.prefill(1, tokens, experts="bound")
+    used = min(E, k * tokens)
+    by_name = {op.name: (op.flops, op.reads, op.writes) for op in ledger}
+    chosen = tokens * k
+    assert by_name["router"] == (2 * tokens * D * E, tokens * D + D * E, tokens * E)
+    assert by_name["router.softmax"] == (5 * tokens * E, tokens * E, tokens * E)
+    assert by_name["experts.gate"] == (2 * chosen * D * F, chosen * D + used * D * F, chosen * F)
+    assert by_name["experts.down"] == (2 * chosen * D * F, chosen * F + used * D * F, chosen * D)
+    assert by_name["experts.activation"] == (5 * chosen * F, 2 * chosen * F, chosen * F)
+    assert by_name["experts.combine"] == (2 * chosen * D, chosen * D, tokens * D)
+    assert not [name for name in by_name if name.startswith("ffn")]
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_pass_reads_each_parameter_once(model):
+    """Every weight but the embedding's other rows is read, and a tied matrix is read twice."""
+    ledger = model.prefill(1, 3, experts="all")
+    looked_up = 3 * model.d_model
+    tied = model.vocab * model.d_model if model.tied else 0
+    read = ledger.elements_read.weights - looked_up - tied
+    assert read == model.params() - model.vocab * model.d_model
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 3), st.integers(0, 12), st.integers(1, 9))
+@pytest.mark.parametrize("form", ["naive", "absorbed"])
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_decode_steps_are_the_sum_of_the_steps(model, form, batch, context, steps):
+    options = {"mla": form, "experts": "bound"}
+    closed = model.decode_steps(batch, context, steps, **options)
+    looped = [model.decode(batch, context + t, **options) for t in range(steps)]
+    for i, op in enumerate(closed):
+        assert op.flops == sum(step.ops[i].flops for step in looped), op.name
+        for kind in ("weights", "activations", "kv", "scores"):
+            assert getattr(op.elements_read, kind) == sum(
+                getattr(step.ops[i].elements_read, kind) for step in looped
+            ), (op.name, kind)
+            assert getattr(op.elements_written, kind) == sum(
+                getattr(step.ops[i].elements_written, kind) for step in looped
+            ), (op.name, kind)
+        assert op.count == sum(step.ops[i].count for step in looped)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_generation_is_prefill_and_the_other_steps(model):
+    whole = model.generate(2, 10, 5)
+    looped = model.prefill(2, 10, logits="last").flops
+    assert whole.flops == looped + sum(model.decode(2, 10 + t).flops for t in range(4))
+
+
+@pytest.mark.parametrize("name", ["llama", "mixed", "expert"])
+def test_decoding_one_by_one_costs_the_flops_of_prefill(name):
+    """Causal attention does the same work token by token; only the traffic differs."""
+    model = MODELS[name]
+    assert model.decode_steps(2, 0, 20).flops == model.prefill(2, 20).flops
+    assert model.decode_steps(2, 0, 20).elements > model.prefill(2, 20).elements
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_training_is_three_forward_passes_of_matmuls(model):
+    forward, step = model.prefill(2, 16), model.training_step(2, 16)
+    assert step.matmul_flops == 3 * forward.matmul_flops
+    logits = [op for op in step if op.name.startswith("unembedding.grad")]
+    assert sum(op.flops for op in logits) == 2 * forward["unembedding"].flops
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_training_writes_a_gradient_for_every_parameter(model):
+    step = model.training_step(2, 16)
+    looked_up = 2 * 16 * model.d_model
+    tied = model.vocab * model.d_model if model.tied else 0
+    gradients = model.params() - model.vocab * model.d_model + looked_up + tied
+    if model.moe:  # experts that no token reached have none
+        unused = 8 - experts_expected(8, 2, 32)
+        gradients -= unused * 4 * 3 * 64 * 48
+    assert step.elements_written.weights == pytest.approx(gradients, rel=1e-12)
+
+
+def test_recomputation_runs_again_what_it_says():
+    forward, plain = LLAMA.prefill(1, 64), LLAMA.training_step(1, 64)
+    core = forward.only("scores", "softmax", "values")
+    outside = forward.only("embedding", "final_norm", "unembedding")
+    selective = LLAMA.training_step(1, 64, recompute="selective")
+    full = LLAMA.training_step(1, 64, recompute="full")
+    assert selective.flops - plain.flops == core.flops
+    assert full.flops - plain.flops == forward.flops - outside.flops
+    assert full.matmul_flops > selective.matmul_flops > plain.matmul_flops
+    with pytest.raises(ValueError, match="recompute must be None"):
+        LLAMA.training_step(1, 64, recompute="some")
+
+
+def test_scores_on_chip_are_computed_again_in_the_backward_pass():
+    """FlashAttention's own count: forward and backward are 3.5 forward passes of attention."""
+    step = LLAMA.training_step(1, 64, scores="on-chip")
+    attention = sum(op.matmul_flops for op in step if op.name.startswith(("scores", "values")))
+    forward = LLAMA.prefill(1, 64).only("scores", "values").matmul_flops
+    assert attention == 3.5 * forward
+
+
+@given(st.integers(1, 64), st.integers(1, 200), st.data())
+def test_expected_experts_by_simulation_bounds(experts, tokens, data):
+    chosen = data.draw(st.integers(1, experts))
+    expected = experts_expected(experts, chosen, tokens)
+    bound = experts_bound(experts, chosen, tokens)
+    assert chosen <= expected * (1 + 1e-12)
+    assert expected <= bound * (1 + 1e-12)
+
+
+def test_expected_experts_against_draws():
+    rng = np.random.default_rng(0)
+    E, k, T = 16, 4, 5
+    draws = [
+        len({e for _ in range(T) for e in rng.choice(E, k, replace=False)}) for _ in range(4000)
+    ]
+    assert experts_expected(E, k, T) == pytest.approx(np.mean(draws), rel=0.01)
+
+
+def test_local_layers_stop_reading_more():
+    short, long = (MIXED.decode(1, context, scores="on-chip") for context in (100, 1000))
+    grown = long.elements_read.kv - short.elements_read.kv
+    assert grown == 2 * 2 * 20 * (1000 - 100) * 2  # K and V of 2 heads of 20, in 2 global layers
+
+
+def test_a_million_configurations_at_once():
+    """A floor far below the speed measured, so that a loaded machine passes; loops would not."""
+    batch, context = np.arange(1, 1001)[:, None], np.arange(1, 1001)[None, :]
+    start = time.perf_counter()
+    ledger = LLAMA.decode(batch, context)
+    flops, moved = ledger.flops, ledger.bytes()
+    assert time.perf_counter() - start < 2
+    assert flops.shape == moved.shape == (1000, 1000)
+    one = LLAMA.decode(700, 300)
+    assert (flops[699, 299], moved[699, 299]) == (one.flops, one.bytes())
+
+
+def test_counts_beyond_64_bits():
+    big = Transformer(1000, 10**6, 1000, 10**7, 10**6)
+    exact = big.prefill(1000, 10**6).flops
+    swept = big.prefill(np.array([1000]), np.array([10**6])).flops
+    assert exact > 2**63
+    assert swept[0] == pytest.approx(exact, rel=1e-12)
+    assert big.prefill(np.array([1000], dtype=object), 10**6).flops[0] == exact
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"heads": 5}, "give head_dim"),
+        ({"kv_heads": 3}, "kv_heads must divide heads"),
+        ({"local_layers": 2}, "local_layers needs a window"),
+        ({"window": 4, "local_layers": 9}, "layers - local_layers"),
+        ({"activation": "tanh"}, "activation must be 'silu' or"),
+        ({"biases": ("all",)}, "biases must be 'qkv' or"),
+        ({"layers": 0}, "layers must be at least 1"),
+        ({"norm": "batch"}, "norm must be"),
+        ({"qk_norm": "all"}, "qk_norm must be"),
+        ({"window": 4, "mla": LATENT.mla}, "mla goes with no window"),
+    ],
+)
+def test_a_wrong_size_is_named(changes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        Transformer(**{"layers": 2, "d_model": 64, "heads": 4, "d_ff": 128, "vocab": 10} | changes)
+
+
+def test_an_unknown_option_is_named():
+    with pytest.raises(ValueError, match="logits must be 'all' or 'last', got 'none'"):
+        LLAMA.prefill(1, 8, logits="none")
+    with pytest.raises(ValueError, match="experts must be"):
+        LLAMA.decode(1, 8, experts="some")
+    with pytest.raises(ValueError, match="mla must be"):
+        LLAMA.decode(1, 8, mla="fast")
+    with pytest.raises(ValueError, match="experts - per_token"):
+        MoE(experts=2, per_token=3, width=4)
