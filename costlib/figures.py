@@ -27,6 +27,7 @@ __all__ = [
     "COLOURS",
     "Figure",
     "backward_products",
+    "best_batch",
     "canvas",
     "exact_against_rounded",
     "matmul_intensity",
@@ -295,26 +296,26 @@ def roofline(
     """
     points = [p for p in limits(ledger, device, dtype=dtype, precision=precision) if p.flops]
     total = sum(point.time for point in points)
-    slowest = sorted(points, key=lambda point: -point.time)[:named]
+    slowest = _slowest(points, total)[:named]
     ridge = device.ridge(dtype)
     memory = sum(point.time for point in points if not point.is_compute_bound) / total
     title = f"{memory:.0%} of the time memory bound on {device.name} (ridge {ridge:,.0f})"
     shares = "; ".join(
-        f"{p.name}: {p.intensity:.3g} FLOPs per byte, {p.bound} bound, {p.time / total:.0%} of time"
-        for p in slowest
+        f"{text} of the time, {point.intensity:.3g} FLOPs per byte, {point.bound} bound"
+        for text, point in slowest
     )
     alt = (
         "Log-log chart of FLOP/s against FLOPs per byte. The roof rises to "
         f"{quantity(device.compute_rate(dtype), 'FLOP/s')} at the ridge and is flat from there. "
-        f"{shares}; and {len(points) - len(slowest)} smaller ops."
+        f"{shares}. {len(points)} ops in all."
     )
     with canvas(title, alt, height=4.2) as drawing:
         axes = drawing.axes
         _roof(axes, device, dtype, [point.intensity for point in points])
         _ops(axes, points, total)
-        for line, point in enumerate(slowest):
+        for line, (text, point) in enumerate(slowest):
             axes.annotate(
-                f"{point.name} {point.time / total:.0%}",
+                text,
                 (point.intensity, point.rate),
                 (0.98, 0.42 - 0.08 * line),
                 textcoords="axes fraction",
@@ -325,6 +326,19 @@ def roofline(
         axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s", title=title)
         axes.legend(loc="upper left", fontsize=10)
     return drawing.result
+
+
+def _slowest(points: Sequence[Limit], total: float) -> list[tuple[str, Limit]]:
+    """Ops that share a place on the roofline, with their share of the time, slowest first."""
+    places: dict[str, list[Limit]] = {}
+    for point in sorted(points, key=lambda point: -point.time):
+        places.setdefault(f"{point.intensity:.2g} {point.is_compute_bound}", []).append(point)
+    shares = {place: sum(p.time for p in there) / total for place, there in places.items()}
+    named = []
+    for place, there in sorted(places.items(), key=lambda item: -shares[item[0]]):
+        others = f" + {len(there) - 1} more" if len(there) > 1 else ""
+        named.append((f"{there[0].name}{others}: {shares[place]:.0%}", there[0]))
+    return named
 
 
 def _roof(axes: Any, device: Device, dtype: str, intensities: Sequence[float]) -> None:
@@ -347,3 +361,36 @@ def _ops(axes: Any, points: Sequence[Limit], total: float) -> None:
             marker=marker,
             alpha=0.7,
         )
+
+
+# ---------------------------------------------------------------- sweeps
+
+
+def best_batch(
+    contexts: Sequence[int],
+    most_that_fit: Sequence[int],
+    most_in_time: Sequence[int],
+    tokens_per_second: Sequence[float],
+) -> Figure:
+    """The two limits on the batch, and the rate of the best one, against the context length."""
+    memory_stops = np.asarray(most_that_fit) < np.asarray(most_in_time)
+    crossing = int(contexts[memory_stops.argmax()]) if memory_stops.any() else None
+    stopped = "time" if crossing is None else f"time up to {crossing:,} tokens, then memory"
+    title = f"What limits the batch: {stopped}"
+    at = [list(contexts).index(c) for c in (1024, 4096, 16000) if c in contexts]
+    alt = "Two panels against context length on logarithmic axes. " + "; ".join(
+        f"at {contexts[i]:,} tokens {most_that_fit[i]} sequences fit, {most_in_time[i]} are in "
+        f"time, and the best rate is {tokens_per_second[i]:,.0f} tokens per second"
+        for i in at
+    )
+    with canvas(title, alt, columns=2, height=3.3) as drawing:
+        left, right = drawing.axes
+        left.loglog(contexts, most_that_fit, color=COLOURS[4], label="fit")
+        left.loglog(contexts, most_in_time, ":", color=COLOURS[1], label="in time")
+        best = np.minimum(most_that_fit, most_in_time)
+        left.loglog(contexts, best, color=COLOURS[0], linewidth=3, alpha=0.5, label="best")
+        left.set(xlabel="context", title="sequences")
+        left.legend(fontsize=10)
+        right.loglog(contexts, tokens_per_second, color=COLOURS[0])
+        right.set(xlabel="context", title="tokens/s")
+    return drawing.result
