@@ -336,9 +336,10 @@ def _slowest(points: Sequence[Limit], total: float) -> list[tuple[str, Limit]]:
     shares = {place: sum(p.time for p in there) / total for place, there in places.items()}
     named = []
     for place, there in sorted(places.items(), key=lambda item: -shares[item[0]]):
-        others = f" + {len(there) - 1} more" if len(there) > 1 else ""
-        named.append((f"{there[0].name}{others}: {shares[place]:.0%}", there[0]))
-    return named
+        names = ", ".join(point.name for point in there[:2])
+        others = f" + {len(there) - 2}" if len(there) > 2 else ""
+        named.append((f"{names}{others}: {shares[place]:.0%}", there[0]))
+    return [each for each in named if not each[0].endswith(": 0%")]
 
 
 def _roof(axes: Any, device: Device, dtype: str, intensities: Sequence[float]) -> None:
