@@ -10,7 +10,7 @@ BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --doctest-modules --nbval
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench bench-io mutants serve format lock clean
+.PHONY: help env book test quick sync bench sweep bench-io mutants serve format lock clean
 
 help: ## List the targets
 	@$(PYTHON) tools/bootstrap.py --help-from Makefile
@@ -37,7 +37,10 @@ sync: env ## Bring book/*.md and book/*.ipynb together and execute what changed
 	@$(PY) tools/pairs.py
 
 bench: env ## Measure the library, beside others where they can be installed
-	@$(PY) tools/bench.py
+	@$(PY) tools/bench.py _build
+
+sweep: env ## A billion configurations on a cluster of this machine's cores
+	@$(PY) tools/sweep_dask.py _build
 
 bench-io: env ## Measure the I/O room and the pebble game
 	@$(PY) tools/bench_io.py && $(PY) tools/bench_pebbles.py
