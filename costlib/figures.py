@@ -252,7 +252,7 @@ def backward_products(m: int = 6, k: int = 4, n: int = 3) -> Figure:
         f"{name}, {a[0]}×{a[1]} times {b[0]}×{b[1]} gives {c[0]}×{c[1]}"
         for name, a, b, c in products
     )
-    with canvas(title, f"{alt}. Each takes 2·{m}·{k}·{n} FLOPs.", columns=3, height=2.3) as drawing:
+    with canvas(title, f"{alt}. Each takes 2·{m}·{k}·{n} FLOPs.", columns=3, height=1.7) as drawing:
         for axes, (name, *shapes) in zip(drawing.axes, products, strict=True):
             left = 0.0
             for shape, sign, colour in zip(shapes, ("×", "=", ""), COLOURS, strict=False):

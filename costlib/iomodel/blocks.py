@@ -14,7 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 if TYPE_CHECKING:
     from costlib.iomodel.memory import TwoLevelMemory
 
-__all__ = ["Array", "Block", "CapacityError", "ResidencyError", "SlowArray", "opened"]
+__all__ = ["Array", "Block", "CapacityError", "ResidencyError", "SlowArray"]
 
 Array = np.ndarray[Any, Any]
 

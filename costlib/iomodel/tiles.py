@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
 
-__all__ = ["cut", "finish_scores", "live_columns", "score_tile", "value_tile"]
+__all__ = ["live_columns"]  # the rest is what the algorithms are built of
 
 
 def live_columns(rows: slice, block_cols: int, length: int, causal: bool) -> int:

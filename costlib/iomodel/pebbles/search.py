@@ -73,7 +73,12 @@ class Step(NamedTuple):
 
 
 def optimal(game: Game, states: int, progress: Callable[[Progress], None] | None) -> Optimum:
-    """The optimum of a game, or the best bounds after so many states."""
+    """The optimum of a game, or the best bounds after so many states: what `Game.optimal` calls.
+
+    >>> from costlib.iomodel.pebbles import Dag, Game
+    >>> optimal(Game(Dag.tree(4), 3), 10**6, None).cost
+    7
+    """
     tables = projections(game.dag, game.red)
     once = _Search(_Rules(game.dag, game.red, recompute=False), tables, progress)
     once.run(states)
