@@ -104,6 +104,9 @@ def test_limits_name_what_binds_and_are_the_points_of_the_figure():
     assert (nothing.intensity, nothing.rate, nothing.time) == (0, 0, 0)
     assert limits(ledger, TOY.with_(overhead_per_op=1))[0].bound == "overhead"
     assert sum(point.time for point in limits(ledger, TOY)) == pytest.approx(time(ledger, TOY))
+    at_the_ridge = limits(Op("tie", 200, Elements(kv=1)), TOY)[0]
+    assert at_the_ridge.is_compute_bound
+    assert at_the_ridge.bound == "compute"
     late = limits(ledger, TOY.with_(overhead_per_op=1e-3))[1]
     assert late.rate < late.attainable == pytest.approx(100e12)
     assert late.time == pytest.approx(fast.time + 1e-3)

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import sympy
 
+from costlib.catalog import models
 from costlib.ledger import Ledger, Op, Precision
 from costlib.roofline import time
 from costlib.sources import deepml, jamesnulliu, reconcile, saha_ye, sparq, suresh
+from costlib.transformer import Transformer
 
 
 def cut(value: float, digits: int) -> str:
@@ -174,6 +176,7 @@ def test_jamesnulliu_formulas_and_balance():
     published = 2 * Z * 10**9 + 8 * N * B * S_i * H + 2 * N * B * S_c * H
     assert sympy.expand(decode.bytes() - published) == 0
     assert round(jamesnulliu.A100.ridge("fp16")) == 153
+    assert (jamesnulliu.A100.flops_per_s["fp16"], jamesnulliu.A100.bytes_per_s) == (312e12, 2039e9)
 
 
 def test_jamesnulliu_corrected():
@@ -238,6 +241,13 @@ def test_arrays_and_symbols_agree_with_ints(call, arity):
     )
 
 
+@pytest.mark.parametrize(("call", "arity"), CALLS)
+def test_integer_arrays_do_not_wrap(call, arity):
+    values = [10**6 + i for i in range(arity)]  # costs far beyond 2**63
+    swept = call(*(np.array([value]) for value in values))
+    assert swept[0] == pytest.approx(float(call(*values)), rel=1e-12)
+
+
 def test_deepml_answers_in_arrays_and_symbols():
     moved, flops, intensity = deepml.answer(*(np.array([2, 3]) for _ in range(4)))
     assert intensity.tolist() == [deepml.answer(*[n] * 4)[2] for n in (2, 3)]
@@ -249,38 +259,33 @@ def test_deepml_answers_in_arrays_and_symbols():
 # ---------------------------------------------------------------- against the book's ledger
 
 ATTENTION = {"B": 2, "S": 96, "H": 8, "D": 64}
-LLAMA = {"heads": 32, "d_ff": 11008}
+LLAMA = {"layers": 32, "d_model": 4096, "heads": 32, "d_ff": 11008, "vocab": 32000, "kv_heads": 8}
 PLACES = {
-    "deepml": ("deepml", ATTENTION),
-    "sparq": ("sparq", {"B": 3, "S": 1024, "n_layers": 32, "d": 4096, "V": 32000, "g": 4, **LLAMA}),
-    "suresh": ("suresh", {"L": 32, "d": 4096, "V": 128256, "T": 1000, "kv_heads": 8, **LLAMA}),
-    "saha-ye, standard": ("saha-ye", {"N": 512, "d": 64}),
-    "saha-ye, flash": ("saha-ye", {"N": 512, "d": 64, "M": 4096}),
-    "jamesnulliu, prefill": (
-        "jamesnulliu",
-        {"B": 2, "H": 4096, "N": 32, "Z": 7, "vocab": 32000, "S": 512, **LLAMA},
-    ),
-    "jamesnulliu, decode": (
-        "jamesnulliu",
-        {"B": 2, "H": 4096, "N": 32, "Z": 7, "vocab": 32000, "S_i": 3, "S_c": 512, **LLAMA},
-    ),
+    "deepml": ("deepml", {}, ATTENTION),
+    "saha-ye, standard": ("saha-ye", {}, {"N": 512, "d": 64}),
+    "saha-ye, flash": ("saha-ye", {}, {"N": 512, "d": 64, "M": 4096}),
+    "sparq": ("sparq", LLAMA, {"B": 3, "S": 1024}),
+    "suresh": ("suresh", LLAMA, {"T": 1000}),
+    "jamesnulliu, prefill": ("jamesnulliu", LLAMA, {"B": 2, "Z": 7, "S": 512}),
+    "jamesnulliu, decode": ("jamesnulliu", LLAMA, {"B": 2, "Z": 7, "S_i": 3, "S_c": 512}),
 }
 
 
 @pytest.fixture(params=PLACES)
 def place(request):
-    return PLACES[request.param]
+    source, shape, sizes = PLACES[request.param]
+    return source, [Transformer(**shape)] if shape else [], sizes
 
 
 def test_the_terms_sum_to_the_difference_in_ints(place):
-    source, sizes = place
-    for quantity, found in reconcile(source, **sizes).items():
+    source, model, sizes = place
+    for quantity, found in reconcile(source, *model, **sizes).items():
         assert found.difference != 0 or source == "deepml", quantity
         assert found.difference == sum(found.terms.values())
         assert list(found.terms) == [
             reason for reason, _ in _module(source).REASONS[quantity] if reason in found.terms
         ]
-        published, ledger, precision = _module(source).sides(**sizes)
+        published, ledger, precision = _module(source).sides(*model, **sizes)
         totals = [
             side.flops if quantity == "flops" else side.bytes(precision)
             for side in (published, ledger)
@@ -288,11 +293,19 @@ def test_the_terms_sum_to_the_difference_in_ints(place):
         assert [found.published, found.ledger] == totals
 
 
-def test_the_terms_sum_to_the_difference_in_symbols(place):
-    source, sizes = place
-    symbolic, values = _symbolic(sizes)
-    numbers = reconcile(source, **sizes)
-    for quantity, found in reconcile(source, **symbolic).items():
+@pytest.mark.parametrize("key", PLACES)
+def test_the_terms_sum_to_the_difference_in_symbols(key):
+    source, shape, sizes = PLACES[key]
+    values = {sympy.Symbol(name, positive=True, integer=True): sizes[name] for name in sizes}
+    model = []
+    if shape:  # widths are products, so that heads and groups divide them
+        h, K, g, L, F, V = sympy.symbols("h K g layers d_ff vocab", positive=True, integer=True)
+        values |= {h: 128, K: 8, g: 4, L: 32, F: 11008, V: 32000}
+        model = [Transformer(L, K * g * h, K * g, F, V, kv_heads=K)]
+    real = [Transformer(**shape)] if shape else []
+    numbers = reconcile(source, *real, **sizes)
+    letters = {str(symbol): symbol for symbol in values if str(symbol) in sizes}
+    for quantity, found in reconcile(source, *model, **letters).items():
         assert sympy.simplify(found.difference - sum(found.terms.values())) == 0
         for reason, term in found.terms.items():
             value = sympy.sympify(term).subs(values)
@@ -300,14 +313,25 @@ def test_the_terms_sum_to_the_difference_in_symbols(place):
 
 
 def test_the_terms_sum_to_the_difference_in_arrays(place):
-    source, sizes = place
+    source, model, sizes = place
     [first, *_] = sizes
     swept = sizes | {first: np.array([1, sizes[first]])}
-    numbers = reconcile(source, **sizes)
-    for quantity, found in reconcile(source, **swept).items():
+    numbers = reconcile(source, *model, **sizes)
+    for quantity, found in reconcile(source, *model, **swept).items():
         total = sum(found.terms.values())
         assert np.broadcast_to(found.difference, 2) == pytest.approx(np.broadcast_to(total, 2))
         assert np.broadcast_to(found.ledger, 2)[1] == pytest.approx(numbers[quantity].ledger)
+
+
+@pytest.mark.parametrize("name", ["gpt2-xl", "mixtral-8x7b", "gemma-2-2b", "qwen3-8b", "opt-6.7b"])
+def test_real_models_reconcile_exactly(name):
+    for source, sizes in (
+        ("sparq", {"B": 4, "S": 5000}),
+        ("suresh", {"T": 5000}),
+        ("jamesnulliu", {"B": 4, "Z": 8, "S": 5000}),
+    ):
+        for found in reconcile(source, models[name], **sizes).values():
+            assert found.difference == pytest.approx(sum(found.terms.values()), rel=1e-12)
 
 
 def test_each_term_is_what_its_reason_says():
@@ -317,8 +341,8 @@ def test_each_term_is_what_its_reason_says():
     assert rest == [0, 0]
     assert set(reconcile("deepml", **ATTENTION)["flops"].terms.values()) == {0}
 
-    n, d, V, g, F = 32, 4096, 32000, 4, 11008
-    flops, moved = (found.terms for found in reconcile("sparq", **PLACES["sparq"][1]).values())
+    llama, n, d, V, g, F = Transformer(**LLAMA), 32, 4096, 32000, 4, 11008
+    flops, moved = (found.terms for found in reconcile("sparq", llama, B=3, S=1024).values())
     assert flops["the new token attends to itself too"] == -4 * 3 * n * d
     per_layer = 12 * d**2 - (2 * d**2 + 2 * d**2 // g + 3 * d * F)
     assert flops["12·d² for a layer's real weights"] == 2 * 3 * n * per_layer
@@ -327,8 +351,8 @@ def test_each_term_is_what_its_reason_says():
     assert moved["12·d² for a layer's real weights, and the norms'"] == 2 * (n * per_layer - norms)
     assert moved["and written"] == -2 * 3 * n * 2 * d // g
 
-    terms = reconcile("suresh", **PLACES["suresh"][1])["flops"].terms
-    assert terms["final layer: d²·V for d·V"] == 2 * d * 128256 * (d - 1)
+    terms = reconcile("suresh", llama, T=1000)["flops"].terms
+    assert terms["final layer: d²·V for d·V"] == 2 * d * V * (d - 1)
     assert terms["q, k, v: full width for the real KV heads"] == 32 * (6 - 3) * d**2
     assert terms["16·d² for the real feed-forward layer"] == 32 * (16 * d**2 - 6 * d * F)
 
@@ -338,10 +362,12 @@ def test_each_term_is_what_its_reason_says():
     terms = reconcile("saha-ye", N=N, d=64, M=4096)["entries"].terms
     assert list(terms.values()) == [N**2 * 64**2 / 4096, -4 * N * 64]
 
-    decode = reconcile("jamesnulliu", **PLACES["jamesnulliu, decode"][1])
+    decode = reconcile("jamesnulliu", llama, B=2, Z=7, S_i=3, S_c=512)
     terms = decode["bytes"].terms
-    assert terms["of cached K and V one is read, and no new one"] == -2 * 32 * 2 * 4096 * (512 + 6)
-    assert terms["new K and V: in prefill not written"] == 0
+    assert terms["of cached K and V one is read, and no new one"] == 2 * 32 * 2 * (
+        d * 512 - 2 * (d // 4) * (512 + 3)
+    )
+    assert terms["new K and V: in prefill not written"] == 2 * 32 * 2 * 3 * 2 * (d - d // 4)
     own_pairs = 3 * 4 // 2
     assert (
         decode["flops"].terms[
@@ -352,12 +378,13 @@ def test_each_term_is_what_its_reason_says():
 
 
 def test_the_published_side_is_the_source_itself():
-    sizes = {"B": 3, "S": 100, "n_layers": 4, "d": 64, "V": 1000, "g": 2}
-    published, _, _ = sparq.sides(**sizes, heads=8, d_ff=256)
-    whole = sparq.step(**sizes)
+    llama = Transformer(**LLAMA)
+    published, ledger, _ = jamesnulliu.sides(llama, B=2, Z=7, S_c=512)
+    assert published == jamesnulliu.decode(2, 1, 512, 4096, 32, 7)
+    assert ledger.flops == llama.decode(2, 512, 1).flops
+    published, _, _ = sparq.sides(Transformer(**LLAMA), B=3, S=100)
+    whole = sparq.step(3, 100, n_layers=32, d=4096, V=32000, g=4)
     assert (published.flops, published.bytes()) == (whole.flops, whole.bytes())
-    of_g = [sparq.sides(3, 100, 4, 64, 1000, heads=8, d_ff=256, **g) for g in ({}, {"g": 1})]
-    assert of_g[0] == of_g[1]
 
 
 def test_a_cost_that_no_reason_claims_is_an_error():
@@ -368,24 +395,7 @@ def test_a_cost_that_no_reason_claims_is_an_error():
     with pytest.raises(LookupError, match="no reason claims 'new flops'; the reasons are"):
         reconcile(source)
     with pytest.raises(ValueError, match="give S for prefill or S_c"):
-        jamesnulliu.sides(1, 64, 2, 1, 4, 256, 1000)
-
-
-NAMES = "B S D V L T N M Z S_i S_c d_ff vocab n_layers kv_heads heads g d H h K"
-SYMBOLS = {name: sympy.Symbol(name, positive=True, integer=True) for name in NAMES.split()}
-
-
-def _symbolic(sizes):
-    """The sizes as symbols, and each symbol's value; widths are products, so that heads divide."""
-    symbolic, values = {name: SYMBOLS[name] for name in sizes}, dict(sizes)
-    h, K, g = (SYMBOLS[name] for name in "hKg")
-    for width in {"d", "H"} & set(sizes) if "heads" in sizes else ():
-        if "g" in sizes:
-            symbolic["heads"] = K * g
-            values["K"] = sizes["heads"] // sizes["g"]
-        symbolic[width] = symbolic["heads"] * h
-        values["h"] = sizes[width] // sizes["heads"]
-    return symbolic, {SYMBOLS[name]: value for name, value in values.items()}
+        jamesnulliu.sides(Transformer(**LLAMA), 1, 7)
 
 
 def _module(source):

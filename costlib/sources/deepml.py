@@ -71,7 +71,11 @@ def answer(
 def sides(
     B: Number, S: Number, H: Number, D: Number, e: Number = 2
 ) -> tuple[Ledger, Ledger, Precision]:
-    """The source and the ledger: three projections, attention and the output projection."""
+    """The source and the ledger: three projections, attention and the output projection.
+
+    >>> [side.bytes() for side in sides(1, 128, 8, 64)[:2]]
+    [4456448, 4718592]
+    """
     d = H * D
     before, after = (
         sum((linear(B * S, d, d, name=f"{name}_proj") for name in names), Ledger())

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from costlib.ledger import Elements, Ledger, Op, Precision
 from costlib.numbers import Number, exact_div, sizes
 from costlib.roofline import Device
+from costlib.sources.reconciliation import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -46,21 +47,24 @@ PUBLISHED = (
 
 REASONS = {
     "flops": (
-        ("full width for the real KV heads", "(projections|[qkvo]_proj) flops"),
+        ("full width for the real KV heads", f"(projections|{PROJECTIONS}) flops"),
         (
             "prefill: masked pairs are counted; decode: the new tokens' own pairs are not",
             "(attention|scores|values) flops",
         ),
-        ("16·H² for the real feed-forward layer", r"ffn(\.(gate|up|down))? flops"),
+        ("16·H² for the real feed-forward layer", f"(ffn|{FEED_FORWARD}) flops"),
         ("the output layer, left out", "unembedding flops"),
-        ("softmax, norms, rotary, activations and residuals, left out", ".* flops"),
+        (
+            "softmax, norms, rotary, activations and residuals, left out",
+            f"(weights|activations|kv cache|{ELEMENTWISE}) flops",
+        ),
     ),
     "bytes": (
         ("Z·10⁹ weights for those that are read", ".* weights read"),
         ("of cached K and V one is read, and no new one", ".* kv read"),
         ("new K and V: in prefill not written", ".* kv written"),
-        ("two moves a layer for what passes between all steps", ".* activations .*"),
-        ("the scores, left out", ".* scores .*"),
+        ("two moves a layer for what passes between all steps", ".* activations (read|written)"),
+        ("the scores, left out", ".* scores (read|written)"),
     ),
 }
 
@@ -148,21 +152,21 @@ def all_reduce_bytes(B: Number, S: Number, H: Number, N: Number, gpus: Number) -
 
 
 def sides(
+    model: Transformer,
     B: Number,
-    H: Number,
-    N: Number,
     Z: Number,
-    heads: Number,
-    d_ff: Number,
-    vocab: Number,
     *,
     S: Number | None = None,
     S_i: Number = 1,
     S_c: Number | None = None,
-    kv_heads: Number | None = None,
 ) -> tuple[Ledger, Ledger, Precision]:
-    """The source and a Llama of that shape: prefill if S is given, else decode against S_c."""
-    model = Transformer(N, H, heads, d_ff, vocab, kv_heads=kv_heads)
+    """The source and the model's ledger: prefill if S is given, else decode against S_c.
+
+    >>> llama = Transformer(32, 4096, 32, 11008, 32000)
+    >>> [round(side.intensity(), 2) for side in sides(llama, B=1, Z=7, S_c=1024)[:2]]
+    [0.94, 1.0]
+    """
+    H, N = model.d_model, model.layers
     if S is not None:
         return prefill(B, S, H, N, Z), model.prefill(B, S), Precision()
     if S_c is None:

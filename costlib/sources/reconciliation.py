@@ -16,7 +16,15 @@ from typing import Any
 from costlib.ledger import KINDS, Elements, Ledger, Precision
 from costlib.numbers import Number
 
-__all__ = ["Reconciliation", "reconcile"]
+__all__ = ["ELEMENTWISE", "FEED_FORWARD", "PROJECTIONS", "Reconciliation", "reconcile"]
+
+#: Patterns for the ops of a model's ledger.
+PROJECTIONS = r"([qkvo]|q_[ab]|kv_[ab])_proj"
+FEED_FORWARD = r"((ffn|experts|shared)\.(gate|up|down)|router|shared_gate)"
+ELEMENTWISE = (
+    r"(softmax|embedding|positions|\w+_norm|norms|rotary|sinks|residual|.+\.bias|router\.softmax"
+    r"|experts\.combine|(ffn|experts|shared)\.activation)"
+)
 
 #: Pairs of a reason and a pattern for "op kind"; the first pattern that matches claims it.
 Reasons = tuple[tuple[str, str], ...]
@@ -36,10 +44,11 @@ class Reconciliation:
         return self.published - self.ledger
 
 
-def reconcile(source: str | Any, **sizes: Number) -> Mapping[str, Reconciliation]:
+def reconcile(source: str | Any, *model: Any, **sizes: Number) -> Mapping[str, Reconciliation]:
     """What a source counts, what this book's ledger counts, and why they differ, by quantity.
 
-    The sizes are those of the source's function ``sides``, in its own letters.
+    The arguments are those of the source's function ``sides``: where it speaks of whole models, a
+    `costlib.Transformer` first; then sizes in its own letters.
 
     >>> bytes_moved = reconcile("deepml", B=1, S=128, H=8, D=64)["bytes"]
     >>> bytes_moved.difference, sum(bytes_moved.terms.values())
@@ -47,7 +56,7 @@ def reconcile(source: str | Any, **sizes: Number) -> Mapping[str, Reconciliation
     """
     if isinstance(source, str):
         source = import_module(f"costlib.sources.{source.replace('-', '_')}")
-    published, ledger, precision = source.sides(**sizes)
+    published, ledger, precision = source.sides(*model, **sizes)
     return {
         quantity: _reconciled(published, ledger, source.REASONS[quantity], quantity, precision)
         for quantity in source.REASONS

@@ -94,7 +94,11 @@ def any_product(N: Number, d: Number, M: Number) -> Number:
 
 
 def parts(N: Number, d: Number, M: Number) -> Number:
-    """Parts of an M-partition of attention: Ω(N²·d²/M²), as each holds O(M²/d²) scores."""
+    """Parts of an M-partition of attention: Ω(N²·d²/M²), as each holds O(M²/d²) scores.
+
+    >>> parts(1024, 64, 4096)
+    256.0
+    """
     return flash(N, d, M) / M
 
 
@@ -119,7 +123,11 @@ def entries_per_cache(d: Number, M: Number) -> Number:
 
 
 def sides(N: Number, d: Number, M: Number | None = None) -> tuple[Ledger, Ledger, Precision]:
-    """Standard attention, or FlashAttention in a memory of M entries, against one head's ledger."""
+    """Standard attention, or FlashAttention in a memory of M entries, against one head's ledger.
+
+    >>> [side.elements for side in sides(1024, 64)[:2]]
+    [1048576, 4456448]
+    """
     if M is None:
         published = Op("scores", 0, elements_written=Elements(scores=standard(N)))
         return Ledger((published,)), attention(1, N, 1, d), Precision.uniform(1)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from costlib.ledger import Elements, Ledger, Op, Precision
 from costlib.numbers import Number, exact_div, size, sizes
 from costlib.roofline import Device
+from costlib.sources.reconciliation import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -56,9 +57,9 @@ PUBLISHED: Mapping[tuple[int, int], Mapping[str, tuple[str, str]]] = {
 REASONS = {
     "flops": (
         ("the new token attends to itself too", "(attention|scores|values) flops"),
-        ("12·d² for a layer's real weights", r"(layers|[qkvo]_proj|ffn\.(gate|up|down)) flops"),
+        ("12·d² for a layer's real weights", f"(layers|{PROJECTIONS}|{FEED_FORWARD}) flops"),
         ("output layer: nothing", "unembedding flops"),
-        ("softmax, norms, rotary, activations and residuals, left out", ".* flops"),
+        ("softmax, norms, rotary, activations and residuals, left out", f"{ELEMENTWISE} flops"),
     ),
     "bytes": (
         ("the new token's own K and V are read", ".* kv read"),
@@ -66,8 +67,8 @@ REASONS = {
         ("the whole embedding table, of which B rows are read", "embedding weights read"),
         ("output layer: nothing", "unembedding weights read"),
         ("12·d² for a layer's real weights, and the norms'", ".* weights read"),
-        ("what passes between the steps, left out", ".* activations .*"),
-        ("the scores, left out", ".* scores .*"),
+        ("what passes between the steps, left out", ".* activations (read|written)"),
+        ("the scores, left out", ".* scores (read|written)"),
     ),
 }
 
@@ -96,8 +97,9 @@ def step(B: Number, S: Number, n_layers: Number, d: Number, V: Number = 0, g: Nu
 def _parts(
     B: Number, S: Number, n_layers: Number, d: Number, V: Number, g: Number
 ) -> tuple[Op, ...]:
-    E = kv_elements(B, S, n_layers, d, g)
-    P_emb, P_model = d * size("V", V, least=0), n_layers * 12 * d**2
+    E, V = kv_elements(B, S, n_layers, d, g), size("V", V, least=0)
+    B, n_layers, d, g = sizes(B=B, n_layers=n_layers, d=d, g=g)
+    P_emb, P_model = d * V, n_layers * 12 * d**2
     return (
         Op("attention", 2 * E * g, Elements(kv=E), is_matmul=True),
         Op("layers", 2 * B * P_model, Elements(weights=P_model), is_matmul=True),
@@ -106,19 +108,16 @@ def _parts(
     )
 
 
-def sides(
-    B: Number,
-    S: Number,
-    n_layers: Number,
-    d: Number,
-    V: Number,
-    heads: Number,
-    d_ff: Number,
-    g: Number = 1,
-) -> tuple[Ledger, Ledger, Precision]:
-    """The source and a Llama of the same shape, decoding one token against S cached."""
-    model = Transformer(n_layers, d, heads, d_ff, V, kv_heads=exact_div(heads, g))
-    return Ledger(_parts(B, S, n_layers, d, V, g)), model.decode(B, S), Precision()
+def sides(model: Transformer, B: Number, S: Number) -> tuple[Ledger, Ledger, Precision]:
+    """The source and the model's ledger, decoding one token a sequence against S cached.
+
+    >>> published, ledger, _ = sides(Transformer(32, 4096, 32, 11008, 32000), B=1, S=1024)
+    >>> published.flops, ledger.flops
+    (13683916800, 13760672768)
+    """
+    g = exact_div(model.heads, model.kv_heads)
+    published = Ledger(_parts(B, S, model.layers, model.d_model, model.vocab, g))
+    return published, model.decode(B, S), Precision()
 
 
 def latency(
@@ -141,6 +140,10 @@ def latency(
 
 
 def shares(times: Mapping[str, Number]) -> Mapping[str, Number]:
-    """Each time as a percentage of their sum."""
+    """Each time as a percentage of their sum.
+
+    >>> shares({"compute": 1.0, "memory": 3.0})
+    {'compute': 25.0, 'memory': 75.0}
+    """
     total = sum(times.values())
     return {name: 100 * seconds / total for name, seconds in times.items()}

@@ -10,10 +10,10 @@ In its general case the text also swaps the counts of additions and multiplicati
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op, Precision
 from costlib.numbers import Number, exact_div, sizes
+from costlib.sources.reconciliation import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -35,11 +35,11 @@ __all__ = [
 REASONS = {
     "flops": (
         ("final layer: d²·V for d·V", "(final layer|unembedding) flops"),
-        ("q, k, v: full width for the real KV heads", "(q, k, v|[qkv]_proj) flops"),
         ("output projection: nothing", "(output projection|o_proj) flops"),
-        ("16·d² for the real feed-forward layer", r"ffn(\.(gate|up|down))? flops"),
+        ("q, k, v: full width for the real KV heads", f"(q, k, v|{PROJECTIONS}) flops"),
+        ("16·d² for the real feed-forward layer", f"(ffn|{FEED_FORWARD}) flops"),
         ("attention to the cached tokens, left out", "(scores|softmax|values) flops"),
-        ("norms, biases, rotary, activations and residuals, left out", ".* flops"),
+        ("norms, biases, rotary, activations and residuals, left out", f"{ELEMENTWISE} flops"),
     )
 }
 
@@ -81,7 +81,11 @@ def exact_product(m: Number, n: Number, p: Number) -> Number:
 
 
 def product(m: Number, n: Number, p: Number) -> Number:
-    """2·m·n·p, the approximation used from there on."""
+    """2·m·n·p, the approximation used from there on.
+
+    >>> product(1, 4096, 128000)  # the final layer of Llama 3.1 8B
+    1048576000
+    """
     m, n, p = sizes(m=m, n=n, p=p)
     return 2 * m * n * p
 
@@ -154,12 +158,15 @@ def corrected_kv_bytes(
     return exact_div(kv_bytes(L, d, tokens) * kv_heads, heads)
 
 
-def sides(
-    L: Number, d: Number, V: Number, T: Number, heads: Number, d_ff: Number, **shape: Any
-) -> tuple[Ledger, Ledger, Precision]:
-    """The source and a model of that shape, decoding one token against T cached."""
-    model = Transformer(L, d, heads, d_ff, V, **shape)
-    return forward(L, d, V), model.decode(1, T), Precision()
+def sides(model: Transformer, T: Number) -> tuple[Ledger, Ledger, Precision]:
+    """The source and the model's ledger, decoding one token against T cached.
+
+    >>> published, ledger, _ = sides(Transformer(32, 4096, 32, 14336, 128000, kv_heads=8), T=1)
+    >>> published.flops // ledger.flops
+    286
+    """
+    published = forward(model.layers, model.d_model, model.vocab)
+    return published, model.decode(1, T), Precision()
 
 
 def _blocks(L: Number, d: Number) -> Ledger:
