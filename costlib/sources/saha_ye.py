@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from costlib.attention import attention
 from costlib.ledger import Elements, Ledger, Op, Precision
-from costlib.numbers import Number, is_symbolic, maximum, minimum, sizes
+from costlib.numbers import Number, maximum, minimum, sizes, square_root
 
 __all__ = [
     "HIERARCHY",
@@ -72,7 +72,7 @@ def small_cache(N: Number, d: Number, M: Number) -> Number:
     2097152.0
     """
     N, d, M = sizes(N=N, d=d, M=M)
-    return N**2 * d / _root(M)
+    return N**2 * d / square_root(M)
 
 
 def standard_product(N: Number, d: Number, M: Number) -> Number:
@@ -109,7 +109,7 @@ def message_bits(B: Number, d: Number, log_q: Number = 1) -> Number:
     (100, 64000.0)
     """
     B, d = sizes(B=B, d=d)
-    return minimum(B, d * _root(B)) * log_q
+    return minimum(B, d * square_root(B)) * log_q
 
 
 def entries_per_cache(d: Number, M: Number) -> Number:
@@ -134,11 +134,3 @@ def sides(N: Number, d: Number, M: Number | None = None) -> tuple[Ledger, Ledger
     published = Op("flash", 0, Elements(kv=flash(N, d, M)))
     on_chip = attention(1, N, 1, d, scores="on-chip")
     return Ledger((published,)), on_chip, Precision.uniform(1)
-
-
-def _root(value: Number) -> Number:
-    if is_symbolic(value):
-        import sympy
-
-        return sympy.sqrt(value)
-    return value**0.5
