@@ -9,7 +9,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costlib import Elements, Ledger, Op, Precision, matmul, roofline
+from costlib import Elements, Ledger, Op, Precision, linear, matmul, roofline
 from costlib.roofline import Device, limits, table, time
 
 TOY = Device("toy", {"bf16": 100 * 10**12, "fp8": 200 * 10**12}, 10**12)
@@ -161,3 +161,12 @@ def test_errors_say_what_would_be_right(make, message):
 def test_a_rate_that_is_no_number_is_refused():
     with pytest.raises(TypeError, match="bytes_per_s must be a number, got '1 TB/s'"):
         roofline.Device("x", {"bf16": 1}, "1 TB/s")
+
+
+def test_table_has_rates_at_the_precision_asked_for():
+    ledger = linear(1, 1000, 1000)
+    rows = table(ledger, TOY, precision=Precision(weights=1))
+    assert rows.index.name == "op"
+    assert rows["bytes"].iloc[0] == 1000 * 1000 + 2 * 2000
+    assert rows["rate"].iloc[0] == rows["flops"].iloc[0] / rows["time"].iloc[0]
+    assert rows["share"].tolist() == [1, 1]
