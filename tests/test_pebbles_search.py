@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -128,10 +127,11 @@ def test_more_red_pebbles_never_cost_more():
     [(Dag.fft(4), 3, 14), (Dag.grid(4, 4), 3, 11), (Dag.attention(2, 1), 4, 16)],
     ids=["fft4", "grid4x4", "attention_N2_d1"],
 )
-def test_the_hard_ones_take_seconds(dag, red, cost):
-    started = time.process_time()
-    assert Game(dag, red).optimal().cost == cost
-    assert time.process_time() - started < 20
+def test_the_hard_ones_need_few_positions(dag, red, cost):
+    """A weaker heuristic would show here, and not depend on the machine."""
+    optimum = Game(dag, red).optimal()
+    assert optimum.cost == cost
+    assert optimum.states < 100_000
 
 
 def test_the_4_by_4_grid_by_its_whole_table():

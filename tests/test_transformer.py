@@ -1,7 +1,6 @@
-"""Chapter 3: the model against PyTorch's counts, against itself, and against its speed."""
+"""Chapter 3: the model against PyTorch's counts, and against itself."""
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -207,12 +206,12 @@ def test_local_layers_stop_reading_more():
 
 
 def test_a_million_configurations_at_once():
-    """A floor far below the speed measured, so that a loaded machine passes; loops would not."""
+    """What makes it fast: only what depends on both axes fills the grid."""
     batch, context = np.arange(1, 1001)[:, None], np.arange(1, 1001)[None, :]
-    start = time.perf_counter()
     ledger = LLAMA.decode(batch, context)
+    on_the_grid = {op.name for op in ledger if np.size(op.flops) > 1000}
+    assert on_the_grid == {"scores", "softmax", "values"}
     flops, moved = ledger.flops, ledger.bytes()
-    assert time.perf_counter() - start < 2
     assert flops.shape == moved.shape == (1000, 1000)
     one = LLAMA.decode(700, 300)
     assert (flops[699, 299], moved[699, 299]) == (one.flops, one.bytes())
