@@ -1,6 +1,8 @@
 # ruff: noqa: ARG005  (every formula takes the same three sizes)
 """One formula, many readings: arrays and symbols say what ints say, on random sizes."""
 
+import dask.array
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,8 @@ from costlib.parallel import (
     tensor_parallel_messages,
 )
 from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
+
+jax.config.update("jax_enable_x64", True)  # counts pass 2**31
 
 EXPERTS = Transformer(4, 24, 6, 32, 50, moe=MoE(experts=5, per_token=2, width=9, dense_layers=1))
 LATENT = Transformer(2, 24, 6, 32, 50, mla=MLA(kv_rank=8, nope_dim=4, rope_dim=2, value_dim=3))
@@ -130,14 +134,28 @@ def test_ints_stay_exact_ints(name):
     assert all(value >= 0 for value in results)
 
 
-@pytest.mark.parametrize("module", ["dask.array", "jax.numpy"])
-@pytest.mark.parametrize("name", ["attention in a window", "decode", "pairs in a window"])
-def test_lazy_arrays_say_what_ints_say(module, name):
-    lazy = pytest.importorskip(module)
-    columns = [lazy.asarray(np.array(column, dtype=float)) for column in ([3], [7], [90])]
-    exact = numbers(FORMULAS[name](3, 7, 90))
-    for value, expected in zip(numbers(FORMULAS[name](*columns)), exact, strict=True):
-        assert float(np.asarray(value).reshape(-1)[0]) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize("name", FORMULAS)
+def test_dask_arrays_stay_lazy_and_say_what_ints_say(name):
+    columns = [dask.array.from_array(np.array([value])) for value in (3, 7, 90)]
+    values = numbers(FORMULAS[name](*columns))
+    assert any(isinstance(value, dask.array.Array) for value in values)
+    for value, exact in zip(dask.compute(*values), numbers(FORMULAS[name](3, 7, 90)), strict=True):
+        assert float(np.ravel(value)[0]) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_jax_arrays_say_what_ints_say_also_while_traced(name):
+    columns = [jax.numpy.asarray([value]) for value in (3, 7, 90)]
+    traced = jax.jit(lambda *sizes: numbers(FORMULAS[name](*sizes)))(*columns)
+    for value, exact in zip(traced, numbers(FORMULAS[name](3, 7, 90)), strict=True):
+        assert float(np.ravel(value)[0]) == pytest.approx(exact, rel=1e-12)
+
+
+def test_jax_differentiates_a_cost():
+    """Each token of context is read by every layer's attention: the slope is a formula too."""
+    model, context = MIXED.with_(window=None, local_layers=0), symbols("T")
+    slope = jax.grad(lambda context: model.decode(3, context).flops)(50.0)
+    assert float(slope) == pytest.approx(float(model.decode(3, context).flops.diff(context)))
 
 
 def test_the_textbook_formula_comes_out():

@@ -1,0 +1,903 @@
+"""The figures of chapter 6: what the I/O model looks like.
+
+Each function returns a `costlib.figures.Figure`. What is drawn is counted or computed when you
+call it, on your own run, game or partition. Shapes, dashes and hatches say what colours say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from costlib.catalog import devices
+from costlib.figures import COLOURS, Figure, canvas
+from costlib.iomodel import algorithms, bounds, counts
+from costlib.iomodel.best import staircase
+from costlib.iomodel.memory import Event
+from costlib.iomodel.pebbles.dag import Dag
+from costlib.iomodel.pebbles.game import Board, Game, Move
+from costlib.iomodel.pebbles.partition import Part, minimum_dominator, minimum_set
+from costlib.iomodel.runs import Run
+from costlib.numbers import sizes
+
+__all__ = [
+    "bound_gap",
+    "cache_contents",
+    "dominator",
+    "io_against_memory",
+    "measured_runs",
+    "pebbling",
+    "regimes",
+    "tiles_order",
+]
+
+Array = np.ndarray[Any, Any]
+
+#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
+WIDTH = 5.0
+
+_SMALL = 10.5
+_GREY = COLOURS[4]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How one algorithm is drawn wherever it appears."""
+
+    label: str
+    colour: str
+    marker: str
+    dashes: Any  #: as Matplotlib takes it
+
+
+_LOOKS = {
+    "naive": _Look("naive", COLOURS[3], "s", ":"),
+    "flash": _Look("FlashAttention-1", COLOURS[1], "^", "--"),
+    "flash2": _Look("FlashAttention-2", COLOURS[0], "o", "-"),
+    "small_cache": _Look("small cache", COLOURS[2], "D", "-."),
+    "fused": _Look("fused", COLOURS[6], "v", (0, (6, 1, 1, 1, 1, 1))),
+}
+
+
+def _ink() -> str:
+    """The colour that becomes the page's own text colour, inside a canvas."""
+    import matplotlib
+
+    return str(matplotlib.rcParams["text.color"])
+
+
+# ---------------------------------------------------------------- I/O against M
+
+#: Whose on-chip memory is marked, and the head dimensions for which it is.
+_CHIPS = {"A100": "A100-80GB", "H100": "H100-SXM"}
+_HEAD_DIMS = (256, 128, 64)
+_BYTES_PER_ENTRY = 2
+
+
+def measured_runs(N: int, d: int, capacities: Sequence[int]) -> dict[str, dict[int, Run]]:
+    """Every attention algorithm, run and counted at every capacity in which it fits.
+
+    Each takes its best blocks. The matrices are random; their values change no count.
+
+    >>> runs = measured_runs(N=32, d=4, capacities=[16, 64])
+    >>> {M: run.total for M, run in runs["flash2"].items()}, sorted(runs["small_cache"])
+    ({64: 2304}, [16, 64])
+    """
+    Q, K, V = np.random.default_rng(0).normal(size=(3, N, d))
+    return {
+        name: {
+            M: getattr(algorithms, name)(Q, K, V, M)
+            for M in capacities
+            if staircase(name, N, d).step_at(M) >= 0
+        }
+        for name in _LOOKS
+    }
+
+
+def io_against_memory(N: int = 128, d: int = 16, capacities: Sequence[int] | None = None) -> Figure:
+    """Entries moved against M: closed forms as lines, counted runs as dots, bounds shaded below.
+
+    The runs are at M = d²/4, d², 4d² and 16d² unless you choose; ``capacities=()`` draws the lines
+    alone, which is quick for any N. Chips are marked where their M/d² is, in 2-byte entries.
+
+    >>> io_against_memory(N=32, d=4, capacities=[64]).title
+    'N = 32, d = 4: counted runs move 2.40 to 7.47 times the lower bound'
+    """
+    N, d = sizes(N=N, d=d)
+    if capacities is None:
+        capacities = [max(4, d * d // 4), d * d, 4 * d * d, 16 * d * d]
+    runs = measured_runs(N, d, capacities)
+    with canvas(
+        _io_title(N, d, runs), _io_alt(N, d, runs, capacities), width=WIDTH, height=5.6
+    ) as drawing:
+        axes = drawing.axes
+        for name, look in _LOOKS.items():
+            M, total = _visible_steps(name, N, d)
+            axes.step(
+                M / d**2, total, where="post", color=look.colour, linestyle=look.dashes, lw=1.6
+            )
+            axes.plot(
+                [capacity / d**2 for capacity in runs[name]],
+                [run.total for run in runs[name].values()],
+                look.marker,
+                color=look.colour,
+                markersize=6,
+            )
+            axes.plot(
+                [], [], look.marker, color=look.colour, linestyle=look.dashes, label=look.label
+            )
+        _shade_bounds(axes, N, d)
+        _mark_regimes(axes)
+        _mark_chips(axes)
+        axes.set(xlabel="fast memory M, in units of d²", ylabel="entries read and written")
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=_SMALL)
+    return drawing.result
+
+
+def _visible_steps(name: str, N: int, d: int) -> tuple[Array, Array]:
+    """The staircase of an algorithm; of steps closer than 2 % only the first is kept."""
+    steps = staircase(name, N, d)
+    end = _largest_marked(N, d)
+    kept = [0]
+    for index in range(1, steps.step_at(end) + 1):
+        if steps.totals[index] < 0.98 * steps.totals[kept[-1]]:
+            kept.append(index)
+    M, totals = steps.capacities[kept], steps.totals[kept]
+    return np.append(M, end), np.append(totals, totals[-1])
+
+
+def _io_title(N: int, d: int, runs: Mapping[str, Mapping[int, Run]]) -> str:
+    times = [
+        run.total / float(bounds.attention(N, d, M))
+        for of in runs.values()
+        for M, run in of.items()
+    ]
+    if not times:
+        return f"N = {N:,}, d = {d}: I/O against fast memory, closed forms and lower bounds"
+    return (
+        f"N = {N:,}, d = {d}: counted runs move {min(times):.2f} to {max(times):.2f} times the "
+        "lower bound"
+    )
+
+
+def _io_alt(
+    N: int, d: int, runs: Mapping[str, Mapping[int, Run]], capacities: Sequence[int]
+) -> str:
+    told = []
+    for M in capacities:
+        moved = ", ".join(
+            f"{look.label} {runs[name][M].total:,}"
+            for name, look in _LOOKS.items()
+            if M in runs[name]
+        )
+        told.append(
+            f"At M = {M:,} ({M / d**2:.3g}·d²) the bound is "
+            f"{math.ceil(bounds.attention(N, d, M)):,}; counted: {moved}. "
+        )
+    chips = ", ".join(
+        f"{name} {', '.join(f'{ratio:.3g} at d = {dim}' for dim, ratio in ratios.items())}"
+        for name, ratios in _chip_ratios().items()
+    )
+    return (
+        f"Log-log chart of entries moved against M/d² for N = {N}, d = {d}. Every curve falls in "
+        "steps; below them the lower bounds are shaded and a line marks the compulsory "
+        f"{bounds.compulsory(N, d):,}. {''.join(told)}M/d² of real chips in 2-byte entries: "
+        f"{chips}."
+    )
+
+
+def _chip_ratios() -> dict[str, dict[int, float]]:
+    """M/d² of each chip for each head dimension."""
+    return {
+        name: {
+            dim: float(devices[device].on_chip or 0) / _BYTES_PER_ENTRY / dim**2
+            for dim in _HEAD_DIMS
+        }
+        for name, device in _CHIPS.items()
+    }
+
+
+def _largest_marked(N: int, d: int) -> float:
+    """The right end of the chart: past every step and every chip."""
+    steps = max(staircase(name, N, d).capacities[-1] for name in ("flash", "flash2"))
+    chips = max(ratio for ratios in _chip_ratios().values() for ratio in ratios.values())
+    return 1.6 * max(float(steps), chips * d**2)
+
+
+def _shade_bounds(axes: Any, N: int, d: int) -> None:
+    M = np.unique(np.geomspace(4, _largest_marked(N, d), 200).astype(int))
+    floor = bounds.attention(N, d, M)
+    must = float(bounds.compulsory(N, d))
+    axes.set(xscale="log", yscale="log", xlim=(M[0] / d**2, M[-1] / d**2))
+    axes.minorticks_off()  # a hundred marks that say little
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter(_power_of_ten)
+    axes.fill_between(M / d**2, must / 30, floor, color=_GREY, alpha=0.25, linewidth=0)
+    axes.plot(M / d**2, floor, color=_GREY, linewidth=1.2)
+    axes.axhline(must, color=_GREY, linewidth=1, linestyle="--")
+    axes.text(M[0] / d**2 * 1.3, must * 1.15, f"compulsory 4·N·d = {int(must):,}", fontsize=_SMALL)
+    axes.text(M[0] / d**2 * 1.3, must * 3.2, "lower bounds", fontsize=_SMALL)
+    axes.set_ylim(must / 6)
+
+
+def _power_of_ten(value: float, _: int) -> str:
+    """10⁴ in one size: Matplotlib's own exponents are too small to read on a phone."""
+    return "10" + f"{math.log10(value):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _mark_regimes(axes: Any) -> None:
+    bottom, top = axes.get_ylim()
+    for boundary, label in ((1.0, "d²"), (4.0, "4d²")):
+        axes.axvline(boundary, color=_GREY, linewidth=1, linestyle=":")
+        axes.text(boundary * 1.06, top / 1.35, label, fontsize=_SMALL)
+    axes.set_ylim(bottom, top)
+
+
+def _mark_chips(axes: Any) -> None:
+    """A row of ticks for each chip, in the shaded floor."""
+    bottom, _ = axes.get_ylim()
+    left, _ = axes.get_xlim()
+    for row, (name, ratios) in enumerate(reversed(_chip_ratios().items())):
+        y = bottom * 1.35 * 1.75**row
+        axes.text(left * 1.3, y, f"{name}, d =", fontsize=_SMALL, va="center")
+        axes.plot(list(ratios.values()), [y] * len(ratios), "|", color=_ink(), markersize=9)
+        for dim, ratio in ratios.items():
+            axes.text(ratio / 1.08, y, str(dim), fontsize=_SMALL, ha="right", va="center")
+
+
+# ---------------------------------------------------------------- leading orders
+
+
+def _flash(x: Array) -> Array:
+    return 6 * x**2
+
+
+def _flash2(x: Array) -> Array:
+    return 4 * x**2
+
+
+def _small_cache(x: Array) -> Array:
+    """2x + 1 + min(k + x²/k) over whole k, the number of tiles across d; 4x + 1 at best."""
+    lower = np.maximum(np.floor(x), 1)
+    over_tiles = np.minimum(lower + x**2 / lower, lower + 1 + x**2 / (lower + 1))
+    return np.asarray(2 * x + 1 + over_tiles)
+
+
+def _fused(x: Array) -> Array:
+    return 2 * math.sqrt(6) * x
+
+
+def _bound(x: Array) -> Array:
+    """4x² from M = 4d² on, 4x − 1 below: the leading terms of the two bounds."""
+    return np.where(x <= 0.5, 4 * x**2, 4 * x - 1)
+
+
+_LEADING = {
+    "flash": (_flash, "6x²"),
+    "flash2": (_flash2, "4x²"),
+    "small_cache": (_small_cache, "about 4x + 1"),
+    "fused": (_fused, "2√6·x"),
+}
+
+
+def _meeting() -> float:
+    """Where 4x² = x² + 2x + 2: FlashAttention-2's order and the small cache with whole rows."""
+    return (1 + math.sqrt(7)) / 3
+
+
+def regimes(largest: float = 2.5) -> Figure:
+    """I/O in units of N² against x = d/√M, to leading order: whose order is best where.
+
+    Left out: whatever does not grow with N², statistics, and what whole blocks round up.
+
+    >>> regimes().title
+    'To leading order FlashAttention-2 is best from M = 0.68·d² on, the small cache below'
+    """
+    x = np.linspace(0.05, largest, 300)
+    crossing = _meeting()
+    title = (
+        f"To leading order FlashAttention-2 is best from M = {crossing**-2:.2f}·d² on, "
+        "the small cache below"
+    )
+    alt = _regimes_alt(largest, crossing)
+    with canvas(title, alt, width=WIDTH, height=5.0) as drawing:
+        axes = drawing.axes
+        axes.fill_between(x, 0, _bound(x), color=_GREY, alpha=0.25, linewidth=0)
+        _leading_curves(axes, x, x, np.ones_like(x))
+        axes.plot([crossing], [4 * crossing**2], "o", color=COLOURS[0], markersize=7)
+        axes.annotate(
+            f"M = {crossing**-2:.2f}·d²",
+            (crossing, 4 * crossing**2),
+            (10, -13),
+            textcoords="offset points",
+            fontsize=_SMALL,
+        )
+        axes.text(0.75 * largest, 2.5 * largest / 2, "lower bounds", fontsize=_SMALL, ha="center")
+        axes.set(xlabel="x = d/√M  (larger M to the left)", ylabel="entries moved, in units of N²")
+        axes.set(xlim=(0, largest), ylim=(0, 6 * largest))
+        _mark_capacities(axes)
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=_SMALL)
+    return drawing.result
+
+
+def _regimes_alt(largest: float, crossing: float) -> str:
+    one = np.array(1.0)
+    told = ", ".join(
+        f"{_LOOKS[name].label} {float(curve(one)):.2f}" for name, (curve, _) in _LEADING.items()
+    )
+    return (
+        "Leading order only. Entries moved, divided by N², against x = d/√M from 0 to "
+        f"{largest:g}. At x = 1, where M = d²: {told}, and the lower bound "
+        f"{float(_bound(one)):.2f}. FlashAttention-2 and the small cache cross at x = "
+        f"{crossing:.3f}, M = {crossing**-2:.3f}·d², at {4 * crossing**2:.2f}. Up to x = 0.5, M = "
+        "4d², FlashAttention-2 lies on the lower bound."
+    )
+
+
+def bound_gap() -> Figure:
+    """How many times the lower bound each order moves, to leading order, against M/d².
+
+    >>> bound_gap().title
+    'To leading order the better of two orders stays within 1.53 of the lower bound'
+    """
+    x = np.geomspace(0.125, 16, 400)
+    crossing = np.array(_meeting())
+    worst = float(_flash2(crossing) / _bound(crossing))
+    title = f"To leading order the better of two orders stays within {worst:.2f} of the lower bound"
+    ends = ", ".join(
+        f"{_LOOKS[name].label} {float(curve(x[:1])[0] / _bound(x[:1])[0]):.2f} and "
+        f"{float(curve(x[-1:])[0] / _bound(x[-1:])[0]):.2f}"
+        for name, (curve, _) in _LEADING.items()
+    )
+    alt = (
+        "Leading order only. Entries moved, divided by the lower bound, against M/d². "
+        "FlashAttention-2 is at 1 from M = 4d² on; the small cache falls towards 1 as M shrinks. "
+        f"They cross at M = {float(crossing) ** -2:.2f}·d², {worst:.2f} times the bound. At the "
+        f"right and left ends, M = {x[0] ** -2:.0f}·d² and {x[-1] ** -2:.4f}·d²: {ends}."
+    )
+    with canvas(title, alt, width=WIDTH, height=4.6) as drawing:
+        axes = drawing.axes
+        _leading_curves(axes, x**-2, x, _bound(x))
+        axes.axhline(1, color=_GREY, linewidth=1.2)
+        axes.plot([float(crossing) ** -2], [worst], "o", color=COLOURS[0], markersize=7)
+        axes.text(float(crossing) ** -2, 1.1, f"{worst:.2f}", ha="center")
+        axes.set(xscale="log", xlabel="fast memory M, in units of d²", ylim=(0.7, 4))
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set(ylabel="times the lower bound", xlim=(x[-1] ** -2, x[0] ** -2))
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=_SMALL)
+    return drawing.result
+
+
+def _leading_curves(axes: Any, across: Array, x: Array, unit: Array) -> None:
+    for name, (curve, formula) in _LEADING.items():
+        look = _LOOKS[name]
+        label = f"{look.label}: {formula}"
+        axes.plot(across, curve(x) / unit, color=look.colour, linestyle=look.dashes, label=label)
+
+
+def _mark_capacities(axes: Any) -> None:
+    """Where M is 4d² and d², on an axis of x."""
+    _, top = axes.get_ylim()
+    for x, label in ((0.5, "4d²"), (1.0, "d²")):
+        axes.axvline(x, color=_GREY, linewidth=1, linestyle=":")
+        axes.text(x + 0.03, 0.95 * top, f"M = {label}", fontsize=_SMALL, va="top")
+
+
+# ---------------------------------------------------------------- what fast memory holds
+
+#: Told apart by hatch as well as colour. Dots would make a drawing ten times larger.
+_HATCHES = ("", "///", "---", "\\\\\\", "|||", "xxx")
+_ARRAYS_SHOWN = 5
+
+
+def cache_contents(run: Run, *, first: int = 0, events: int = 120) -> Figure:
+    """What a traced run holds in fast memory, event by event, stacked by array.
+
+    Run on ``TwoLevelMemory(M, trace=True)``. A long run is shown from event ``first`` on, for so
+    many events. Arrays that hold little are summed as "others".
+
+    >>> from costlib.iomodel import TwoLevelMemory, flash2
+    >>> x = np.eye(8, 4)
+    >>> run = flash2(x, x, x, TwoLevelMemory(64, trace=True))
+    >>> cache_contents(run).title
+    'At most 64 of 64 entries in use; 160 read and 32 written'
+    """
+    if not run.trace:
+        raise ValueError(
+            "run.trace must have events, got none: run on TwoLevelMemory(M, trace=True)"
+        )
+    if not 0 <= first < len(run.trace) or events < 2:
+        raise ValueError(
+            f"first must be one of the {len(run.trace)} events and events at least 2, "
+            f"got first = {first}, events = {events}"
+        )
+    holdings = _holdings(run.trace)
+    part = slice(first, min(first + events, len(run.trace)))
+    of_capacity = "" if run.capacity is None else f" of {run.capacity:,}"
+    title = (
+        f"At most {run.peak:,}{of_capacity} entries in use; {run.reads:,} read and "
+        f"{run.writes:,} written"
+    )
+    shown = {name: held[part] for name, held in holdings.items() if held[part].any()}
+    with canvas(title, _contents_alt(run, shown, part), width=WIDTH, height=4.2) as drawing:
+        axes = drawing.axes
+        _stack(axes, shown, part)
+        _rugs(axes, run.trace[part], part, run.capacity or run.peak)
+        _capacity_line(axes, run.capacity, part.start)
+        axes.set(xlabel="event of the run", ylabel="entries held", xlim=(part.start, part.stop))
+        drawing.figure.legend(
+            loc="outside upper center", ncols=6, fontsize=_SMALL, handlelength=1.4, columnspacing=1
+        )
+    return drawing.result
+
+
+def _holdings(trace: Sequence[Event]) -> dict[str, Array]:
+    """For each array the entries held after each event; those that hold least as "others"."""
+    held: dict[str, Array] = {}
+    for index, event in enumerate(trace):
+        change = {"load": event.entries, "alloc": event.entries, "drop": -event.entries}
+        steps = held.setdefault(event.array, np.zeros(len(trace), dtype=int))
+        steps[index] += change.get(event.kind, 0)
+    held = {name: np.cumsum(steps) for name, steps in held.items()}
+    by_size = sorted(held, key=lambda name: -int(held[name].max()))
+    small = by_size[_ARRAYS_SHOWN:]
+    shown = {name: steps for name, steps in held.items() if name not in small}
+    if small:
+        shown["others"] = np.sum([held[name] for name in small], axis=0)
+    return shown
+
+
+def _contents_alt(run: Run, shown: Mapping[str, Array], part: slice) -> str:
+    most = ", ".join(f"{name} {int(held.max()):,}" for name, held in shown.items())
+    events = run.trace[part]
+    reads = sum(event.entries for event in events if event.kind == "load")
+    writes = sum(event.entries for event in events if event.kind == "store")
+    line = "" if run.capacity is None else f" A line marks the capacity, {run.capacity:,}."
+    return (
+        f"Entries held in fast memory over events {part.start + 1} to {part.stop} of "
+        f"{len(run.trace)}, stacked by array. Most held of each: {most}.{line} Ticks below mark "
+        f"loads and stores; in these events {reads:,} entries are read and {writes:,} written."
+    )
+
+
+def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
+    bottom = np.zeros(part.stop - part.start, dtype=int)
+    for index, (name, held) in enumerate(shown.items()):
+        top = bottom + held
+        changes = np.flatnonzero(np.diff(bottom, prepend=-1) | np.diff(top, prepend=-1))
+        corners = np.append(changes, len(top) - 1)
+        across = part.start + np.append(changes, len(top))
+        axes.fill_between(
+            across,
+            bottom[corners],
+            top[corners],
+            step="post",
+            facecolor=COLOURS[index] + "99",
+            edgecolor=_ink(),
+            hatch=_HATCHES[index],
+            linewidth=0,
+            label=name,
+        )
+        bottom = top
+
+
+def _capacity_line(axes: Any, capacity: int | None, left: int) -> None:
+    if capacity is not None:
+        axes.axhline(capacity, linestyle="--", color=COLOURS[1], linewidth=1.5)
+        axes.text(left, capacity * 1.03, f"M = {capacity:,}", fontsize=_SMALL)
+
+
+def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> None:
+    """A row of ticks for the loads and one for the stores, below zero."""
+    names = {"load": ("read", -0.09), "store": ("write", -0.19)}
+    for kind, (_, height) in names.items():
+        at = [part.start + index for index, event in enumerate(events) if event.kind == kind]
+        axes.plot(at, [height * capacity] * len(at), "|", color=_ink(), markersize=7)
+    ticks = [0, capacity // 2, capacity]
+    axes.set_yticks(
+        [*(height * capacity for _, height in names.values()), *ticks],
+        [*(name for name, _ in names.values()), *(f"{tick:,}" for tick in ticks)],
+    )
+    axes.set_ylim(-0.28 * capacity, 1.15 * capacity)
+
+
+# ---------------------------------------------------------------- the order of the tiles
+
+
+def tiles_order(tiles: int = 4, *, N: int = 64, d: int = 8) -> Figure:
+    """The same square tiles of the N×N scores, walked down columns and along rows.
+
+    FlashAttention-1 keeps K and V while Q and O pass by, and O is written every time it passes.
+    FlashAttention-2 keeps Q and O while K and V pass by. ``tiles`` is how many there are each way.
+
+    >>> tiles_order().title
+    'The same 16 tiles: walked by columns 8,832 entries move, by rows 5,120'
+    """
+    tiles, N, d = sizes(tiles=tiles, N=N, d=d)
+    if not 2 <= tiles <= 6 or N % tiles:
+        raise ValueError(f"tiles must be 2 to 6 and divide N = {N}, got {tiles}")
+    side = N // tiles
+    columns, rows = counts.flash(N, d, side, side), counts.flash2(N, d, side, side)
+    title = (
+        f"The same {tiles**2} tiles: walked by columns {columns.total:,} entries move, "
+        f"by rows {rows.total:,}"
+    )
+    alt = (
+        f"Two grids of {tiles} by {tiles} score tiles with the order of the visits, N = {N}, "
+        f"d = {d}. Left, FlashAttention-1: down each column. A block of K and V stays, the blocks "
+        f"of Q and O stream past: {columns.reads:,} reads, {columns.writes:,} writes. Right, "
+        f"FlashAttention-2: along each row. A block of Q and O stays, K and V stream past: "
+        f"{rows.reads:,} reads, {rows.writes:,} writes."
+    )
+    with canvas(title, alt, columns=2, width=WIDTH, height=3.6) as drawing:
+        for axes, by_rows, count in zip(drawing.axes, (False, True), (columns, rows), strict=True):
+            _walk(axes, tiles, by_rows)
+            axes.text(tiles / 2, 1.75, f"FlashAttention-{1 + by_rows}", ha="center", fontsize=12)
+            axes.text(
+                tiles / 2,
+                -tiles - 0.35,
+                f"{count.reads:,} read\n{count.writes:,} written",
+                ha="center",
+                va="top",
+                fontsize=11,
+            )
+    return drawing.result
+
+
+def _walk(axes: Any, tiles: int, by_rows: bool) -> None:
+    """The grid with its visits numbered, and its inputs: solid where they stay, hatched else."""
+    from matplotlib.patches import Rectangle
+
+    for row in range(tiles):
+        for column in range(tiles):
+            visit = 1 + (row * tiles + column if by_rows else column * tiles + row)
+            in_round = visit <= tiles
+            axes.add_patch(
+                Rectangle(
+                    (column, -row - 1),
+                    1,
+                    1,
+                    facecolor=COLOURS[4] + ("66" if in_round else "00"),
+                    edgecolor=COLOURS[4],
+                )
+            )
+            axes.text(column + 0.5, -row - 0.5, str(visit), ha="center", va="center", fontsize=11)
+    beside, above = ("Q, O", "K, V")
+    _band(axes, beside, tiles, upright=True, stays=by_rows)
+    _band(axes, above, tiles, upright=False, stays=not by_rows)
+    axes.set(aspect="equal", xlim=(-1.7, tiles + 0.1), ylim=(-tiles - 1.7, 2.4))
+    axes.axis("off")
+
+
+def _band(axes: Any, name: str, tiles: int, *, upright: bool, stays: bool) -> None:
+    """The blocks of an input along one side of the grid: the first is resident, or all pass by."""
+    from matplotlib.patches import Rectangle
+
+    for index in range(tiles):
+        corner = (-0.8, -index - 1) if upright else (index, 0.2)
+        shape = (0.6, 1) if upright else (1, 0.6)
+        filled = stays and index == 0
+        axes.add_patch(
+            Rectangle(
+                corner,
+                *shape,
+                facecolor=COLOURS[0] if filled else "none",
+                edgecolor=COLOURS[0] if stays else COLOURS[1],
+                hatch=None if stays else "///",
+            )
+        )
+    label = f"{name} {'stay' if stays else 'pass'}"
+    middle = (-1.2, -tiles / 2) if upright else (tiles / 2, 1.2)
+    axes.text(*middle, label, ha="center", va="center", rotation=90 * upright, fontsize=11)
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def _places(dag: Dag) -> list[tuple[float, float]]:
+    """Where each vertex is drawn: inputs below, each vertex over the middle of its parents.
+
+    An input sits right below its first child. Where two vertices of a row would touch or change
+    places, the row is spread evenly.
+    """
+    level = [0] * len(dag.parents)
+    for vertex, parents in enumerate(dag.parents):
+        level[vertex] = 1 + max((level[parent] for parent in parents), default=-1)
+    for vertex in dag.inputs:
+        level[vertex] = min(level[child] for child in dag.children[vertex]) - 1
+    across = [0.0] * len(level)
+    for height in range(max(level) + 1):
+        row = [vertex for vertex, at in enumerate(level) if at == height]
+        for vertex, x in _row_places(row, _pulls(dag, row, level, across)).items():
+            across[vertex] = x
+    left = min(across)
+    return [(x - left, float(y)) for x, y in zip(across, level, strict=True)]
+
+
+def _pulls(
+    dag: Dag, row: Sequence[int], level: Sequence[int], across: Sequence[float]
+) -> dict[int, list[float]]:
+    """For each vertex of a row, where what it should stand over is: its parents.
+
+    An input has none and should stand near what it is used with.
+    """
+    pulls = {v: [across[parent] for parent in dag.parents[v]] for v in row if dag.parents[v]}
+    for vertex in (v for v in row if not dag.parents[v]):
+        partners = {p for child in dag.children[vertex] for p in dag.parents[child]} - {vertex}
+        pulls[vertex] = [
+            _mean(pulls[p]) if p in pulls else across[p]
+            for p in sorted(partners)
+            if level[p] < level[vertex] or (p in pulls and dag.parents[p])
+        ]
+    return pulls
+
+
+def _row_places(row: Sequence[int], pulls: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    """Each vertex over the middle of its pulls; else evenly, in the order of shorter edges."""
+    wanted = {vertex: _mean(pulls[vertex]) for vertex in row}
+    if all(wanted[after] - wanted[before] >= 1 for before, after in pairwise(row)):
+        return wanted
+    left = _mean(list(wanted.values())) - (len(row) - 1) / 2
+
+    def edges(order: Sequence[int]) -> float:
+        return sum(abs(left + i - x) for i, vertex in enumerate(order) for x in pulls[vertex])
+
+    shortest = min(row, sorted(row, key=lambda vertex: (wanted[vertex], vertex)), key=edges)
+    return {vertex: left + i for i, vertex in enumerate(shortest)}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _draw_edges(
+    axes: Any, lines: Iterable[tuple[tuple[float, float], tuple[float, float]]]
+) -> None:
+    """Many edges as one line with gaps."""
+    x, y = [], []
+    for start, end in lines:
+        x += [start[0], end[0], math.nan]
+        y += [start[1], end[1], math.nan]
+    axes.plot(x, y, color=_GREY, linewidth=1, zorder=1)
+
+
+#: Pebbles by shape: a disc is red, a square is blue, a disc on a square is both. The disc's white
+#: rim keeps it visible on the square without colour.
+_PEBBLES = (
+    ("none", "o", "none", _GREY, 4.0),
+    ("blue: slow memory", "s", COLOURS[0], COLOURS[0], 11.0),
+    ("red: fast memory", "o", COLOURS[1], "#ffffff", 8.5),
+)
+
+#: Distances in points, which are also the units of a pebbling's axes.
+_PAGE = 72 * WIDTH
+_ROW = 32.0
+_LINE = 13.0
+
+
+def pebbling(
+    game: Game,
+    moves: str | Iterable[Move | str],
+    *,
+    first: int = 0,
+    panels: int = 12,
+    columns: int = 3,
+) -> Figure:
+    """A pebbling as small pictures: the board after each computation, and the moves before it.
+
+    A long one is shown from picture ``first`` on, for so many pictures. Reads are R, writes W,
+    computations C, deletions D, erasures E, each with its vertex.
+
+    >>> from costlib.iomodel.pebbles import Dag, Game
+    >>> pebbling(Game(Dag.tree(leaves=2), red=3), "R0 R1 C2 W2").title
+    'A pebbling with 3 red pebbles: 3 reads and writes'
+    """
+    boards = list(game.boards(moves))
+    paid = sum(board.move.cost for board in boards if board.move is not None)
+    stages = _stages(boards)
+    if not 0 <= first < len(stages) or panels < 1 or columns < 1:
+        raise ValueError(
+            f"first must be below {len(stages)}, panels and columns at least 1, got first = "
+            f"{first}, panels = {panels}, columns = {columns}"
+        )
+    shown = stages[first : first + panels]
+    title = f"A pebbling with {game.red} red pebbles: {paid} reads and writes"
+    alt = _pebbling_alt(game, shown, first, len(stages))
+    sheet = _sheet(game.dag, shown, columns)
+    with canvas(title, alt, width=WIDTH, height=sheet.height / 72 + 0.4) as drawing:
+        axes = drawing.axes
+        _draw_boards(axes, game.dag, sheet, [stage.board for stage in shown])
+        for caption, (x, y) in zip(sheet.captions, sheet.corners, strict=True):
+            axes.text(x + sheet.width / 2, y - 13, caption, ha="center", va="top", fontsize=_SMALL)
+        axes.set(xlim=(0, _PAGE), ylim=(sheet.top - sheet.height, sheet.top))
+        axes.axis("off")
+        drawing.figure.legend(loc="outside upper center", ncols=3, fontsize=_SMALL)
+    return drawing.result
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """Where the pictures of a pebbling stand, in points."""
+
+    places: Sequence[tuple[float, float]]  #: of the vertices, from a picture's corner
+    corners: Sequence[tuple[float, float]]
+    captions: Sequence[str]
+    width: float  #: of one picture
+    top: float
+    height: float  #: of all
+
+
+def _sheet(dag: Dag, shown: Sequence[_Stage], columns: int) -> _Sheet:
+    width = _PAGE / min(columns, len(shown))
+    places = _scaled_places(dag, width)
+    captions = [f"{fill(stage.caption, int(width / 6.3))}\nI/O {stage.paid}" for stage in shown]
+    below = (max(caption.count("\n") for caption in captions) + 1) * _LINE + 16
+    top = max(y for _, y in places) + 14
+    corners = [(i % columns * width, -(i // columns) * (top + below)) for i in range(len(shown))]
+    return _Sheet(places, corners, captions, width, top, top + below - corners[-1][1])
+
+
+def _scaled_places(dag: Dag, width: float) -> list[tuple[float, float]]:
+    """Where each vertex is, in points, in a panel of this width; numbers stand to the right."""
+    places = _places(dag)
+    wide = max(x for x, _ in places)
+    step = min(44.0, (width - 34) / max(wide, 1))
+    left = (width - wide * step) / 2 - 4
+    return [(left + x * step, y * _ROW) for x, y in places]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A picture: the board after some moves, those moves, and the I/O so far."""
+
+    board: Board
+    caption: str
+    paid: int
+
+
+def _stages(boards: Sequence[Board]) -> list[_Stage]:
+    """A stage ends with a computation and its write; what comes after the last is one more."""
+    stages = []
+    words: list[str] = []
+    paid = 0
+    for board, after in zip(boards[1:], [*boards[2:], None], strict=True):
+        assert board.move is not None
+        words.append(str(board.move))
+        paid += board.move.cost
+        computed = any(word.startswith("C") for word in words)
+        written_next = after is not None and after.move == Move("W", board.move.vertex)
+        if after is None or (computed and not written_next):
+            stages.append(_Stage(board, " ".join(words), paid))
+            words = []
+    return stages
+
+
+def _pebbling_alt(game: Game, shown: Sequence[_Stage], first: int, total: int) -> str:
+    told = "; ".join(
+        f"after {stage.caption}: red {_listed(stage.board.red)}, blue {_listed(stage.board.blue)}, "
+        f"I/O {stage.paid}"
+        for stage in shown
+    )
+    return (
+        f"Pictures {first + 1} to {first + len(shown)} of {total} of a graph of "
+        f"{len(game.dag.parents)} vertices and {len(game.dag.edges)} edges; {told}."
+    )
+
+
+def _listed(vertices: Iterable[int]) -> str:
+    return " ".join(map(str, sorted(vertices))) or "none"
+
+
+def _draw_boards(axes: Any, dag: Dag, sheet: _Sheet, boards: Sequence[Board]) -> None:
+    """The graph once for each board, all pebbles of one kind in one go."""
+    shifted = [[(x + left, y + bottom) for x, y in sheet.places] for left, bottom in sheet.corners]
+    _draw_edges(axes, [(at[parent], at[child]) for at in shifted for parent, child in dag.edges])
+    everywhere = frozenset(range(len(dag.parents)))
+    holders = (
+        [everywhere - board.red - board.blue for board in boards],
+        [board.blue for board in boards],
+        [board.red for board in boards],
+    )
+    for (label, marker, colour, edge, size), held in zip(_PEBBLES, holders, strict=True):
+        points = [
+            at[vertex]
+            for at, vertices in zip(shifted, held, strict=True)
+            for vertex in sorted(vertices)
+        ]
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            marker,
+            markerfacecolor=colour,
+            markeredgecolor=edge,
+            markersize=size,
+            label=label,
+        )
+    for at in shifted:
+        for vertex, (x, y) in enumerate(at):
+            axes.annotate(
+                str(vertex), (x, y), (7, -9), textcoords="offset points", fontsize=_SMALL - 0.5
+            )
+
+
+def dominator(dag: Dag, parts: Sequence[Part | Sequence[int]], part: int = 0) -> Figure:
+    """One part of a partition of a graph, with a smallest dominator and its minimum set.
+
+    Every path from an input to the part meets the dominator. The minimum set is what the part hands
+    on: its vertices without a child in it. The numbers are those of the vertices.
+
+    >>> from costlib.iomodel.pebbles import Dag
+    >>> dominator(Dag.tree(leaves=4), [(0, 1, 4), (2, 3, 5, 6)], part=1).title
+    'Part 1: 4 vertices behind a dominator of 3, minimum set 1'
+    """
+    sets = [tuple(one.vertices if isinstance(one, Part) else one) for one in parts]
+    if not 0 <= part < len(sets) or not sets[part]:
+        raise ValueError(
+            f"part must name one of {len(sets)} parts that has vertices, got part = {part}"
+        )
+    dominating, minimum = minimum_dominator(dag, sets[part]), minimum_set(dag, sets[part])
+    title = (
+        f"Part {part}: {len(sets[part])} vertices behind a dominator of {len(dominating)}, "
+        f"minimum set {len(minimum)}"
+    )
+    places = [(x, 1.8 * y) for x, y in _scaled_places(dag, _PAGE)]
+    tall = max(y for _, y in places)
+    alt = _dominator_alt(dag, part, sets[part], dominating, minimum)
+    with canvas(title, alt, width=WIDTH, height=tall / 72 + 1.2) as drawing:
+        axes = drawing.axes
+        for start, end in dag.edges:
+            _arrow(axes, places[start], places[end])
+        _frame(axes, [places[v] for v in minimum], "D", 24, COLOURS[2], "minimum set")
+        _frame(axes, [places[v] for v in dominating], "s", 24, COLOURS[1], "dominator")
+        _frame(axes, [places[v] for v in sets[part]], "o", 18, COLOURS[0], f"part {part}", True)
+        for vertex, (x, y) in enumerate(places):
+            axes.text(x, y, str(vertex), ha="center", va="center", fontsize=11)
+        axes.set(xlim=(0, _PAGE), ylim=(-24, tall + 24))
+        axes.axis("off")
+        drawing.figure.legend(loc="outside upper center", ncols=3, fontsize=_SMALL, markerscale=0.5)
+    return drawing.result
+
+
+def _dominator_alt(
+    dag: Dag, part: int, vertices: Sequence[int], dominating: Sequence[int], minimum: Sequence[int]
+) -> str:
+    return (
+        f"A graph of {len(dag.parents)} numbered vertices. Part {part} is {_listed(vertices)}, "
+        f"drawn as discs. Every path to it from an input meets its dominator "
+        f"{_listed(dominating)}, framed by squares. Its minimum set {_listed(minimum)} is framed "
+        "by diamonds."
+    )
+
+
+def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """An edge that leaves room for what is written at its ends."""
+    shape = {"arrowstyle": "-|>", "color": _GREY, "shrinkA": 12, "shrinkB": 13, "linewidth": 1}
+    axes.annotate("", end, start, arrowprops=shape)
+
+
+def _frame(
+    axes: Any,
+    points: Sequence[tuple[float, float]],
+    marker: str,
+    size: float,
+    colour: str,
+    label: str,
+    filled: bool = False,
+) -> None:
+    axes.plot(
+        [x for x, _ in points],
+        [y for _, y in points],
+        marker,
+        markersize=size,
+        markerfacecolor=colour + "66" if filled else "none",
+        markeredgecolor=colour,
+        markeredgewidth=1.8,
+        label=label,
+    )

@@ -1,0 +1,291 @@
+"""The figures of chapter 6: their words agree with counts made here, and each is one clean SVG."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from costlib.figures import COLOURS, Figure
+from costlib.iomodel import TwoLevelMemory, bounds, counts, figures, flash, flash2
+from costlib.iomodel.best import best_blocks, crossovers, staircase
+from costlib.iomodel.pebbles import Dag, Game, minimum_dominator, minimum_set
+
+N, WIDTH = 32, 4
+CAPACITIES = (16, 40, 64, 256)
+PYRAMID = Dag.pyramid(height=4)
+PARTS = [(0, 1, 2, 3, 4, 5, 6, 7, 8), (9, 10, 11, 12, 13), (14,)]
+GRID = Game(Dag.grid(rows=3, columns=3), red=3)
+
+
+@lru_cache
+def optimum():
+    return GRID.optimal().moves
+
+
+def traced(algorithm=flash2, M=60):
+    x = np.random.default_rng(1).normal(size=(12, 4))
+    return algorithm(x, x, x, TwoLevelMemory(M, trace=True))
+
+
+DRAWINGS = {
+    "io_against_memory": lambda: figures.io_against_memory(N, WIDTH, CAPACITIES),
+    "io_lines_alone": lambda: figures.io_against_memory(1024, 64, ()),
+    "regimes": figures.regimes,
+    "bound_gap": figures.bound_gap,
+    "cache_contents": lambda: figures.cache_contents(traced()),
+    "cache_of_flash": lambda: figures.cache_contents(traced(flash), first=20, events=60),
+    "tiles_order": figures.tiles_order,
+    "pebbling": lambda: figures.pebbling(GRID, optimum()),
+    "dominator": lambda: figures.dominator(PYRAMID, PARTS, 1),
+}
+
+
+@lru_cache
+def drawn(name: str) -> Figure:
+    return DRAWINGS[name]()
+
+
+def numbers(text: str) -> list[int]:
+    """Every whole number of a text, without its separators."""
+    return [int(found.replace(",", "")) for found in re.findall(r"\d[\d,]*", text)]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_figure_is_one_described_svg(name):
+    figure = drawn(name)
+    root = ElementTree.fromstring(figure.svg)
+    assert root.get("role") == "img"
+    title, alt = (root.find(f"{{http://www.w3.org/2000/svg}}{tag}") for tag in ("title", "desc"))
+    assert (title.text, alt.text) == (figure.title, figure.alt)
+    assert root.get("aria-labelledby").split() == [title.get("id"), alt.get("id")]
+    assert len(figure.title) <= 90
+    assert len(figure.alt) > 2 * len(figure.title)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_figure_is_the_same_when_drawn_again(name):
+    assert DRAWINGS[name]().svg == drawn(name).svg
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_figure_is_small_and_readable_on_a_phone(name):
+    svg = drawn(name).svg
+    assert len(svg.encode()) < 62_000
+    width = float(re.search(r'width="([\d.]+)"', svg)[1])
+    smallest = min(map(float, re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", svg)))
+    assert smallest * min(1, 343 / width) >= 9  # 375 px less a margin of 16 px on each side
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_figure_has_the_colours_of_light_and_dark_pages_alone(name):
+    found = {colour.lower() for colour in re.findall(r"#[0-9a-fA-F]{6}\b", drawn(name).svg)}
+    paper, ink = "#ffffff", "#1f2328"  # the rectangle that dark pages clear, the default ink
+    assert found <= {*COLOURS, paper, ink}
+    assert "black" not in drawn(name).svg
+
+
+def test_dots_are_counted_and_lie_on_the_closed_forms_above_the_bounds():
+    runs = figures.measured_runs(N, WIDTH, CAPACITIES)
+    dots = [(name, M, run) for name, of in runs.items() for M, run in of.items()]
+    assert len(dots) == 4 * 5 - 2  # the two FlashAttentions do not fit in 16 entries
+    for name, M, run in dots:
+        form = best_blocks(name, N, WIDTH, M).count
+        assert (run.reads, run.writes, run.peak) == (form.reads, form.writes, form.peak)
+        assert run.total == staircase(name, N, WIDTH).total_at(M)
+        assert run.peak <= M
+        assert run.total >= bounds.attention(N, WIDTH, M)
+        assert f"{run.total:,}" in drawn("io_against_memory").alt
+
+
+def test_io_alt_tells_the_bound_at_each_capacity_and_the_chips():
+    alt = drawn("io_against_memory").alt
+    for M in CAPACITIES:
+        bound = int(np.ceil(bounds.attention(N, WIDTH, M)))
+        assert f"At M = {M:,} ({M / 16:.3g}·d²) the bound is {bound:,}" in alt
+    assert f"compulsory {4 * N * WIDTH:,}" in alt
+    assert "A100 1.28 at d = 256, 5.12 at d = 128, 20.5 at d = 64" in alt  # 83,968 entries
+    assert "H100 1.78 at d = 256, 7.12 at d = 128, 28.5 at d = 64" in alt  # 116,736 entries
+
+
+def test_io_title_tells_the_closest_run_and_the_farthest():
+    runs = figures.measured_runs(N, WIDTH, CAPACITIES)
+    times = [
+        run.total / bounds.attention(N, WIDTH, M) for of in runs.values() for M, run in of.items()
+    ]
+    told = re.search(r"move ([\d.]+) to ([\d.]+) times", drawn("io_against_memory").title)
+    assert told.groups() == (f"{min(times):.2f}", f"{max(times):.2f}")
+    assert "runs" not in drawn("io_lines_alone").title
+
+
+def test_lines_stay_within_two_per_cent_of_the_staircase():
+    for name in ("naive", "flash2", "small_cache"):
+        M, total = figures._visible_steps(name, 4096, 64)
+        true = staircase(name, 4096, 64)
+        assert (np.diff(M) > 0).all()
+        for capacity in true.capacities[true.capacities < M[-1]]:
+            line = total[np.searchsorted(M, capacity, side="right") - 1]
+            assert true.total_at(capacity) <= line < 1.0205 * true.total_at(capacity)
+
+
+LARGE = 1 << 20  # long enough for the terms in N·d to vanish beside those in N²
+
+
+@pytest.mark.parametrize("x", [0.25, 0.5, 1.0, 1.2, 2.0])
+@pytest.mark.parametrize("name", list(figures._LEADING))
+def test_leading_orders_are_those_of_the_closed_forms(name, x):
+    d = 1024
+    curve, _ = figures._LEADING[name]
+    counted = staircase(name, LARGE, d).total_at(int((d / x) ** 2)) / LARGE**2
+    assert counted == pytest.approx(float(curve(np.array(x))), rel=0.03)
+
+
+@pytest.mark.parametrize("x", [0.25, 0.49, 0.51, 1.0, 2.0, 4.0])
+def test_leading_bound_is_that_of_the_bounds(x):
+    bound = bounds.attention(LARGE, 1024, int((1024 / x) ** 2)) / LARGE**2
+    assert float(figures._bound(np.array(x))) == pytest.approx(bound, rel=0.003)
+
+
+def test_regimes_tell_the_crossover_of_the_closed_forms():
+    told = float(re.search(r"M = ([\d.]+)·d²", drawn("regimes").title)[1])
+    last = crossovers("flash2", "small_cache", 65536, 256)[-1]
+    assert last.cheaper == "flash2"
+    assert abs(last.M / 256**2 - told) < 0.03
+    assert "FlashAttention-1 6.00, FlashAttention-2 4.00, small cache 5.00" in drawn("regimes").alt
+
+
+def test_each_order_is_the_best_of_all_where_the_title_says_so():
+    x = np.linspace(0.05, 20, 4001)
+    others = figures._LEADING
+    best = np.where(x < figures._meeting(), others["flash2"][0](x), others["small_cache"][0](x))
+    for curve, _ in others.values():
+        assert (best <= curve(x) + 1e-12).all()
+
+
+def test_the_gap_told_is_the_largest():
+    x = np.geomspace(0.05, 50, 20_001)
+    best = np.min([curve(x) for curve, _ in figures._LEADING.values()], axis=0)
+    told = float(re.search(r"within ([\d.]+)", drawn("bound_gap").title)[1])
+    assert np.max(best / figures._bound(x)) == pytest.approx(told, abs=0.005)
+    assert np.min(best / figures._bound(x)) >= 1 - 1e-12
+
+
+@pytest.mark.parametrize("algorithm", [flash, flash2])
+def test_what_is_stacked_is_what_was_resident(algorithm):
+    run = traced(algorithm)
+    held = figures._holdings(run.trace)
+    assert np.array_equal(sum(held.values()), [event.resident for event in run.trace])
+    assert max(sum(held.values())) == run.peak
+    assert len(held) <= 6
+    assert list(held)[-1] == "others"
+
+
+def test_cache_contents_tell_the_run_and_the_window():
+    run = traced(flash)
+    figure = drawn("cache_of_flash")
+    assert numbers(figure.title) == [run.peak, 60, run.reads, run.writes]
+    window = run.trace[20:80]
+    reads = sum(event.entries for event in window if event.kind == "load")
+    writes = sum(event.entries for event in window if event.kind == "store")
+    assert f"events 21 to 80 of {len(run.trace)}" in figure.alt
+    assert figure.alt.endswith(f"{reads:,} entries are read and {writes:,} written.")
+
+
+def test_cache_contents_without_a_capacity_draw_no_line():
+    figure = figures.cache_contents(traced(M=None))
+    assert "capacity" not in figure.alt
+    assert "M = " not in figure.svg
+
+
+def test_cache_contents_need_a_trace_and_a_window_in_it():
+    x = np.eye(4, 2)
+    with pytest.raises(ValueError, match="trace=True"):
+        figures.cache_contents(flash2(x, x, x, 60))
+    with pytest.raises(ValueError, match="first must be one of"):
+        figures.cache_contents(traced(), first=10**6)
+
+
+def test_tiles_order_tells_both_counts():
+    figure = figures.tiles_order(3, N=48, d=4)
+    columns, rows = counts.flash(48, 4, 16, 16), counts.flash2(48, 4, 16, 16)
+    assert numbers(figure.title) == [9, columns.total, rows.total]
+    for number in (columns.reads, columns.writes, rows.reads, rows.writes):
+        assert f"{number:,}" in figure.alt
+    with pytest.raises(ValueError, match="tiles must be 2 to 6 and divide N = 48"):
+        figures.tiles_order(5, N=48)
+
+
+def test_tiles_are_numbered_in_the_order_of_the_runs():
+    """The numbers in the grids, read row by row, are the visits of the traced algorithms."""
+    texts = re.findall(r">(\d+)</text>", drawn("tiles_order").svg)
+    down, along = np.reshape([int(text) for text in texts], (2, 4, 4))
+    x = np.random.default_rng(0).normal(size=(16, 2))
+    for algorithm, pictured in ((flash, down), (flash2, along)):
+        run = algorithm(x, x, x, TwoLevelMemory(None, trace=True), block_rows=4, block_cols=4)
+        visits = dict.fromkeys(
+            e.step for e in run.trace if re.fullmatch(r"tile \(\d, \d\)", e.step)
+        )
+        order = [tuple(int(index) for index in re.findall(r"\d", step)) for step in visits]
+        assert [int(pictured[tile]) for tile in order] == list(range(1, 17))
+
+
+def test_pebbling_tells_each_board_of_the_game():
+    figure = drawn("pebbling")
+    played = GRID.play(optimum())
+    assert numbers(figure.title) == [3, played.cost]
+    stages = figures._stages(list(GRID.boards(optimum())))
+    assert " ".join(stage.caption for stage in stages) == str(played)
+    assert stages[-1].paid == played.cost == 5
+    for stage in stages:
+        moves = sum(len(s.caption.split()) for s in stages[: stages.index(stage) + 1])
+        assert stage.board == list(GRID.boards(optimum()))[moves]
+        red = " ".join(map(str, sorted(stage.board.red))) or "none"
+        assert f"after {stage.caption}: red {red}, blue " in figure.alt
+        assert stage.caption.split()[0] in figure.svg
+
+
+def test_a_long_pebbling_is_shown_in_parts():
+    figure = figures.pebbling(GRID, optimum(), first=4, panels=3)
+    assert figure.alt.startswith("Pictures 5 to 7 of 12 ")
+    with pytest.raises(ValueError, match="first must be below 12"):
+        figures.pebbling(GRID, optimum(), first=12)
+
+
+@pytest.mark.parametrize(
+    "dag",
+    [
+        Dag.fft(points=8),
+        Dag.tree(leaves=8),
+        PYRAMID,
+        GRID.dag,
+        Dag.chain(5),
+        Dag.matmul(m=2, n=2, k=2),
+        Dag.attention(seq=2, head_dim=2),
+    ],
+)
+def test_no_two_vertices_share_a_place_and_edges_go_up(dag):
+    places = figures._places(dag)
+    assert len(set(places)) == len(dag.parents)
+    assert all(places[parent][1] < places[child][1] for parent, child in dag.edges)
+    for x, y in places:
+        assert all(abs(x - other) >= 0.999 for other, at in places if at == y and other != x)
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_dominator_tells_the_smallest_sets(part):
+    figure = figures.dominator(PYRAMID, PARTS, part)
+    dominating, minimum = minimum_dominator(PYRAMID, PARTS[part]), minimum_set(PYRAMID, PARTS[part])
+    assert numbers(figure.title) == [part, len(PARTS[part]), len(dominating), len(minimum)]
+    assert f"dominator {' '.join(map(str, dominating))}, framed" in figure.alt
+    assert f"minimum set {' '.join(map(str, minimum))} is framed" in figure.alt
+
+
+def test_dominator_takes_the_partition_of_a_pebbling():
+    parts = GRID.partition(optimum())
+    figure = figures.dominator(GRID.dag, parts, 0)
+    assert f"Part 0 is {' '.join(map(str, parts[0].vertices))}, " in figure.alt
+    with pytest.raises(ValueError, match="part must name one of"):
+        figures.dominator(GRID.dag, parts, len(parts))
