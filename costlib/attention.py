@@ -11,19 +11,17 @@ Left out: the scale 1/√h (folded into the queries), the mask's own additions, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
 from costlib.numbers import Number, divides, exact_div, maximum, minimum, size, sizes
 
 __all__ = [
-    "FLOPS_PER_ELEMENT",
-    "attention",
-    "attention_backward",
-    "keys_read",
-    "latent_attention",
+    "FLOPS_PER_ELEMENT", "MLA", "attention", "attention_backward", "keys_read", "latent_attention",
     "pairs",
-]
+]  # fmt: skip
 
 #: FLOPs per element of every step that is not a matmul: a convention, stated here once. An exp,
 #: a tanh, a division and a comparison are each counted as one.
@@ -51,14 +49,34 @@ MASKED = ("skipped", "computed")
 FORMS = ("naive", "absorbed")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MLA:
+    """Multi-head latent attention: widths of the latents and of the parts of a head.
+
+    ``q_rank`` is None where queries are projected in one step.
+    """
+
+    kv_rank: Number
+    nope_dim: Number
+    rope_dim: Number
+    value_dim: Number
+    q_rank: Number | None = None
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "kv_rank", "nope_dim", "rope_dim", "value_dim")
+        if self.q_rank is not None:
+            check_sizes(self, "q_rank")
+
+    @property
+    def head_dim(self) -> Number:
+        """Width of a head's queries and keys: a part without rotation and a part with."""
+        return self.nope_dim + self.rope_dim
+
+
 def pairs(
-    seq: Number,
-    context: Number | None = None,
-    *,
-    causal: bool = False,
-    window: Number | None = None,
-    masked: str = "skipped",
-) -> Number:
+    seq: Number, context: Number | None = None, *,
+    causal: bool = False, window: Number | None = None, masked: str = "skipped",
+) -> Number:  # fmt: skip
     """(Query, key) pairs that attention computes for the last ``seq`` of ``context`` tokens.
 
     Full S·T; causal S·(T − S) + S·(S + 1)/2. In a window each query sees itself and the
@@ -75,7 +93,7 @@ def pairs(
     >>> pairs(S, T, causal=True)
     S*(-S + T) + S*(S + 1)/2
     """
-    seq, context, window = _checked_span(seq, context, causal, window)
+    seq, context, _, window = _checked_span(seq, context, causal, window)
     choose("masked", masked, MASKED)
     return pairs_unchecked(seq, context, causal, window, masked)
 
@@ -86,24 +104,16 @@ def keys_read(seq: Number, context: Number | None = None, window: Number | None 
     >>> keys_read(1, 5000, window=4096), keys_read(10, 5000, window=4096), keys_read(1, 5000)
     (4096, 4105, 5000)
     """
-    seq, context, window = _checked_span(seq, context, window is not None, window)
+    seq, context, _, window = _checked_span(seq, context, False, window)
     return keys_unchecked(seq, context, window)
 
 
 def attention(
-    batch: Number,
-    seq: Number,
-    heads: Number,
-    head_dim: Number,
-    *,
-    kv_heads: Number | None = None,
-    context: Number | None = None,
-    causal: bool = False,
-    window: Number | None = None,
-    scores: str = "materialised",
-    masked: str = "skipped",
+    batch: Number, seq: Number, heads: Number, head_dim: Number, *,
+    kv_heads: Number | None = None, context: Number | None = None, causal: bool = False,
+    window: Number | None = None, scores: str = "materialised", masked: str = "skipped",
     value_dim: Number | None = None,
-) -> Ledger:
+) -> Ledger:  # fmt: skip
     """Attention of ``seq`` queries to ``context`` keys (cached and new; ``seq`` unless given).
 
     scores 2·B·H·h·pairs, softmax 5·B·H·pairs, values 2·B·H·h·pairs FLOPs; see `pairs`. K and V are
@@ -118,33 +128,16 @@ def attention(
     >>> attention(B, 1, H, h, context=T)["scores"].flops
     2*B*H*T*h
     """
-    seq, context, window = _checked_span(seq, context, causal, window)
-    batch, heads, head_dim, kv_heads, value_dim = _checked_heads(
-        batch, heads, head_dim, kv_heads, value_dim
-    )
-    choose("scores", scores, SCORES)
-    choose("masked", masked, MASKED)
-    met = pairs_unchecked(seq, context, causal, window, masked)
-    read = keys_unchecked(seq, context, window)
-    return Ledger(
-        stages(batch, seq, met, read, heads, kv_heads, head_dim, value_dim, scores=scores)
-    )
+    widths, span = (heads, kv_heads, head_dim, value_dim), (seq, context, causal, window)
+    return Ledger(_core(batch, widths, span, scores, masked).forward())
 
 
 def attention_backward(
-    batch: Number,
-    seq: Number,
-    heads: Number,
-    head_dim: Number,
-    *,
-    kv_heads: Number | None = None,
-    context: Number | None = None,
-    causal: bool = False,
-    window: Number | None = None,
-    scores: str = "materialised",
-    masked: str = "skipped",
+    batch: Number, seq: Number, heads: Number, head_dim: Number, *,
+    kv_heads: Number | None = None, context: Number | None = None, causal: bool = False,
+    window: Number | None = None, scores: str = "materialised", masked: str = "skipped",
     value_dim: Number | None = None,
-) -> Ledger:
+) -> Ledger:  # fmt: skip
     """The gradients of `attention`: two products for each of its two.
 
     dV = Pᵀ·dO and dP = dO·Vᵀ, the softmax's gradient dS, then dQ = dS·K and dK = dSᵀ·Q. Scores
@@ -156,34 +149,16 @@ def attention_backward(
     >>> attention_backward(1, 64, 4, 16, scores="on-chip").matmul_flops / forward.matmul_flops
     2.5
     """
-    seq, context, window = _checked_span(seq, context, causal, window)
-    batch, heads, head_dim, kv_heads, value_dim = _checked_heads(
-        batch, heads, head_dim, kv_heads, value_dim
-    )
-    choose("scores", scores, SCORES)
-    choose("masked", masked, MASKED)
-    met = pairs_unchecked(seq, context, causal, window, masked)
-    read = keys_unchecked(seq, context, window)
-    return Ledger(
-        stages_backward(batch, seq, met, read, heads, kv_heads, head_dim, value_dim, scores=scores)
-    )
+    widths, span = (heads, kv_heads, head_dim, value_dim), (seq, context, causal, window)
+    return Ledger(_core(batch, widths, span, scores, masked).backward())
 
 
 def latent_attention(
-    batch: Number,
-    seq: Number,
-    heads: Number,
-    *,
-    kv_rank: Number,
-    nope_dim: Number,
-    rope_dim: Number,
-    value_dim: Number,
-    context: Number | None = None,
-    causal: bool = False,
-    form: str = "naive",
-    scores: str = "materialised",
-    masked: str = "skipped",
-) -> Ledger:
+    batch: Number, seq: Number, heads: Number, *,
+    kv_rank: Number, nope_dim: Number, rope_dim: Number, value_dim: Number,
+    context: Number | None = None, causal: bool = False,
+    form: str = "naive", scores: str = "materialised", masked: str = "skipped",
+) -> Ledger:  # fmt: skip
     """Multi-head latent attention: one latent of ``kv_rank`` and one rotary key for all heads.
 
     naive: the latents of all T keys are expanded to H keys and values, 2·B·T·r·H·(nope + v) FLOPs,
@@ -197,16 +172,10 @@ def latent_attention(
     >>> latent_attention(1, 1, 16, **sizes, form="absorbed").names
     ('q_absorb', 'scores', 'softmax', 'values', 'v_absorb')
     """
-    seq, context, _ = _checked_span(seq, context, causal, None)
-    batch, *latent = sizes(
-        batch=batch, heads=heads, kv_rank=kv_rank, nope_dim=nope_dim, rope_dim=rope_dim,
-        value_dim=value_dim,
-    )  # fmt: skip
+    mla = MLA(kv_rank=kv_rank, nope_dim=nope_dim, rope_dim=rope_dim, value_dim=value_dim)
+    widths, span = (heads, heads, mla.head_dim, mla.value_dim), (seq, context, causal, None)
     choose("form", form, FORMS)
-    choose("scores", scores, SCORES)
-    choose("masked", masked, MASKED)
-    met = pairs_unchecked(seq, context, causal, None, masked)
-    return Ledger(latent_stages(batch, seq, met, context, latent, form=form, scores=scores))
+    return Ledger(latent_stages(_core(batch, widths, span, scores, masked), mla, form))
 
 
 # What follows is called with sizes that have been checked, also by the transformer's room.
@@ -230,141 +199,149 @@ def keys_unchecked(seq: Number, context: Number, window: Number | None) -> Numbe
     return context if window is None else minimum(context, window - 1 + seq)
 
 
-def stages(
-    batch: Number, seq: Number, met: Number, read: Number,
-    heads: Number, kv_heads: Number, head_dim: Number, value_dim: Number, *,
-    scores: str, times: Number = 1, steps: Number = 1, keys_are: str = "kv", shared: bool = False,
-) -> tuple[Op, Op, Op]:  # fmt: skip
-    """The three ops of attention over ``met`` pairs and ``read`` keys, in ``times`` layers.
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Attention over ``met`` pairs and ``read`` keys, in ``times`` layers, ``steps`` times over.
 
     Products are formed so that arrays broadcast late: (batch, 1) meets (1, context) once an op.
-    ``shared`` says that values are part of the keys: kept on chip, they are read once.
     """
-    queries, cached = batch * (times * heads), batch * (times * kv_heads)
-    matrix = Elements(scores=queries * met) if scores == "materialised" else Elements()
-    keys = Elements(**{keys_are: cached * head_dim * read})
-    values_are_here = shared and scores == "on-chip"
-    values = Elements() if values_are_here else Elements(**{keys_are: cached * value_dim * read})
-    query = Elements(activations=queries * head_dim * seq)
-    out = Elements(activations=queries * value_dim * seq)
-    by_head = queries * (FLOPS_PER_MULTIPLY_ADD * head_dim) * met
-    by_value = queries * (FLOPS_PER_MULTIPLY_ADD * value_dim) * met
-    by_softmax = queries * FLOPS_PER_ELEMENT["softmax"] * met
-    return (
-        Op("scores", by_head, query + keys, matrix, True, times * steps),
-        Op("softmax", by_softmax, matrix, matrix, False, times * steps),
-        Op("values", by_value, matrix + values, out, True, times * steps),
-    )
+
+    batch: Number
+    seq: Number
+    met: Number
+    read: Number
+    heads: Number
+    kv_heads: Number
+    head_dim: Number
+    value_dim: Number
+    scores: str
+    times: Number = 1
+    steps: Number = 1
+
+    def forward(self, keys_are: str = "kv", *, shared: bool = False) -> tuple[Op, ...]:
+        """Scores, softmax, values; ``shared``: values are part of the keys, on chip read once."""
+        matrix, keys = self._matrix(), self._keys(self.head_dim, keys_are)
+        values_are_here = shared and self.scores == "on-chip"
+        values = Elements() if values_are_here else self._keys(self.value_dim, keys_are)
+        queries, outputs = self._queries(self.head_dim), self._queries(self.value_dim)
+        softmax = self._flops(FLOPS_PER_ELEMENT["softmax"])
+        return (
+            self.op("scores", self._product(self.head_dim), queries + keys, matrix),
+            self.op("softmax", softmax, matrix, matrix, is_matmul=False),
+            self.op("values", self._product(self.value_dim), matrix + values, outputs),
+        )
+
+    def backward(self) -> tuple[Op, ...]:
+        """The gradients of `forward`; those of K and V are kv, like K and V themselves."""
+        matrix, keys, values = self._matrix(), self._keys(self.head_dim), self._keys(self.value_dim)
+        queries, outputs = self._queries(self.head_dim), self._queries(self.value_dim)
+        by_head, by_value = self._product(self.head_dim), self._product(self.value_dim)
+        softmax = self._flops(FLOPS_PER_ELEMENT["softmax.backward"])
+        again = self.op("scores.recomputed", by_head, queries + keys, matrix)
+        return (
+            *((again,) if self.scores == "on-chip" else ()),
+            self.op("values.grad_values", by_value, matrix + outputs, values),
+            self.op("values.grad_scores", by_value, outputs + values, matrix),
+            self.op("softmax.backward", softmax, matrix + matrix, matrix, is_matmul=False),
+            self.op("scores.grad_queries", by_head, matrix + keys, queries),
+            self.op("scores.grad_keys", by_head, matrix + queries, keys),
+        )
+
+    def absorb(self, name: str, d_in: Number, d_out: Number) -> Op:
+        """A product of every query with its head's own matrix, read once for each step."""
+        tokens, width = self.batch * self.seq, self.times * self.heads
+        into = Elements(weights=self.steps * width * d_in * d_out) + self._queries(d_in)
+        flops = tokens * (FLOPS_PER_MULTIPLY_ADD * width * d_in * d_out)
+        return self.op(name, flops, into, self._queries(d_out))
+
+    def _flops(self, per_pair: Number) -> Number:
+        return self.batch * (self.times * self.heads) * per_pair * self.met
+
+    def _product(self, width: Number) -> Number:
+        return self._flops(FLOPS_PER_MULTIPLY_ADD * width)
+
+    def _matrix(self) -> Elements:
+        if self.scores == "on-chip":
+            return Elements()
+        return Elements(scores=self.batch * (self.times * self.heads) * self.met)
+
+    def _queries(self, width: Number) -> Elements:
+        return Elements(activations=self.batch * (self.times * self.heads) * width * self.seq)
+
+    def _keys(self, width: Number, kind: str = "kv") -> Elements:
+        return Elements(**{kind: self.batch * (self.times * self.kv_heads) * width * self.read})
+
+    def op(
+        self, name: str, flops: Number, reads: Elements, writes: Elements, is_matmul: bool = True
+    ) -> Op:
+        """One op of all layers and steps."""
+        return Op(name, flops, reads, writes, is_matmul, self.times * self.steps)
 
 
-def stages_backward(
-    batch: Number, seq: Number, met: Number, read: Number,
-    heads: Number, kv_heads: Number, head_dim: Number, value_dim: Number, *,
-    scores: str, times: Number = 1,
-) -> tuple[Op, ...]:  # fmt: skip
-    """The gradients of `stages`; gradients of K and V are kv, like K and V themselves."""
-    queries, cached = batch * (times * heads), batch * (times * kv_heads)
-    matrix = Elements(scores=queries * met) if scores == "materialised" else Elements()
-    key, value = Elements(kv=cached * head_dim * read), Elements(kv=cached * value_dim * read)
-    query = Elements(activations=queries * head_dim * seq)
-    out = Elements(activations=queries * value_dim * seq)
-    by_head = queries * (FLOPS_PER_MULTIPLY_ADD * head_dim) * met
-    by_value = queries * (FLOPS_PER_MULTIPLY_ADD * value_dim) * met
-    by_softmax = queries * FLOPS_PER_ELEMENT["softmax.backward"] * met
-    again = (Op("scores.recomputed", by_head, query + key, matrix, True, times),)
-    return (
-        *(again if scores == "on-chip" else ()),
-        Op("values.grad_values", by_value, matrix + out, value, True, times),
-        Op("values.grad_scores", by_value, out + value, matrix, True, times),
-        Op("softmax.backward", by_softmax, matrix + matrix, matrix, False, times),
-        Op("scores.grad_queries", by_head, matrix + key, query, True, times),
-        Op("scores.grad_keys", by_head, matrix + query, key, True, times),
-    )
+def latent_stages(core: Core, mla: MLA, form: str) -> tuple[Op, ...]:
+    """The ops of `latent_attention`; ``core`` is that of the expanded heads."""
+    if form == "absorbed":
+        width, rank = mla.kv_rank + mla.rope_dim, mla.kv_rank
+        moved = replace(core, kv_heads=1, head_dim=width, value_dim=rank)
+        return (
+            core.absorb("q_absorb", mla.nope_dim, rank),
+            *moved.forward(shared=True),
+            core.absorb("v_absorb", rank, mla.value_dim),
+        )
+    batch, times, read = core.batch, core.times, core.read
+    weights = times * core.heads * (mla.nope_dim + mla.value_dim) * mla.kv_rank
+    latents = batch * (times * (mla.kv_rank + mla.rope_dim)) * read
+    width = mla.head_dim + mla.value_dim  # the rotary key is copied to every head's keys
+    expanded = Elements(activations=batch * (times * core.heads * width) * read)
+    flops = batch * (FLOPS_PER_MULTIPLY_ADD * weights) * read
+    into = Elements(weights=core.steps * weights, kv=latents)
+    expand = core.op("kv_b_proj", flops, into, expanded)
+    return (expand, *core.forward(keys_are="activations"))
 
 
-def latent_stages(
-    batch: Number,
-    seq: Number,
-    met: Number,
-    read: Number,
-    latent: Sequence[Number],
-    *,
-    form: str,
-    scores: str,
-    times: Number = 1,
-    steps: Number = 1,
-) -> tuple[Op, ...]:
-    """The ops of `latent_attention`; weights are read once for each of ``steps``."""
-    heads, rank, nope, rope, value_dim = latent
-    if form == "naive":
-        weights = times * heads * (nope + value_dim) * rank
-        cached = Elements(weights=steps * weights, kv=batch * (times * (rank + rope)) * read)
-        width = nope + rope + value_dim  # the rotary key is copied to every head's keys
-        expanded = Elements(activations=batch * (times * heads * width) * read)
-        flops = batch * (FLOPS_PER_MULTIPLY_ADD * weights) * read
-        expand = Op("kv_b_proj", flops, cached, expanded, True, times * steps)
-        core = stages(
-            batch, seq, met, read, heads, heads, nope + rope, value_dim,
-            scores=scores, times=times, steps=steps, keys_are="activations",
-        )  # fmt: skip
-        return (expand, *core)
-    core = stages(
-        batch, seq, met, read, heads, 1, rank + rope, rank,
-        scores=scores, times=times, steps=steps, shared=True,
-    )  # fmt: skip
-    tokens = batch * seq
-    return (
-        _absorb("q_absorb", tokens, heads, nope, rank, times, steps),
-        *core,
-        _absorb("v_absorb", tokens, heads, rank, value_dim, times, steps),
-    )
-
-
-def choose(name: str, value: str, among: tuple[str, ...]) -> None:
+def choose(name: str, value: str | None, among: tuple[str | None, ...]) -> None:
     """Check that an option is one of those there are."""
     if value not in among:
         raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r}")
 
 
-def _absorb(
-    name: str, tokens: Number, heads: Number, d_in: Number, d_out: Number, times: Number,
-    steps: Number,
-) -> Op:  # fmt: skip
-    per_token = times * heads * d_in * d_out
-    return Op(
-        name,
-        tokens * (FLOPS_PER_MULTIPLY_ADD * per_token),
-        Elements(weights=steps * per_token, activations=tokens * (times * heads * d_in)),
-        Elements(activations=tokens * (times * heads * d_out)),
-        is_matmul=True,
-        count=times * steps,
-    )
+def check_groups(heads: Number, kv_heads: Number) -> None:
+    """Check that every KV head serves as many query heads."""
+    if not divides(kv_heads, heads):
+        raise ValueError(f"kv_heads must divide heads, got kv_heads={kv_heads}, heads={heads}")
 
 
-def _checked_span(
-    seq: Number, context: Number | None, causal: bool, window: Number | None
-) -> tuple[Number, Number, Number | None]:
-    seq = size("seq", seq)
-    context = seq if context is None else size("context", context)
-    if window is not None:
-        window = size("window", window)
-    if causal or window is not None:
-        size("context - seq (the cached tokens)", context - seq, least=0)
-    return seq, context, window
+def check_sizes(instance: object, *names: str, least: int = 1) -> None:
+    """Check these fields of a frozen dataclass while it is made."""
+    for name in names:
+        object.__setattr__(instance, name, size(name, getattr(instance, name), least=least))
 
 
-def _checked_heads(
-    batch: Number,
-    heads: Number,
-    head_dim: Number,
-    kv_heads: Number | None,
-    value_dim: Number | None,
-) -> tuple[Number, Number, Number, Number, Number]:
+def _core(
+    batch: Number, widths: Sequence[Number], span: Sequence[Any], scores: str, masked: str
+) -> Core:
+    """Check heads, kv_heads, head_dim, value_dim, and seq, context, causal, window."""
+    seq, context, causal, window = _checked_span(*span)
+    heads, kv_heads, head_dim, value_dim = widths
     kv_heads = heads if kv_heads is None else kv_heads
     value_dim = head_dim if value_dim is None else value_dim
     batch, heads, head_dim, kv_heads, value_dim = sizes(
         batch=batch, heads=heads, head_dim=head_dim, kv_heads=kv_heads, value_dim=value_dim
     )
-    if not divides(kv_heads, heads):
-        raise ValueError(f"kv_heads must divide heads, got kv_heads={kv_heads}, heads={heads}")
-    return batch, heads, head_dim, kv_heads, value_dim
+    check_groups(heads, kv_heads)
+    choose("scores", scores, SCORES)
+    choose("masked", masked, MASKED)
+    met = pairs_unchecked(seq, context, causal, window, masked)
+    read = keys_unchecked(seq, context, window)
+    return Core(batch, seq, met, read, heads, kv_heads, head_dim, value_dim, scores)
+
+
+def _checked_span(
+    seq: Number, context: Number | None, causal: bool, window: Number | None
+) -> tuple[Number, Number, bool, Number | None]:
+    seq = size("seq", seq)
+    context = seq if context is None else size("context", context)
+    window = None if window is None else size("window", window)
+    if causal or window is not None:
+        size("context - seq (the cached tokens)", context - seq, least=0)
+    return seq, context, causal, window

@@ -21,18 +21,9 @@ if TYPE_CHECKING:
     from costlib.transformer import Transformer
 
 __all__ = [
-    "ADAM_BYTES",
-    "Fit",
-    "Memory",
-    "cached_tokens",
-    "kv_bytes",
-    "kv_elements",
-    "largest_batch",
-    "largest_context",
-    "memory",
-    "saved_activations",
-    "training_memory",
-]
+    "ADAM_BYTES", "Fit", "Memory", "cached_tokens", "kv_bytes", "kv_elements", "largest_batch",
+    "largest_context", "memory", "saved_activations", "training_memory",
+]  # fmt: skip
 
 #: Bytes per parameter that mixed-precision training with Adam keeps.
 ADAM_BYTES = {
@@ -116,14 +107,9 @@ def kv_bytes(
 
 
 def memory(
-    model: Transformer,
-    batch: Number,
-    context: Number,
-    precision: Precision | None = None,
-    *,
-    new: Number = 1,
-    scores: str = "on-chip",
-) -> Memory:
+    model: Transformer, batch: Number, context: Number, precision: Precision | None = None, *,
+    new: Number = 1, scores: str = "on-chip",
+) -> Memory:  # fmt: skip
     """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
 
     Weights, the cache of context + new tokens, and peak activations: the residual stream and the
@@ -147,14 +133,9 @@ def memory(
 
 
 def training_memory(
-    model: Transformer,
-    batch: Number,
-    seq: Number,
-    precision: Precision | None = None,
-    *,
-    recompute: str | None = None,
-    scores: str = "on-chip",
-) -> Memory:
+    model: Transformer, batch: Number, seq: Number, precision: Precision | None = None, *,
+    recompute: str | None = None, scores: str = "on-chip",
+) -> Memory:  # fmt: skip
     """What a training step with Adam keeps, in mixed precision: see `ADAM_BYTES`.
 
     Activations: what each step read, kept until its gradient needs it. ``recompute="selective"``
@@ -167,6 +148,7 @@ def training_memory(
     """
     precision = precision or Precision()
     choose("scores", scores, SCORES)
+    choose("recompute", recompute, (None, "selective", "full"))
     batch, seq = size("batch", batch), size("seq", seq)
     tokens, parameters = batch * seq, model.params()
     kept = tokens * saved_activations(model) * precision.activations
@@ -175,13 +157,10 @@ def training_memory(
     if recompute == "full":
         inputs = model.layers * tokens * model.d_model * precision.activations
         kept = inputs + ceil_div(kept, model.layers)  # layers may differ: the average one
-    elif recompute not in (None, "selective"):
-        raise ValueError(f"recompute must be None, 'selective' or 'full', got {recompute!r}")
-    optimizer = sum(ADAM_BYTES[kind] for kind in list(ADAM_BYTES)[2:])
     return Memory(
         weights=parameters * ADAM_BYTES["weights"],
         gradients=parameters * ADAM_BYTES["gradients"],
-        optimizer=parameters * optimizer,
+        optimizer=parameters * sum(list(ADAM_BYTES.values())[2:]),
         activations=kept + 2 * tokens * model.vocab * precision.activations,
     )
 
@@ -196,17 +175,15 @@ def saved_activations(model: Transformer) -> Number:
     >>> saved_activations(Transformer(2, 64, 4, 256, 1000))  # 2 layers of 4·64 + 4·64 + 3·256
     2560
     """
-    heads, inner = model.heads, 3 if model.gated else 2
-    if model.mla is None:
-        projected = (heads + 2 * model.kv_heads) * model.head_dim + heads * model.head_dim
-        if model.qk_norm:
-            projected = projected + (heads + model.kv_heads) * model.head_dim
-    else:
-        m = model.mla
+    heads, m, moe, inner = model.heads, model.mla, model.moe, 3 if model.gated else 2
+    if m:
         latents = m.kv_rank + m.rope_dim + (0 if m.q_rank is None else m.q_rank)
-        projected = latents + 2 * heads * (m.nope_dim + m.rope_dim + m.value_dim)
+        projected = latents + 2 * heads * (m.head_dim + m.value_dim)
+    else:
+        # queries and keys; values and o_proj's input together are as many
+        made = (heads + model.kv_heads) * model.head_dim
+        projected = (3 if model.qk_norm else 2) * made
     each = (model.norms + (1 if model.parallel else 2)) * model.d_model + projected
-    moe = model.moe
     if moe is None:
         return model.layers * (each + inner * model.d_ff)
     sparse = moe.per_token * (inner * moe.width + 2 * model.d_model) + inner * moe.shared_width
@@ -248,15 +225,13 @@ def largest_context(
     each = batch * model.kv_elements_per_layer() * precision.kv
     growing, bounded = each * model.global_layers, each * model.local_layers
     longest = free // (growing + bounded)
-    left = f"{_tex(one.weights)} + {_tex(one.activations)} + "
+    left = f"{_tex(one.weights)} + {_tex(one.activations)} + T \\cdot {_tex(growing)}"
+    right = f" \\le {_tex(capacity)}"
     if model.window is None:
-        return Fit(maximum(0, longest), f"{left}T \\cdot {_tex(growing)} \\le {_tex(capacity)}")
-    inequality = (
-        f"{left}T \\cdot {_tex(growing)} + \\min(T, {_tex(model.window)}) \\cdot "
-        f"{_tex(bounded)} \\le {_tex(capacity)}"
-    )
+        return Fit(maximum(0, longest), left + right)
+    inequality = f"{left} + \\min(T, {_tex(model.window)}) \\cdot {_tex(bounded)}{right}"
     beyond = free - bounded * model.window
-    if not is_symbolic(growing) and isinstance(growing, (int, float)) and growing == 0:
+    if isinstance(growing, (int, float)) and growing == 0:
         return Fit(inf if beyond >= 0 else maximum(0, longest), inequality)
     return Fit(maximum(0, maximum(longest, beyond // growing)), inequality)
 
@@ -265,8 +240,7 @@ def _widest_step(model: Transformer) -> Number:
     """The most activations per token that one step reads and writes."""
     widest: Number = 0
     for step in model.steps():
-        moved = step.reads + step.writes + step.kv_writes
-        widest = maximum(widest, moved // step.times)
+        widest = maximum(widest, (step.reads + step.writes + step.kv_writes) // step.times)
     return widest
 
 

@@ -17,16 +17,9 @@ from costlib.numbers import Number, ceil_div, divides, exact_div, size
 from costlib.transformer import Transformer
 
 __all__ = [
-    "Messages",
-    "all_reduce",
-    "bubble",
-    "data_parallel_messages",
-    "memory_per_device",
-    "optimizer_memory",
-    "pipeline_messages",
-    "tensor_parallel",
-    "tensor_parallel_messages",
-]
+    "Messages", "all_reduce", "bubble", "data_parallel_messages", "memory_per_device",
+    "optimizer_memory", "pipeline_messages", "tensor_parallel", "tensor_parallel_messages",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +129,9 @@ def bubble(stages: Number, microbatches: Number) -> Number:
 
 
 def memory_per_device(
-    model: Transformer,
-    batch: Number,
-    context: Number,
-    precision: Precision | None = None,
-    *,
-    tensor: Number = 1,
-    pipeline: Number = 1,
-    data: Number = 1,
-) -> Memory:
+    model: Transformer, batch: Number, context: Number, precision: Precision | None = None, *,
+    tensor: Number = 1, pipeline: Number = 1, data: Number = 1,
+) -> Memory:  # fmt: skip
     """Inference memory of the fullest device: its heads and widths, its layers, its sequences.
 
     The first stage holds the embedding and the last the unembedding; each is charged for both,
@@ -156,19 +143,13 @@ def memory_per_device(
     >>> round(whole.total / part.total, 2)
     8.0
     """
-    share = tensor_parallel(model, tensor)
-    layers = ceil_div(model.layers, size("pipeline", pipeline))
-    if model.moe is not None and not _is_one(pipeline):
+    layers, local = ceil_div(model.layers, size("pipeline", pipeline)), model.local_layers
+    if model.moe is not None and not (type(pipeline) is int and pipeline == 1):
         raise ValueError("pipeline stages of a mixture of experts differ: count each one's layers")
-    local = model.local_layers
-    if not _is_zero(local):
+    if not (type(local) is int and local == 0):
         local = ceil_div(local * layers, model.layers)
-    return memory(
-        share.with_(layers=layers, local_layers=local),
-        ceil_div(size("batch", batch), size("data", data)),
-        context,
-        precision,
-    )
+    stage = tensor_parallel(model, tensor).with_(layers=layers, local_layers=local)
+    return memory(stage, ceil_div(size("batch", batch), size("data", data)), context, precision)
 
 
 def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> Memory:
@@ -186,7 +167,7 @@ def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> 
         raise ValueError(f"zero must be 0, 1, 2 or 3, got {zero!r}")
     parameters = model.params()
     part = ceil_div(parameters, size("data", data))
-    state = ADAM_BYTES["master weights"] + ADAM_BYTES["first moment"] + ADAM_BYTES["second moment"]
+    state = sum(list(ADAM_BYTES.values())[2:])  # master weights and two moments
     return Memory(
         weights=(part if zero >= 3 else parameters) * ADAM_BYTES["weights"],
         gradients=(part if zero >= 2 else parameters) * ADAM_BYTES["gradients"],
@@ -198,11 +179,3 @@ def _part(name: str, whole: Number, devices: Number) -> Number:
     if not divides(devices, whole):
         raise ValueError(f"devices must divide {name}={whole}, got {devices}")
     return exact_div(whole, devices)
-
-
-def _is_one(value: Number) -> bool:
-    return type(value) is int and value == 1
-
-
-def _is_zero(value: Number) -> bool:
-    return type(value) is int and value == 0

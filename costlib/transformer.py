@@ -11,7 +11,7 @@ embeddings, soft caps, dropout, sampling, and the optimizer's own arithmetic.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,15 @@ from costlib.attention import (
     FLOPS_PER_ELEMENT,
     FORMS,
     MASKED,
+    MLA,
     SCORES,
+    Core,
+    check_groups,
+    check_sizes,
     choose,
     keys_unchecked,
     latent_stages,
     pairs_unchecked,
-    stages,
-    stages_backward,
 )
 from costlib.ledger import Elements, Ledger, Op, Precision
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
@@ -40,9 +42,16 @@ __all__ = ["MLA", "MoE", "PerToken", "Transformer", "experts_bound", "experts_ex
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2")
 BIASES = ("qkv", "o_proj", "ffn", "router", "experts", "unembedding")
-LOGITS = ("all", "last")
-EXPERTS = ("expected", "bound", "all")
 RECOMPUTE = (None, "selective", "full")
+
+#: The options of a pass, each with its values.
+OPTIONS = {
+    "logits": ("all", "last"),
+    "scores": SCORES,
+    "masked": MASKED,
+    "mla": FORMS,
+    "experts": ("expected", "bound", "all"),
+}
 
 
 def experts_expected(experts: Number, per_token: Number, tokens: Number) -> Number:
@@ -79,31 +88,9 @@ class MoE:
     dense_layers: Number = 0
 
     def __post_init__(self) -> None:
-        for name in ("experts", "per_token", "width"):
-            _set(self, name, size(name, getattr(self, name)))
-        for name in ("shared_width", "dense_layers"):
-            _set(self, name, size(name, getattr(self, name), least=0))
+        check_sizes(self, "experts", "per_token", "width")
+        check_sizes(self, "shared_width", "dense_layers", least=0)
         size("experts - per_token", self.experts - self.per_token, least=0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MLA:
-    """Multi-head latent attention: widths of the latents and of the parts of a head.
-
-    ``q_rank`` is None where queries are projected in one step.
-    """
-
-    kv_rank: Number
-    nope_dim: Number
-    rope_dim: Number
-    value_dim: Number
-    q_rank: Number | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("kv_rank", "nope_dim", "rope_dim", "value_dim"):
-            _set(self, name, size(name, getattr(self, name)))
-        if self.q_rank is not None:
-            _set(self, "q_rank", size("q_rank", self.q_rank))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,43 +118,68 @@ class PerToken:
     gradient: Number = 2
     times: Number = 1
 
+    def __mul__(self, times: Number) -> PerToken:
+        """The step so many times over."""
+        return self._scaled(times, (*_PER_TOKEN, "weights", "times"))
+
+    def routed(self, experts: Number) -> PerToken:
+        """The step of one expert, done by so many for each token; it has weights in each in use."""
+        return replace(self._scaled(experts, _PER_TOKEN), is_expert=not _is_zero(self.weights))
+
+    def _scaled(self, by: Number, names: tuple[str, ...]) -> PerToken:
+        values = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v * by for k, v in values.items() if not _is_zero(v)})
+
     def op(self, tokens: Number, experts: Number = 1) -> Op:
         """The step for so many tokens that use so many experts."""
         weights = self.weights * experts if self.is_expert else self.weights
-        return Op(
-            self.name,
-            self.flops * tokens,
-            Elements(weights=weights + self.rows * tokens, activations=self.reads * tokens),
-            Elements(activations=self.writes * tokens, kv=self.kv_writes * tokens),
-            self.is_matmul,
-            self.times,
-        )
+        reads = Elements(weights=weights + self.rows * tokens, activations=self.reads * tokens)
+        writes = Elements(activations=self.writes * tokens, kv=self.kv_writes * tokens)
+        return Op(self.name, self.flops * tokens, reads, writes, self.is_matmul, self.times)
 
     def backward(self, tokens: Number, experts: Number = 1) -> Ledger:
         """The gradients: of a matmul's inputs and of its weights, or of both in one op."""
         weights = self.weights * experts if self.is_expert else self.weights
-        into, out = self.reads * tokens, (self.writes + self.kv_writes) * tokens
         stored = Elements(weights=weights + self.rows * tokens)
+        into = Elements(activations=self.reads * tokens)
+        out = Elements(activations=(self.writes + self.kv_writes) * tokens)
+
+        def op(part: str, gradient: Number, reads: Elements, writes: Elements) -> Op:
+            flops = self.flops * gradient * tokens
+            return Op(f"{self.name}.{part}", flops, reads, writes, self.is_matmul, self.times)
+
         if not self.is_matmul:
-            return Ledger(
-                (
-                    Op(
-                        f"{self.name}.backward",
-                        self.flops * self.gradient * tokens,
-                        stored + Elements(activations=into + out),
-                        stored + Elements(activations=into),
-                        count=self.times,
-                    ),
-                )
-            )
-        flops = self.flops * tokens
-        into_, out_ = Elements(activations=into), Elements(activations=out)
-        return Ledger(
-            (
-                Op(f"{self.name}.grad_input", flops, stored + out_, into_, True, self.times),
-                Op(f"{self.name}.grad_weights", flops, into_ + out_, stored, True, self.times),
-            )
-        )
+            return Ledger((op("backward", self.gradient, stored + into + out, stored + into),))
+        of_input = op("grad_input", 1, stored + out, into)
+        return Ledger((of_input, op("grad_weights", 1, into + out, stored)))
+
+
+_PER_TOKEN = ("flops", "reads", "writes", "kv_writes", "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass over ``seq`` new tokens at the end of ``context``, with the options of `decode`."""
+
+    batch: Number
+    seq: Number
+    context: Number
+    _: KW_ONLY
+    logits: str = "all"
+    scores: str = "materialised"
+    masked: str = "skipped"
+    mla: str = "naive"
+    experts: str = "expected"
+    one_by_one: bool = False
+
+    def __post_init__(self) -> None:
+        for name, among in OPTIONS.items():
+            choose(name, getattr(self, name), among)
+
+    @property
+    def tokens(self) -> Number:
+        """Tokens at a time."""
+        return self.batch if self.one_by_one else self.batch * self.seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,18 +227,15 @@ class Transformer:
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        for name in ("layers", "d_model", "heads", "d_ff", "vocab"):
-            _set(self, name, size(name, getattr(self, name)))
+        check_sizes(self, "layers", "d_model", "heads", "d_ff", "vocab")
         _complete(self)
-        for name in ("positions", "rotary_dim", "local_layers", "norms"):
-            _set(self, name, size(name, getattr(self, name), least=0))
-        size("layers - local_layers", self.layers - self.local_layers, least=0)
+        check_sizes(self, "positions", "rotary_dim", "local_layers", "norms", least=0)
+        size("layers - local_layers", self.global_layers, least=0)
         choose("activation", self.activation, ACTIVATIONS)
         choose("norm", self.norm, tuple(NORM_WEIGHTS))
+        choose("qk_norm", self.qk_norm, (None, "head", "full"))
         for bias in self.biases:
             choose("biases", bias, BIASES)
-        if self.qk_norm is not None:
-            choose("qk_norm", self.qk_norm, ("head", "full"))
         if self.mla and (self.window is not None or self.qk_norm or self.biases or self.sinks):
             raise ValueError("mla goes with no window, qk_norm, biases or sinks")
         _set(self, "_table", _steps(self))
@@ -267,18 +276,11 @@ class Transformer:
         return self._parameters(self.moe.per_token if self.moe else 1)
 
     def _parameters(self, experts: Number) -> Number:
-        of_steps = sum(
-            step.weights * (experts if step.is_expert else 1)
-            for step in self.steps()
-            if not (self.tied and step.name == "unembedding")
-        )
-        latent = self.mla
-        of_latents = (
-            self.layers * self.heads * latent.kv_rank * (latent.nope_dim + latent.value_dim)
-            if latent
-            else 0
-        )
-        return of_steps + of_latents + (self.vocab + self.positions) * self.d_model
+        total = (self.vocab + self.positions) * self.d_model
+        for step in self.steps():
+            if not (self.tied and step.name == "unembedding"):
+                total = total + step.weights * (experts if step.is_expert else 1)
+        return total + self.layers * _expand(self.heads, self.mla).weights if self.mla else total
 
     def prefill(self, batch: Number, seq: Number, *, logits: str = "all", **options: Any) -> Ledger:
         """A pass over a prompt of ``seq`` tokens, nothing cached yet.
@@ -290,17 +292,12 @@ class Transformer:
         128000
         """
         batch, seq = size("batch", batch), size("seq", seq)
-        return self._pass(batch, seq, seq, logits=logits, **options)
+        return self._forward(Pass(batch, seq, seq, logits=logits, **options))
 
     def decode(
-        self,
-        batch: Number,
-        context: Number,
-        new: Number = 1,
-        *,
-        logits: str = "all",
-        **options: Any,
-    ) -> Ledger:
+        self, batch: Number, context: Number, new: Number = 1, *,
+        logits: str = "all", **options: Any,
+    ) -> Ledger:  # fmt: skip
         """A pass over ``new`` tokens, with ``context`` tokens cached before: keys = context + new.
 
         Options: ``scores`` ("materialised" or "on-chip"), ``masked`` ("skipped" or "computed": see
@@ -312,7 +309,7 @@ class Transformer:
         """
         batch, new = size("batch", batch), size("new", new)
         context = size("context", context, least=0)
-        return self._pass(batch, new, context + new, logits=logits, **options)
+        return self._forward(Pass(batch, new, context + new, logits=logits, **options))
 
     def decode_steps(self, batch: Number, context: Number, steps: Number, **options: Any) -> Ledger:
         """So many decode steps of one token, the cache growing by one each: a closed form.
@@ -323,7 +320,7 @@ class Transformer:
         """
         batch, steps = size("batch", batch), size("steps", steps, least=0)
         context = size("context", context, least=0)
-        return self._pass(batch, steps, context + steps, one_by_one=True, **options)
+        return self._forward(Pass(batch, steps, context + steps, one_by_one=True, **options))
 
     def generate(self, batch: Number, prompt: Number, new: Number, **options: Any) -> Ledger:
         """A whole generation: prefill gives the first new token, then ``new`` − 1 decode steps.
@@ -337,14 +334,9 @@ class Transformer:
         return prefill + self.decode_steps(batch, prompt, steps, **options)
 
     def training_step(
-        self,
-        batch: Number,
-        seq: Number,
-        *,
-        recompute: str | None = None,
-        scores: str = "materialised",
-        masked: str = "skipped",
-    ) -> Ledger:
+        self, batch: Number, seq: Number, *,
+        recompute: str | None = None, scores: str = "materialised", masked: str = "skipped",
+    ) -> Ledger:  # fmt: skip
         """Forward and backward: each matmul, logits included, once and then twice.
 
         ``recompute`` runs again, before the backward pass: attention's scores, softmax and values
@@ -354,17 +346,17 @@ class Transformer:
         >>> model.training_step(1, 16).matmul_flops == 3 * model.prefill(1, 16).matmul_flops
         True
         """
-        if recompute not in RECOMPUTE:
-            raise ValueError(f"recompute must be None, 'selective' or 'full', got {recompute!r}")
+        choose("recompute", recompute, RECOMPUTE)
         batch, seq = size("batch", batch), size("seq", seq)
-        forward = self._pass(batch, seq, seq, scores=scores, masked=masked)
+        run = Pass(batch, seq, seq, scores=scores, masked=masked)
+        forward = self._forward(run)
         again = {
-            None: lambda _: False,
-            "selective": lambda op: op.name in ("scores", "softmax", "values"),
-            "full": lambda op: op.name not in _OUTSIDE_LAYERS,
+            None: Ledger(),
+            "selective": forward.only("scores", "softmax", "values"),
+            "full": forward.where(lambda op: op.name not in _OUTSIDE_LAYERS),
         }[recompute]
-        repeated = Ledger(tuple(op.named(f"{op.name}.recomputed") for op in forward.where(again)))
-        return forward + repeated + self._backward(batch, seq, scores, masked)
+        repeated = Ledger(tuple(op.named(f"{op.name}.recomputed") for op in again))
+        return forward + repeated + self._backward(run)
 
     def kv_elements_per_token(self) -> Number:
         """Elements that each token adds to the cache of all layers: 2·L·K·h, or L·(r + rope).
@@ -407,127 +399,65 @@ class Transformer:
         return kv_bytes(self, batch, context, precision)
 
     def memory(
-        self,
-        batch: Number,
-        context: Number,
-        precision: Precision | None = None,
-        *,
-        new: Number = 1,
-        scores: str = "on-chip",
-    ) -> Memory:
+        self, batch: Number, context: Number, precision: Precision | None = None, *,
+        new: Number = 1, scores: str = "on-chip",
+    ) -> Memory:  # fmt: skip
         """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached."""
         from costlib.kvcache import memory
 
         return memory(self, batch, context, precision, new=new, scores=scores)
 
-    def _pass(
-        self,
-        batch: Number,
-        seq: Number,
-        context: Number,
-        *,
-        logits: str = "all",
-        scores: str = "materialised",
-        masked: str = "skipped",
-        mla: str = "naive",
-        experts: str = "expected",
-        one_by_one: bool = False,
-    ) -> Ledger:
-        for name, value, among in (
-            ("logits", logits, LOGITS),
-            ("scores", scores, SCORES),
-            ("masked", masked, MASKED),
-            ("mla", mla, FORMS),
-            ("experts", experts, EXPERTS),
-        ):
-            choose(name, value, among)
+    def _forward(self, run: Pass) -> Ledger:
         before, after, last = self._table
-        tokens = batch if one_by_one else batch * seq
-        steps = seq if one_by_one else 1
-        used = self._experts(tokens, experts)
-        core = self._attention(batch, seq, context, scores, masked, mla, one_by_one)
-        unembedded = batch if logits == "last" else tokens
-        ops = [step.op(tokens, used) for step in before + after]
+        used = self._experts(run)
+        unembedded = run.batch if run.logits == "last" else run.tokens
+        ops = [step.op(run.tokens, used) for step in before + after]
         ops += [step.op(unembedded) for step in last]
-        if one_by_one:
-            ops = [op * steps for op in ops]
-        return Ledger((*ops[: len(before)], *core, *ops[len(before) :]))
+        if run.one_by_one:
+            ops = [op * run.seq for op in ops]
+        return Ledger((*ops[: len(before)], *self._attention(run), *ops[len(before) :]))
 
-    def _attention(
-        self,
-        batch: Number,
-        seq: Number,
-        context: Number,
-        scores: str,
-        masked: str,
-        form: str,
-        one_by_one: bool,
-    ) -> tuple[Op, ...]:
-        """Attention of all layers. Steps one by one read in all as many keys as they meet."""
-        ops: tuple[Op, ...] = ()
-        steps = seq if one_by_one else 1
-        for layers, window in self._spans():
-            if one_by_one:
-                met = read = pairs_unchecked(seq, context, True, window, "skipped")
-            else:
-                met = pairs_unchecked(seq, context, True, window, masked)
-                read = keys_unchecked(seq, context, window)
-            if self.mla:
-                latent = _latent(self.heads, self.mla)
-                ops += latent_stages(
-                    batch, seq, met, read, latent,
-                    form=form, scores=scores, times=layers, steps=steps,
-                )  # fmt: skip
-            else:
-                ops += stages(
-                    batch, seq, met, read, self.heads, self.kv_heads, self.head_dim,
-                    self.head_dim, scores=scores, times=layers, steps=steps,
-                )  # fmt: skip
-        return ops
+    def _attention(self, run: Pass) -> list[Op]:
+        """Attention of all layers."""
+        cores = self._cores(run)
+        if self.mla:
+            return [op for core in cores for op in latent_stages(core, self.mla, run.mla)]
+        return [op for core in cores for op in core.forward()]
 
-    def _spans(self) -> list[tuple[Number, Number | None]]:
-        """How many layers attend to everything, and how many within a window."""
-        spans = [(self.layers - self.local_layers, None), (self.local_layers, self.window)]
-        return [span for span in spans if not (type(span[0]) is int and span[0] == 0)]
+    def _cores(self, run: Pass) -> list[Core]:
+        """Attention in global and in local layers; one by one, steps read all keys they meet."""
+        mla, cores = self.mla, []
+        sizes = (self.heads, self.kv_heads, self.head_dim, self.head_dim)
+        if mla:
+            sizes = (self.heads, self.heads, mla.head_dim, mla.value_dim)
+        for layers, window in ((self.global_layers, None), (self.local_layers, self.window)):
+            if _is_zero(layers):
+                continue
+            masked = "skipped" if run.one_by_one else run.masked
+            met = pairs_unchecked(run.seq, run.context, True, window, masked)
+            read = met if run.one_by_one else keys_unchecked(run.seq, run.context, window)
+            steps = run.seq if run.one_by_one else 1
+            cores.append(Core(run.batch, run.seq, met, read, *sizes, run.scores, layers, steps))
+        return cores
 
-    def _experts(self, tokens: Number, which: str) -> Number:
+    def _experts(self, run: Pass) -> Number:
+        """Experts whose weights are read."""
         moe = self.moe
-        if moe is None:
-            return 1
-        if which == "all":
-            return moe.experts
-        count = experts_expected if which == "expected" else experts_bound
-        return count(moe.experts, moe.per_token, tokens)
+        if moe is None or run.experts == "all":
+            return moe.experts if moe else 1
+        count = experts_expected if run.experts == "expected" else experts_bound
+        return count(moe.experts, moe.per_token, run.tokens)
 
-    def _backward(self, batch: Number, seq: Number, scores: str, masked: str) -> Ledger:
+    def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""
         before, after, last = self._table
-        tokens, ledger = batch * seq, Ledger()
-        used = self._experts(tokens, "expected")
-        for step in reversed(after + last):
-            ledger += step.backward(tokens, used)
-        for layers, window in self._spans():
-            met = pairs_unchecked(seq, seq, True, window, masked)
-            ledger += Ledger(self._core_backward(batch, seq, met, scores, layers))
-        for step in reversed(before):
-            ledger += step.backward(tokens, used)
-        return ledger
-
-    def _core_backward(
-        self, batch: Number, seq: Number, met: Number, scores: str, layers: Number
-    ) -> tuple[Op, ...]:
-        if self.mla is None:
-            return stages_backward(
-                batch, seq, met, seq, self.heads, self.kv_heads, self.head_dim, self.head_dim,
-                scores=scores, times=layers,
-            )  # fmt: skip
-        m, heads = self.mla, self.heads
-        core = stages_backward(
-            batch, seq, met, seq, heads, heads, m.nope_dim + m.rope_dim, m.value_dim,
-            scores=scores, times=layers,
-        )  # fmt: skip
-        expand = _linear("kv_b_proj", m.kv_rank, heads * (m.nope_dim + m.value_dim), layers)
-        return core + expand[0].backward(batch * seq).ops
+        used = self._experts(run)
+        ops = [op for step in reversed(after + last) for op in step.backward(run.tokens, used)]
+        ops += [op for core in self._cores(run) for op in core.backward()]
+        if self.mla:
+            before = (*before, _expand(self.heads, self.mla) * self.layers)
+        ops += [op for step in reversed(before) for op in step.backward(run.tokens, used)]
+        return Ledger(tuple(ops))
 
 
 _OUTSIDE_LAYERS = ("embedding", "positions", "embedding_norm", "final_norm", "unembedding",
@@ -536,25 +466,21 @@ _OUTSIDE_LAYERS = ("embedding", "positions", "embedding_norm", "final_norm", "un
 
 def _complete(model: Transformer) -> None:
     """Fill in what follows from the other sizes, and check what must agree."""
-    heads = model.heads
-    kv_heads = heads if model.kv_heads is None else size("kv_heads", model.kv_heads)
-    if not divides(kv_heads, heads):
-        raise ValueError(f"kv_heads must divide heads, got kv_heads={kv_heads}, heads={heads}")
-    if model.head_dim is None and model.mla is None and not divides(heads, model.d_model):
-        raise ValueError(
-            f"d_model={model.d_model} is not a multiple of heads={heads}: give head_dim"
-        )
-    head_dim = model.head_dim
-    if head_dim is None:
-        head_dim = 1 if model.mla else exact_div(model.d_model, heads)
-    _set(model, "kv_heads", kv_heads)
-    _set(model, "head_dim", size("head_dim", head_dim))
+    heads, mla = model.heads, model.mla
+    if model.kv_heads is None:
+        _set(model, "kv_heads", heads)
+    if model.head_dim is None:
+        if mla is None and not divides(heads, model.d_model):
+            raise ValueError(
+                f"d_model={model.d_model} is not a multiple of heads={heads}: give head_dim"
+            )
+        _set(model, "head_dim", 1 if mla else exact_div(model.d_model, heads))
+    check_sizes(model, "kv_heads", "head_dim", *([] if model.window is None else ["window"]))
+    check_groups(heads, model.kv_heads)
     if model.rotary_dim is None:
-        _set(model, "rotary_dim", model.mla.rope_dim if model.mla else model.head_dim)
+        _set(model, "rotary_dim", mla.rope_dim if mla else model.head_dim)
     if model.window is None and model.local_layers:
         raise ValueError("local_layers needs a window")
-    if model.window is not None:
-        _set(model, "window", size("window", model.window))
     if model.local_layers is None:
         _set(model, "local_layers", 0 if model.window is None else model.layers)
 
@@ -567,195 +493,125 @@ def _steps(model: Transformer) -> tuple[tuple[PerToken, ...], ...]:
         first.append(_elementwise("positions", d, "residual", rows=d))
     if model.embedding_norm:
         first.append(_norm("embedding_norm", d, norm))
-    projections = _latent_projections(model) if model.mla else _projections(model)
-    norms = _norm("norms", d, norm, model.norms * layers)
-    residual = _elementwise("residual", d, "residual", 2 * layers, reads=2 * d, gradient=1)
-    output = _linear(
-        "o_proj",
-        model.heads * (model.mla.value_dim if model.mla else model.head_dim),
-        d,
-        layers,
-        bias="o_proj" in model.biases,
-    )
+    projections = _latent_projections(model, model.mla) if model.mla else _projections(model)
+    norms = (_norm("norms", d, norm),)
+    head_dim = model.mla.value_dim if model.mla else model.head_dim
+    output = _linear("o_proj", model.heads * head_dim, d, bias="o_proj" in model.biases)
+    residual = _elementwise("residual", d, "residual", reads=2 * d, gradient=1) * (2 * layers)
     final = [_norm("final_norm", d, norm)] if model.final_norm else []
-    unembedding = _linear("unembedding", d, model.vocab, bias="unembedding" in model.biases)
-    after = (*output, *_feed_forward(model), residual, *final)
-    return (*first, norms, *projections), after, unembedding
+    return (
+        (*first, *_times(norms, model.norms * layers), *_times(projections, layers)),
+        (*_times(output, layers), *_feed_forward(model), residual, *final),
+        _linear("unembedding", d, model.vocab, bias="unembedding" in model.biases),
+    )
 
 
-def _projections(model: Transformer) -> tuple[PerToken, ...]:
+def _projections(model: Transformer) -> list[PerToken]:
     """What makes queries, keys and values of a layer's input; keys and values are cached."""
-    d, layers, bias = model.d_model, model.layers, "qkv" in model.biases
+    d, bias, norm = model.d_model, "qkv" in model.biases, model.norm
     queries, keys = model.heads * model.head_dim, model.kv_heads * model.head_dim
     steps = [
-        *_linear("q_proj", d, queries, layers, bias=bias),
-        *_linear("k_proj", d, keys, layers, bias=bias, cached=True),
-        *_linear("v_proj", d, keys, layers, bias=bias, cached=True),
+        *_linear("q_proj", d, queries, bias=bias),
+        *_linear("k_proj", d, keys, bias=bias, cached=True),
+        *_linear("v_proj", d, keys, bias=bias, cached=True),
     ]
     if model.qk_norm:
         stored = 2 * model.head_dim if model.qk_norm == "head" else queries + keys
-        steps.append(_norm("qk_norm", queries + keys, model.norm, layers, stored))
+        steps.append(_norm("qk_norm", queries + keys, norm, stored))
     if not _is_zero(model.rotary_dim):
         rotated = (model.heads + model.kv_heads) * model.rotary_dim
-        steps.append(_elementwise("rotary", rotated, "rotary", layers, gradient=1))
+        steps.append(_elementwise("rotary", rotated, "rotary", gradient=1))
     if model.sinks:  # one more entry in each row of the softmax: an exp and an addition
-        steps.append(
-            PerToken("sinks", 2 * model.heads * layers, weights=model.heads * layers, times=layers)
-        )
-    return tuple(steps)
+        steps.append(PerToken("sinks", 2 * model.heads, weights=model.heads))
+    return steps
 
 
-def _latent_projections(model: Transformer) -> tuple[PerToken, ...]:
+def _latent_projections(model: Transformer, m: MLA) -> list[PerToken]:
     """What makes queries and the cached latents of a layer's input (kv_b_proj is attention's)."""
-    m, d, layers, norm = model.mla, model.d_model, model.layers, model.norm
-    assert m is not None
-    queries = model.heads * (m.nope_dim + m.rope_dim)
+    d, norm = model.d_model, model.norm
+    queries = model.heads * m.head_dim
     if m.q_rank is None:
-        query = _linear("q_proj", d, queries, layers)
+        steps = [*_linear("q_proj", d, queries)]
     else:
-        query = (
-            *_linear("q_a_proj", d, m.q_rank, layers),
-            _norm("q_norm", m.q_rank, norm, layers),
-            *_linear("q_b_proj", m.q_rank, queries, layers),
-        )
-    return (
-        *query,
-        *_linear("kv_a_proj", d, m.kv_rank + m.rope_dim, layers, cached=True),
-        _norm("kv_norm", m.kv_rank, norm, layers),
-        _elementwise("rotary", (model.heads + 1) * m.rope_dim, "rotary", layers, gradient=1),
-    )
+        down, up = _linear("q_a_proj", d, m.q_rank), _linear("q_b_proj", m.q_rank, queries)
+        steps = [*down, _norm("q_norm", m.q_rank, norm), *up]
+    return [
+        *steps,
+        *_linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True),
+        _norm("kv_norm", m.kv_rank, norm),
+        _elementwise("rotary", (model.heads + 1) * m.rope_dim, "rotary", gradient=1),
+    ]
+
+
+def _expand(heads: Number, m: MLA) -> PerToken:
+    """MLA's step from a latent to keys and values: attention has it, once for every key."""
+    return _linear("kv_b_proj", m.kv_rank, heads * (m.nope_dim + m.value_dim))[0]
 
 
 def _feed_forward(model: Transformer) -> tuple[PerToken, ...]:
     """The feed-forward layers: dense ones, and where there are experts the mixture."""
     moe, d = model.moe, model.d_model
-    dense = model.layers if moe is None else moe.dense_layers
-    steps: tuple[PerToken, ...] = ()
-    if not _is_zero(dense):
-        steps += _mlp(model, "ffn", model.d_ff, dense, "ffn" in model.biases)
+    dense = _mlp(model, "ffn", model.d_ff)
     if moe is None:
-        return steps
-    sparse = model.layers - moe.dense_layers
-    steps += _linear("router", d, moe.experts, sparse, bias="router" in model.biases)
-    steps += (_elementwise("router.softmax", moe.experts, "softmax", sparse),)
-    experts = _mlp(model, "experts", moe.width, sparse, "experts" in model.biases, moe.per_token)
-    chosen = moe.per_token * d
-    steps += (
-        *experts,
-        _elementwise("experts.combine", chosen, "combine", sparse, writes=d, gradient=2),
-    )
+        return _times(dense, model.layers)
+    steps = [
+        *_linear("router", d, moe.experts, bias="router" in model.biases),
+        _elementwise("router.softmax", moe.experts, "softmax"),
+        *(step.routed(moe.per_token) for step in _mlp(model, "experts", moe.width)),
+        _elementwise("experts.combine", moe.per_token * d, "combine", writes=d),
+    ]
     if not _is_zero(moe.shared_width):
-        steps += _mlp(model, "shared", moe.shared_width, sparse, bias=False)
+        steps += _mlp(model, "shared", moe.shared_width)
     if moe.shared_gate:
-        steps += _linear("shared_gate", d, 1, sparse)
-    return steps
+        steps += _linear("shared_gate", d, 1)
+    sparse = model.layers - moe.dense_layers
+    return _times(dense, moe.dense_layers) + _times(steps, sparse)
 
 
-def _mlp(
-    model: Transformer,
-    name: str,
-    width: Number,
-    times: Number,
-    bias: bool,
-    per_token: Number | None = None,
-) -> tuple[PerToken, ...]:
-    """up, activation, down, and perhaps a gate; ``per_token`` experts of it for each token."""
-    d, copies = model.d_model, 1 if per_token is None else per_token
-    per_element = FLOPS_PER_ELEMENT[model.activation]
+def _mlp(model: Transformer, name: str, width: Number) -> list[PerToken]:
+    """up, activation, down, and perhaps a gate."""
+    d, bias = model.d_model, name in model.biases
+    flops, read = FLOPS_PER_ELEMENT[model.activation], 1
+    gate: tuple[PerToken, ...] = ()
     if model.gated:
-        per_element += FLOPS_PER_ELEMENT["gate"]
-    read = (2 if model.gated else 1) * width * copies * times
-    activation = PerToken(
-        f"{name}.activation",
-        per_element * width * copies * times,
-        read,
-        width * copies * times,
-        times=times,
-    )
-    options: Any = {"bias": bias, "copies": copies, "is_expert": per_token is not None}
-    gate = _linear(f"{name}.gate", d, width, times, **options) if model.gated else ()
-    up = _linear(f"{name}.up", d, width, times, **options)
-    down = _linear(f"{name}.down", width, d, times, **options)
-    return (*gate, *up, activation, *down)
+        flops, read = flops + FLOPS_PER_ELEMENT["gate"], 2
+        gate = _linear(f"{name}.gate", d, width, bias=bias)
+    return [
+        *gate,
+        *_linear(f"{name}.up", d, width, bias=bias),
+        PerToken(f"{name}.activation", flops * width, read * width, width),
+        *_linear(f"{name}.down", width, d, bias=bias),
+    ]
 
 
 def _linear(
-    name: str,
-    d_in: Number,
-    d_out: Number,
-    times: Number = 1,
-    *,
-    bias: bool = False,
-    cached: bool = False,
-    copies: Number = 1,
-    is_expert: bool = False,
+    name: str, d_in: Number, d_out: Number, *, bias: bool = False, cached: bool = False
 ) -> tuple[PerToken, ...]:
-    """A linear layer, ``times`` over, for ``copies`` of each token; its outputs may be cached."""
-    made = d_out * times * copies
-    product = PerToken(
-        name,
-        FLOPS_PER_MULTIPLY_ADD * d_in * made,
-        reads=d_in * times * copies,
-        writes=0 if cached else made,
-        kv_writes=made if cached else 0,
-        weights=d_in * d_out * times,
-        is_expert=is_expert,
-        is_matmul=True,
-        times=times,
-    )
+    """A linear layer; its outputs may be cached."""
+    flops, out = FLOPS_PER_MULTIPLY_ADD * d_in * d_out, "kv_writes" if cached else "writes"
+    made = {out: d_out}
+    product = PerToken(name, flops, d_in, weights=d_in * d_out, is_matmul=True, **made)
     if not bias:
         return (product,)
-    added = PerToken(
-        f"{name}.bias",
-        FLOPS_PER_ELEMENT["bias"] * made,
-        weights=d_out * times,
-        is_expert=is_expert,
-        gradient=1,
-        times=times,
-    )  # added before the outputs leave the chip
-    return (product, added)
+    flops = FLOPS_PER_ELEMENT["bias"] * d_out  # added before the outputs leave the chip
+    return (product, PerToken(f"{name}.bias", flops, weights=d_out, gradient=1))
 
 
-def _norm(
-    name: str, width: Number, norm: str, times: Number = 1, stored: Number | None = None
-) -> PerToken:
+def _norm(name: str, width: Number, norm: str, stored: Number | None = None) -> PerToken:
     """A normalisation of ``width`` elements; its weights are as many unless ``stored`` is given."""
-    weights = NORM_WEIGHTS[norm] * (width if stored is None else stored)
-    return PerToken(
-        name,
-        FLOPS_PER_ELEMENT[norm] * width * times,
-        reads=width * times,
-        writes=width * times,
-        weights=weights * times,
-        times=times,
-    )
+    stored = width if stored is None else stored
+    return _elementwise(name, width, norm, weights=NORM_WEIGHTS[norm] * stored)
 
 
-def _elementwise(
-    name: str,
-    width: Number,
-    kind: str,
-    times: Number = 1,
-    *,
-    reads: Number | None = None,
-    writes: Number | None = None,
-    rows: Number = 0,
-    gradient: Number = 2,
-) -> PerToken:
+def _elementwise(name: str, width: Number, kind: str, **others: Number) -> PerToken:
     """So many FLOPs for each of ``width`` elements; as many are read and written unless given."""
-    return PerToken(
-        name,
-        FLOPS_PER_ELEMENT[kind] * width * times,
-        reads=(width if reads is None else reads) * times,
-        writes=(width if writes is None else writes) * times,
-        rows=rows,
-        gradient=gradient,
-        times=times,
-    )
+    moved = {"reads": width, "writes": width, **others}
+    return PerToken(name, FLOPS_PER_ELEMENT[kind] * width, **moved)
 
 
-def _latent(heads: Number, mla: MLA) -> tuple[Number, Number, Number, Number, Number]:
-    return heads, mla.kv_rank, mla.nope_dim, mla.rope_dim, mla.value_dim
+def _times(steps: Iterable[PerToken], times: Number) -> tuple[PerToken, ...]:
+    """The steps so many times over; none where there is no time."""
+    return () if _is_zero(times) else tuple(step * times for step in steps)
 
 
 def _is_zero(value: Number) -> bool:
