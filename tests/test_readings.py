@@ -168,3 +168,11 @@ def test_the_textbook_formula_comes_out():
     assert sympy.simplify(matmuls - textbook) == 0
     parameters = L * (4 * D**2 + 3 * D * F + 2 * D) + D + 2 * D * V
     assert sympy.simplify(llama.params() - parameters) == 0
+
+
+def test_model_sizes_can_be_arrays_of_any_shapes_that_broadcast():
+    layers, widths = np.array([[2], [3]]), np.array([[64, 128, 256]])
+    parameters = Transformer(layers, widths, 4, 256, 1000).params()
+    assert parameters.shape == (2, 3)
+    assert parameters[1, 2] == Transformer(3, 256, 4, 256, 1000).params()
+    assert Transformer(layers, widths, 4, 256, 1000).params().shape == (2, 3)  # asked twice

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import io
 import pkgutil
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,53 @@ def test_nothing_at_the_top_without_a_reason() -> None:
         *("Makefile", "README.md", "_config.yml", "_toc.yml", "book", "costlib", "course"),
         *("pyproject.toml", "requirements.lock", "requirements.txt", "tests", "tools"),
     }
+
+
+def functions() -> list[tuple[str, ast.FunctionDef]]:
+    """Every function of the library, with the file it is in."""
+    return [
+        (path.name, node)
+        for path in sorted((ROOT / "costlib").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+
+
+def test_no_function_is_over_forty_lines() -> None:
+    """Docstrings aside: an example in one should never be what makes a function long."""
+    too_long = []
+    for file, node in functions():
+        doc = node.body[0] if ast.get_docstring(node) else None
+        lines = node.end_lineno - node.lineno + 1
+        if doc is not None:
+            lines -= doc.end_lineno - doc.lineno + 1
+        if lines > 40:
+            too_long.append(f"{file}: {node.name} has {lines}")
+    assert too_long == []
+
+
+def test_the_library_can_be_read_in_an_evening() -> None:
+    """Lines of code (no docstrings, comments, blank lines) without the I/O room and the figures."""
+    total = 0
+    for path in (ROOT / "costlib").rglob("*.py"):
+        if "iomodel" not in path.parts and path.name != "figures.py":
+            total += code_lines(path.read_text("utf-8"))
+    assert total < 2500
+
+
+def code_lines(source: str) -> int:
+    """How many lines hold code."""
+    held: set[int] = set()
+    skipped = {
+        *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
+        *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+    }
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in skipped:
+            held |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node
+        ):
+            held -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(held)

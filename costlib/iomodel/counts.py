@@ -396,9 +396,10 @@ def _floor_sum(terms: int, divisor: int, step: int, start: int) -> int:
 
 def _floor_sums(*arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """`_floor_sum` at every point of four arrays; points that are done drop out of the steps."""
-    terms, divisor, step, start = (array.ravel() for array in arrays)
+    flat: list[Any] = [array.ravel() for array in arrays]
+    terms, divisor, step, start = flat
     totals = 0 * terms
-    left = np.arange(terms.size)
+    left: Any = np.arange(terms.size)
     while True:
         alive = terms > 0
         if not alive.all():
