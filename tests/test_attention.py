@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costlib import Precision, attention
+from costlib import Elements, Precision, attention
 from costlib.attention import (
     FLOPS_PER_ELEMENT,
+    MLA,
     attention_backward,
     keys_read,
     latent_attention,
@@ -228,3 +229,124 @@ def test_a_wrong_argument_is_named(arguments, complaint):
 
 def test_a_cross_attention_may_have_fewer_keys_than_queries():
     assert attention(1, 8, 2, 4, context=4)["scores"].flops == 2 * 2 * 8 * 4 * 4
+
+
+# Every number of every op, written out once more by hand: B=2, S=3, T=7, H=4, K=2, h=5, v=6.
+PAIRS = 3 * 7 - 3  # causal: the first of the three new queries misses two keys, the second one
+MATRIX = 2 * 4 * PAIRS  # B·H·pairs
+QUERIES, OUTPUTS = 2 * 3 * 4 * 5, 2 * 3 * 4 * 6  # B·S·H·h and B·S·H·v
+KEYS, VALUES = 2 * 7 * 2 * 5, 2 * 7 * 2 * 6  # B·T·K·h and B·T·K·v
+SHAPE = {"kv_heads": 2, "context": 7, "causal": True, "value_dim": 6}
+
+
+def everything(op):
+    return op.name, op.flops, op.elements_read, op.elements_written, op.is_matmul, op.count
+
+
+def test_forward_by_hand():
+    on_the_way = Elements(scores=MATRIX)
+    assert [everything(op) for op in attention(2, 3, 4, 5, **SHAPE)] == [
+        ("scores", 2 * MATRIX * 5, Elements(0, QUERIES, KEYS), on_the_way, True, 1),
+        ("softmax", 5 * MATRIX, on_the_way, on_the_way, False, 1),
+        ("values", 2 * MATRIX * 6, Elements(0, 0, VALUES, MATRIX), Elements(0, OUTPUTS), True, 1),
+    ]
+
+
+@pytest.mark.parametrize("kept", [MATRIX, 0], ids=["materialised", "on-chip"])
+def test_backward_by_hand(kept):
+    scores = "materialised" if kept else "on-chip"
+    by_head, by_value = 2 * MATRIX * 5, 2 * MATRIX * 6
+    queries, outputs = Elements(0, QUERIES), Elements(0, OUTPUTS)
+    keys, values, matrix = Elements(kv=KEYS), Elements(kv=VALUES), Elements(scores=kept)
+    expected = [
+        ("values.grad_values", by_value, matrix + outputs, values, True, 1),
+        ("values.grad_scores", by_value, outputs + values, matrix, True, 1),
+        ("softmax.backward", 4 * MATRIX, matrix + matrix, matrix, False, 1),
+        ("scores.grad_queries", by_head, matrix + keys, queries, True, 1),
+        ("scores.grad_keys", by_head, matrix + queries, keys, True, 1),
+    ]
+    if not kept:
+        again = ("scores.recomputed", by_head, queries + keys, matrix, True, 1)
+        expected.insert(0, again)
+    assert [
+        everything(op) for op in attention_backward(2, 3, 4, 5, scores=scores, **SHAPE)
+    ] == expected
+
+
+FEW = {"kv_rank": 8, "nope_dim": 5, "rope_dim": 2, "value_dim": 6, "context": 7}
+
+
+def test_absorbed_latents_by_hand():
+    """Full mask: 2·3 queries of 4 heads meet 7 latents of 8, and 2 rotary entries."""
+    met, tokens, latents = 2 * 4 * 3 * 7, 2 * 3, 2 * 7
+    moved = Elements(scores=met)
+    assert [everything(op) for op in latent_attention(2, 3, 4, **FEW, form="absorbed")] == [
+        (
+            *("q_absorb", 2 * tokens * 4 * 5 * 8, Elements(4 * 5 * 8, tokens * 4 * 5)),
+            *(Elements(0, tokens * 4 * 8), True, 1),
+        ),
+        (
+            *("scores", 2 * met * 10, Elements(0, tokens * 4 * 10, latents * 10)),
+            *(moved, True, 1),
+        ),
+        ("softmax", 5 * met, moved, moved, False, 1),
+        (
+            *("values", 2 * met * 8, Elements(0, 0, latents * 8, met)),
+            *(Elements(0, tokens * 4 * 8), True, 1),
+        ),
+        (
+            *("v_absorb", 2 * tokens * 4 * 8 * 6, Elements(4 * 8 * 6, tokens * 4 * 8)),
+            *(Elements(0, tokens * 4 * 6), True, 1),
+        ),
+    ]
+
+
+def test_naive_latents_by_hand():
+    met, tokens, latents = 2 * 4 * 3 * 7, 2 * 3, 2 * 7
+    moved, weights = Elements(scores=met), 4 * (5 + 6) * 8
+    assert [everything(op) for op in latent_attention(2, 3, 4, **FEW)] == [
+        (
+            *("kv_b_proj", 2 * latents * weights, Elements(weights, 0, latents * 10)),
+            *(Elements(0, latents * 4 * (5 + 2 + 6)), True, 1),
+        ),
+        (
+            *("scores", 2 * met * 7, Elements(0, (tokens + latents) * 4 * 7)),
+            *(moved, True, 1),
+        ),
+        ("softmax", 5 * met, moved, moved, False, 1),
+        (
+            *("values", 2 * met * 6, Elements(0, latents * 4 * 6, 0, met)),
+            *(Elements(0, tokens * 4 * 6), True, 1),
+        ),
+    ]
+
+
+def test_masks_and_windows_reach_the_ops():
+    windowed = attention(1, 3, 1, 4, context=9, window=2)
+    assert windowed["scores"].flops == 2 * 4 * 6  # two keys each
+    assert windowed["scores"].elements_read.kv == 4 * 4  # of four keys in all
+    assert attention(1, 3, 1, 4, context=9)["scores"].flops == 2 * 4 * 27  # full unless asked
+    assert pairs(3, 9) == 27
+    assert latent_attention(1, 3, 1, **{**FEW, "context": 9})["softmax"].flops == 5 * 27
+    assert latent_attention(1, 3, 1, **{**FEW, "context": 9}, causal=True)["softmax"].flops == (
+        5 * 24
+    )
+
+
+@pytest.mark.parametrize("name", ["kv_rank", "nope_dim", "rope_dim", "value_dim", "q_rank"])
+def test_latent_sizes_are_checked(name):
+    sizes = {"kv_rank": 8, "nope_dim": 1, "rope_dim": 2, "value_dim": 6, "q_rank": 3}
+    assert MLA(**sizes).nope_dim == 1
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        MLA(**{**sizes, name: 0})
+
+
+def test_a_wrong_span_or_option_is_named():
+    for call, said in (
+        (lambda: pairs(0, 3), "seq must be"),
+        (lambda: pairs(1, 0), "context must be"),
+        (lambda: pairs(1, 3, masked="maybe"), "masked must be"),
+        (lambda: latent_attention(1, 1, 1, **FEW, form="odd"), "form must be"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
