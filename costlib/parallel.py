@@ -148,7 +148,7 @@ def memory_per_device(
         raise ValueError("pipeline stages of a mixture of experts differ: count each one's layers")
     if not (type(local) is int and local == 0):
         local = ceil_div(local * layers, model.layers)
-    stage = tensor_parallel(model, tensor).with_(layers=layers, local_layers=local)
+    stage = tensor_parallel(model, size("tensor", tensor)).with_(layers=layers, local_layers=local)
     return memory(stage, ceil_div(size("batch", batch), size("data", data)), context, precision)
 
 

@@ -224,6 +224,7 @@ class Transformer:
     sinks: bool = False
     moe: MoE | None = None
     mla: MLA | None = None
+    _derived: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
@@ -254,12 +255,15 @@ class Transformer:
         return from_hf(config)
 
     def with_(self, **changes: Any) -> Transformer:
-        """The same model with some of its sizes changed.
+        """The same model with some of its sizes changed; what was not given follows them.
 
         >>> Transformer(2, 64, 4, 256, 1000).with_(kv_heads=1).kv_heads
         1
+        >>> wider = Transformer(2, 64, 4, 256, 1000).with_(d_model=128, heads=8)
+        >>> wider.kv_heads, wider.head_dim
+        (8, 16)
         """
-        return replace(self, **changes)
+        return replace(self, **{**dict.fromkeys(self._derived), **changes})
 
     def params(self) -> Number:
         """Parameters stored: a tied unembedding and the embedding are one matrix."""
@@ -329,7 +333,7 @@ class Transformer:
         >>> model.generate(1, 10, 1).flops == model.prefill(1, 10, logits="last").flops
         True
         """
-        steps = size("new", new) - 1
+        prompt, steps = size("prompt", prompt), size("new", new) - 1
         prefill = self.prefill(batch, prompt, logits="last", **options)
         return prefill + self.decode_steps(batch, prompt, steps, **options)
 
@@ -467,6 +471,8 @@ _OUTSIDE_LAYERS = ("embedding", "positions", "embedding_norm", "final_norm", "un
 def _complete(model: Transformer) -> None:
     """Fill in what follows from the other sizes, and check what must agree."""
     heads, mla = model.heads, model.mla
+    optional = ("kv_heads", "head_dim", "rotary_dim", "local_layers")
+    _set(model, "_derived", tuple(name for name in optional if getattr(model, name) is None))
     if model.kv_heads is None:
         _set(model, "kv_heads", heads)
     if model.head_dim is None:

@@ -1,6 +1,7 @@
 """Chapter 4: cache and memory against the oracle, against sums over layers, and what fits."""
 
 import json
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from costlib.kvcache import (
     kv_elements,
     largest_batch,
     largest_context,
+    memory,
     saved_activations,
     training_memory,
 )
@@ -128,3 +130,69 @@ def test_activations_of_experts_latents_and_normed_heads():
     assert saved_activations(Transformer(1, D, 4, 128, 500, mla=latent)) == expected
     normed = Transformer(1, D, 4, 128, 500, qk_norm="head", gated=False)
     assert saved_activations(normed) == 4 * D + 4 * D + 2 * D + 2 * 128
+
+
+def test_what_fits_at_other_precisions():
+    eight = Precision(weights=1, kv=1, activations=1)
+    model, capacity = Transformer(2, 64, 4, 256, 1000), 10**6
+    for precision in (Precision(), eight):
+        most = largest_batch(model, capacity, 10, precision).largest
+        assert memory(model, most, 9, precision).total <= capacity
+        assert memory(model, most + 1, 9, precision).total > capacity
+        longest = largest_context(model, capacity, 1, precision).largest
+        assert memory(model, 1, longest - 1, precision).total <= capacity
+        assert memory(model, 1, longest, precision).total > capacity
+    assert (
+        largest_batch(model, capacity, 10, eight).largest
+        > largest_batch(model, capacity, 10).largest
+    )
+
+
+def test_the_inequalities_can_be_read():
+    model = Transformer(2, 64, 4, 256, 1000)
+    weights, each = memory(model, 1, 9).weights, memory(model, 1, 9)
+    batch = largest_batch(model, 10**6, 10)
+    per_sequence = each.kv + each.activations
+    assert batch.inequality == rf"{weights} + B \cdot {per_sequence} \le 1000000"
+    context = largest_context(model, 10**6, 1)
+    assert context.inequality == rf"{weights} + {each.activations} + T \cdot 512 \le 1000000"
+    assert context._repr_latex_() == f"${context.inequality}$"
+    windowed = largest_context(model.with_(window=8, local_layers=1), 10**6, 1)
+    bounded = rf"{weights} + {each.activations} + T \cdot 256 + \min(T, 8) \cdot 256 \le 1000000"
+    assert windowed.inequality == bounded
+    (M,) = symbols("M,")
+    assert r"\le M" in largest_batch(model, M, 10).inequality
+
+
+def test_what_does_not_fit_and_what_always_does():
+    model = Transformer(2, 64, 4, 256, 1000)
+    assert largest_batch(model, 10, 10).largest == 0
+    assert largest_context(model, 10, 1).largest == 0
+    local = model.with_(window=8)
+    held = memory(local, 1, 7).total
+    assert largest_context(local, held, 1).largest == float("inf")
+    assert largest_context(local, held - 1, 1).largest == 7
+
+
+def test_saved_activations_by_hand():
+    plain = Transformer(2, 64, 4, 256, 1000, head_dim=10)
+    # two norms' inputs, what they feed to two steps, Q, K, V and o_proj's input, three inner ones
+    assert saved_activations(plain) == 2 * (4 * 64 + 4 * 40 + 3 * 256)
+    assert saved_activations(plain.with_(parallel=True)) == 2 * (3 * 64 + 4 * 40 + 3 * 256)
+    assert saved_activations(plain.with_(gated=False)) == 2 * (4 * 64 + 4 * 40 + 2 * 256)
+    latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10)
+    of_heads = 24 + 4 + 2 * 4 * (16 + 10)
+    one = Transformer(2, 64, 4, 256, 1000, mla=latent)
+    assert saved_activations(one) == 2 * (4 * 64 + of_heads + 3 * 256)
+    two = Transformer(2, 64, 4, 256, 1000, mla=replace(latent, q_rank=20))
+    assert saved_activations(two) == 2 * (4 * 64 + 20 + of_heads + 3 * 256)
+
+
+def test_the_widest_step_is_the_unembedding_or_a_layer():
+    wide_vocabulary = Transformer(2, 64, 4, 256, 1000)
+    assert memory(wide_vocabulary, 1, 0).activations == (64 + (64 + 1000)) * 2
+    wide_layer = Transformer(2, 64, 4, 2048, 10)
+    assert memory(wide_layer, 1, 0).activations == (64 + 3 * 2048) * 2
+    wide_cache = Transformer(2, 8, 64, 8, 10, head_dim=64, kv_heads=64)
+    rotary = 2 * (64 + 64) * 64  # reads and writes queries and keys
+    assert memory(wide_cache, 1, 0).activations == (8 + rotary) * 2

@@ -255,3 +255,17 @@ def test_an_unknown_option_is_named():
         LLAMA.decode(1, 8, mla="fast")
     with pytest.raises(ValueError, match="experts - per_token"):
         MoE(experts=2, per_token=3, width=4)
+
+
+def test_what_was_not_given_follows_a_change():
+    derived = Transformer(4, 64, 4, 256, 1000)
+    wider = derived.with_(d_model=128, heads=16)
+    assert (wider.kv_heads, wider.head_dim, wider.rotary_dim) == (16, 8, 8)
+    assert derived.with_(window=8).local_layers == 4
+    assert derived.with_(window=8).with_(layers=6).local_layers == 6
+    given = Transformer(4, 64, 4, 256, 1000, kv_heads=2, head_dim=20, rotary_dim=10)
+    wider = given.with_(d_model=128, heads=16)
+    assert (wider.kv_heads, wider.head_dim, wider.rotary_dim) == (2, 20, 10)
+    assert given.with_(heads=8) == Transformer(
+        4, 64, 8, 256, 1000, kv_heads=2, head_dim=20, rotary_dim=10
+    )

@@ -18,14 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 WORK = ROOT / "_build" / "mutants"
 NEEDS = ["mutmut==3.8.1", "pytest==9.2.0", "hypothesis==6.168.5", "numpy", "sympy", "pandas<3"]
-ROOMS = {
-    "matmul": ["matmul"],
-    "attention": ["attention"],
-    "transformer": ["transformer"],
-    "kvcache": ["kvcache"],
-    "parallel": ["parallel"],
-    "roofline": ["roofline"],
-}
+ROOMS = ("matmul", "attention", "transformer", "kvcache", "parallel", "roofline")
 
 
 def environment() -> Path:
@@ -46,7 +39,7 @@ def prepare(room: str) -> Path:
     for folder in ("costlib", "tests"):
         leave_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, copy / folder, ignore=leave_out)
-    tests = [f"tests/test_{name}.py" for name in ROOMS[room]]
+    tests = [f"tests/test_{room}.py", "tests/test_arguments.py"]
     config = re.sub(r"filterwarnings = .*", "", (ROOT / "pyproject.toml").read_text("utf-8"))
     config += f"""
 [tool.mutmut]

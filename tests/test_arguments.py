@@ -1,0 +1,103 @@
+"""Every size of every public function: 0, a fraction or a word is refused, and named."""
+
+import pytest
+
+import costlib
+from costlib import attention, einsum, linear, matmul
+from costlib.attention import attention_backward, keys_read, latent_attention, pairs
+from costlib.kvcache import (
+    cached_tokens,
+    kv_elements,
+    largest_batch,
+    largest_context,
+    memory,
+    training_memory,
+)
+from costlib.matmul import exact, linear_backward, matmul_backward
+from costlib.parallel import (
+    all_reduce,
+    bubble,
+    data_parallel_messages,
+    memory_per_device,
+    pipeline_messages,
+    tensor_parallel,
+    tensor_parallel_messages,
+)
+from costlib.transformer import MLA, MoE, Transformer
+
+MODEL = Transformer(2, 64, 4, 256, 1000)
+SPAN = {"batch": 1, "seq": 2, "heads": 4, "head_dim": 8}
+OF_HEADS = {"kv_heads": 2, "context": 5, "window": 3, "value_dim": 4}
+OF_LATENTS = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 6, "context": 7}
+CALLS = {
+    "matmul": (matmul, {"m": 1, "k": 2, "n": 3, "batch": 4}),
+    "exact": (exact, {"m": 1, "k": 2, "n": 3}),
+    "linear": (linear, {"tokens": 1, "d_in": 2, "d_out": 3}),
+    "matmul_backward": (matmul_backward, {"m": 1, "k": 2, "n": 3}),
+    "linear_backward": (linear_backward, {"tokens": 1, "d_in": 2, "d_out": 3}),
+    "einsum": (lambda **of: einsum("mk,kn->mn", **of), {"m": 1, "k": 2, "n": 3}),
+    "pairs": (pairs, {"seq": 2, "context": 5, "window": 3}),
+    "keys_read": (keys_read, {"seq": 2, "context": 5, "window": 3}),
+    "attention": (attention, SPAN | OF_HEADS),
+    "attention_backward": (attention_backward, SPAN | OF_HEADS),
+    "latent_attention": (latent_attention, {"batch": 1, "seq": 2, "heads": 4} | OF_LATENTS),
+    "MLA": (MLA, {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 6, "q_rank": 3}),
+    "MoE": (MoE, {"experts": 8, "per_token": 2, "width": 16}),
+    "Transformer": (
+        Transformer,
+        {"layers": 2, "d_model": 64, "heads": 4, "d_ff": 256, "vocab": 1000}
+        | {"kv_heads": 2, "head_dim": 16, "window": 8},
+    ),
+    "prefill": (MODEL.prefill, {"batch": 1, "seq": 2}),
+    "decode": (MODEL.decode, {"batch": 1, "new": 2, "context": 3}),
+    "decode_steps": (MODEL.decode_steps, {"batch": 1, "context": 3, "steps": 2}),
+    "generate": (MODEL.generate, {"batch": 1, "new": 2, "prompt": 3}),
+    "training_step": (MODEL.training_step, {"batch": 1, "seq": 2}),
+    "cached_tokens": (cached_tokens, {"context": 3, "window": 2}),
+    "kv_elements": (lambda **of: kv_elements(MODEL, **of), {"batch": 1, "context": 2}),
+    "memory": (lambda **of: memory(MODEL, **of), {"batch": 1, "context": 2, "new": 1}),
+    "training_memory": (lambda **of: training_memory(MODEL, **of), {"batch": 1, "seq": 2}),
+    "largest_batch": (lambda **of: largest_batch(MODEL, 10**9, **of), {"context": 2}),
+    "largest_context": (lambda **of: largest_context(MODEL, 10**9, **of), {"batch": 2}),
+    "tensor_parallel": (lambda **of: tensor_parallel(MODEL, **of), {"devices": 2}),
+    "all_reduce": (all_reduce, {"elements": 8, "devices": 2}),
+    "tensor_parallel_messages": (
+        lambda **of: tensor_parallel_messages(MODEL, **of),
+        {"batch": 1, "seq": 2, "devices": 2},
+    ),
+    "pipeline_messages": (
+        lambda **of: pipeline_messages(MODEL, **of),
+        {"batch": 1, "seq": 2},
+    ),
+    "data_parallel_messages": (lambda **of: data_parallel_messages(MODEL, **of), {"devices": 2}),
+    "bubble": (bubble, {"stages": 2, "microbatches": 4}),
+    "memory_per_device": (
+        lambda **of: memory_per_device(MODEL, **of),
+        {"batch": 4, "context": 3, "tensor": 2, "pipeline": 2, "data": 2},
+    ),
+}
+#: Sizes that may be 0.
+MAY_BE_ZERO = {"steps"}
+
+
+def cases():
+    for function, (call, sizes) in CALLS.items():
+        for name in sizes:
+            yield pytest.param(call, sizes, name, id=f"{function}({name})")
+
+
+@pytest.mark.parametrize(("call", "sizes", "name"), list(cases()))
+def test_a_wrong_size_is_refused_and_named(call, sizes, name):
+    call(**sizes)
+    for wrong in (-1, 2.5, "3", True, float("nan"), None if name == "batch" else -7):
+        with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
+            call(**{**sizes, name: wrong})
+    zero_is_fine = name in MAY_BE_ZERO or (name == "context" and call not in (attention, pairs))
+    if not zero_is_fine:
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
+            call(**{**sizes, name: 0})
+
+
+def test_every_name_in_the_public_namespace_is_there():
+    for name in costlib.__all__:
+        assert getattr(costlib, name) is not None
