@@ -40,7 +40,7 @@ bench: env ## Measure the library, beside others where they can be installed
 	@$(PY) tools/bench.py _build
 
 sweep: env ## A billion configurations on a cluster of this machine's cores
-	@$(PY) tools/sweep_dask.py _build
+	@$(PY) tools/sweep_dask.py
 
 bench-io: env ## Measure the I/O room and the pebble game
 	@$(PY) tools/bench_io.py && $(PY) tools/bench_pebbles.py

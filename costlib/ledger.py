@@ -136,6 +136,8 @@ class Op(_Cost):
     (10, 10, 40, 0.25)
     >>> (op * 3).flops, (op * 3).count
     (30, 3)
+    >>> op.matmul_flops, op.named("shift").name
+    (0, 'shift')
     """
 
     name: str
@@ -186,6 +188,8 @@ class Ledger(_Cost):
     (14, 12, 2, 2)
     >>> ledger
     <Ledger: 2 ops, 14 FLOPs, 0 elements moved>
+    >>> ledger.names, ledger.count, ledger.elements_read == ledger.elements_written == Elements()
+    (('a', 'b'), 4, True)
     """
 
     ops: tuple[Op, ...] = ()
@@ -221,18 +225,30 @@ class Ledger(_Cost):
         return tuple(op.name for op in self.ops)
 
     def where(self, keep: Callable[[Op], bool]) -> Ledger:
-        """The ops for which ``keep(op)`` is true."""
+        """The ops for which ``keep(op)`` is true.
+
+        >>> Ledger((Op("a", 6), Op("b", 1))).where(lambda op: op.flops > 2).names
+        ('a',)
+        """
         return Ledger(tuple(op for op in self.ops if keep(op)))
 
     def only(self, *names: str) -> Ledger:
-        """The ops with these names; an unknown name is an error."""
+        """The ops with these names; an unknown name is an error. ``ledger[name]`` is short for it.
+
+        >>> Ledger((Op("a", 6), Op("b", 1))).only("b").flops
+        1
+        """
         for name in names:
             if name not in self.names:
                 raise KeyError(f"no op named {name!r}; the ops are {', '.join(self.names)}")
         return self.where(lambda op: op.name in names)
 
     def without(self, *names: str) -> Ledger:
-        """The other ops; an unknown name is an error."""
+        """The other ops; an unknown name is an error.
+
+        >>> Ledger((Op("a", 6), Op("b", 1))).without("b").names
+        ('a',)
+        """
         dropped = self.only(*names).names
         return self.where(lambda op: op.name not in dropped)
 
@@ -257,7 +273,11 @@ class Ledger(_Cost):
     __rmul__ = __mul__
 
     def table(self, precision: Precision | None = None) -> Any:
-        """A DataFrame with a row for each op; the last row is the total."""
+        """A DataFrame with a row for each op; the last row is the total.
+
+        >>> Ledger((Op("a", 6), Op("b", 1))).table()["flops"].tolist()
+        [6, 1, 7]
+        """
         import pandas as pd
 
         rows = [*self.ops, self]

@@ -371,7 +371,11 @@ class Transformer:
         return self.layers * self.kv_elements_per_layer()
 
     def kv_elements_per_layer(self) -> Number:
-        """Elements that each token adds to the cache of one layer."""
+        """Elements that each token adds to the cache of one layer.
+
+        >>> Transformer(32, 4096, 32, 11008, 32000).kv_elements_per_layer()
+        8192
+        """
         if self.mla:
             return self.mla.kv_rank + self.mla.rope_dim
         return 2 * self.kv_heads * self.head_dim
@@ -406,7 +410,12 @@ class Transformer:
         self, batch: Number, context: Number, precision: Precision | None = None, *,
         new: Number = 1, scores: str = "on-chip",
     ) -> Memory:  # fmt: skip
-        """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached."""
+        """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached.
+
+        >>> held = Transformer(32, 4096, 32, 11008, 32000).memory(1, 4095)
+        >>> held.weights == 2 * 6738415616, held.kv == 2 * 2**30
+        (True, True)
+        """
         from costlib.kvcache import memory
 
         return memory(self, batch, context, precision, new=new, scores=scores)

@@ -1,26 +1,19 @@
 """A thousand million configurations on a cluster: the same calls on Dask arrays.
 
-    python tools/sweep_dask.py FOLDER             # a cluster of this machine's cores, 2 GB in all
-    python tools/sweep_dask.py FOLDER --scheduler tcp://...   # a real cluster: nothing else changes
+    python tools/sweep_dask.py                        # a cluster of this machine's cores
+    python tools/sweep_dask.py --scheduler tcp://...  # a real cluster: nothing else changes
 
 Models × devices × batch × context × precision; for each the tokens a second of a decode step, 0
-where weights and cache do not fit; reduced to the best batch. FOLDER gets Dask's own environment,
-made once: costlib does not depend on Dask.
+where weights and cache do not fit; reduced to the best batch. costlib does not depend on Dask.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
-import venv
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("dask[array]", "distributed", "numpy")
 MODELS = ("llama-2-7b", "llama-2-13b", "llama-3.1-8b", "llama-3.2-1b", "llama-3.2-3b",
           "mistral-7b-v0.3", "qwen2.5-7b", "qwen3-8b", "qwen3-14b", "opt-6.7b")  # fmt: skip
 DEVICES = ("A10", "A40", "A100-40GB", "A100-80GB", "H100-SXM", "H100-PCIe", "H200", "B200", "L4",
@@ -107,21 +100,10 @@ def _peak_memory() -> int:
 
 
 def main() -> None:
-    """Make the environment if need be, then run the sweep in it."""
+    """Run the sweep on this machine's cores, or on the cluster whose scheduler is named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
     parser.add_argument("--scheduler", help="the address of a running cluster")
-    options = parser.parse_args()
-    home = options.folder / "dask-env"
-    python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if Path(sys.prefix) == home.resolve():
-        sys.path.insert(0, str(ROOT))
-        sweep(options.scheduler)
-        return
-    if not python.exists():
-        venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-    sys.exit(subprocess.run([python, *sys.argv]).returncode)
+    sweep(parser.parse_args().scheduler)
 
 
 if __name__ == "__main__":
