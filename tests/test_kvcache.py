@@ -171,7 +171,14 @@ def test_what_does_not_fit_and_what_always_does():
     local = model.with_(window=8)
     held = memory(local, 1, 7).total
     assert largest_context(local, held, 1).largest == float("inf")
+    assert r"\min(T, 8)" in largest_context(local, held, 1).inequality
     assert largest_context(local, held - 1, 1).largest == 7
+
+
+@pytest.mark.parametrize("call", [memory, training_memory])
+def test_a_wrong_option_is_named(call):
+    with pytest.raises(ValueError, match="scores must be"):
+        call(Transformer(2, 64, 4, 256, 1000), 1, 2, scores="somewhere")
 
 
 def test_saved_activations_by_hand():

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from costlib.kvcache import ADAM_BYTES
+from costlib import Precision
+from costlib.kvcache import ADAM_BYTES, memory
 from costlib.parallel import (
+    Messages,
     all_reduce,
     bubble,
     data_parallel_messages,
@@ -138,3 +140,58 @@ def test_zero_divides_one_more_at_each_stage():
     ]
     with pytest.raises(ValueError, match="zero must be"):
         optimizer_memory(model, zero=4)
+
+
+MIXED = Transformer(6, 64, 4, 256, 1000, window=4, local_layers=3)
+EXPERTS = Transformer(
+    2, 64, 4, 256, 1000, moe=MoE(experts=4, per_token=2, width=96, shared_width=32)
+)
+
+
+def test_memory_of_a_stage_by_hand():
+    """6 layers in 4 stages: at most 2 a stage, of which at most 1 is local."""
+    one = memory_per_device(MIXED, 8, 99, Precision(weights=1, kv=1), tensor=2, pipeline=4, data=4)
+    layer = 4 * 64 * 32 + 3 * 64 * 128 + 2 * 64  # 2 of the 4 heads, half of the width
+    assert one.weights == 2 * layer + 64 + 2 * 64 * 500
+    kv_of_a_token = 2 * 2 * 16
+    assert one.kv == 2 * kv_of_a_token * (100 + 4)  # two sequences; a global and a local layer
+    assert memory_per_device(MIXED, 8, 99) == memory(MIXED, 8, 99)
+    whole = Transformer(6, 64, 4, 256, 1000)
+    assert memory_per_device(whole, 2, 9, pipeline=3).kv == memory(whole, 2, 9).kv / 3
+
+
+def test_experts_are_not_cut_into_stages():
+    assert memory_per_device(EXPERTS, 2, 9, pipeline=1) == memory(EXPERTS, 2, 9)
+    with pytest.raises(ValueError, match="pipeline stages of a mixture of experts differ"):
+        memory_per_device(EXPERTS, 2, 9, pipeline=2)
+
+
+def test_messages_are_counted():
+    assert pipeline_messages(MIXED, 2, 3) == Messages(1, 2 * 3 * 64)
+    assert pipeline_messages(MIXED, 2, 3, training=True) == Messages(2, 2 * 2 * 3 * 64)
+    assert data_parallel_messages(MIXED, 2).count == 1
+
+
+def test_optimizer_memory_of_one_device_is_all_of_it():
+    assert optimizer_memory(MIXED).total == 16 * MIXED.params()
+    assert optimizer_memory(MIXED, data=4).total == 16 * MIXED.params()
+    with pytest.raises(ValueError, match="data must be at least 1"):
+        optimizer_memory(MIXED, data=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "devices", "said"),
+    [
+        (Transformer(2, 60, 6, 256, 1000, kv_heads=2), 4, "devices must divide heads=6, got 4"),
+        (Transformer(2, 64, 4, 250, 1000), 4, "devices must divide d_ff=250, got 4"),
+        (Transformer(2, 64, 4, 256, 1000), 3, "kv_heads=4 or be a multiple, got 3"),
+        (EXPERTS.with_(moe=MoE(experts=4, per_token=2, width=90)), 4, "the experts' width=90"),
+        (
+            EXPERTS.with_(moe=MoE(experts=4, per_token=2, width=96, shared_width=30)),
+            *(4, "shared_width=30"),
+        ),
+    ],
+)
+def test_what_stands_in_the_way_is_named(model, devices, said):
+    with pytest.raises(ValueError, match=said):
+        tensor_parallel(model, devices)

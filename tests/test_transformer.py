@@ -269,3 +269,12 @@ def test_what_was_not_given_follows_a_change():
     assert given.with_(heads=8) == Transformer(
         4, 64, 8, 256, 1000, kv_heads=2, head_dim=20, rotary_dim=10
     )
+
+
+@pytest.mark.parametrize("form", ["naive", "absorbed"])
+@pytest.mark.parametrize("name", ["scores", "softmax", "values", "o_proj"])
+def test_ops_say_how_often_they_run(name, form):
+    assert LATENT.decode(1, 5, mla=form)[name].count == 3
+    assert LATENT.decode_steps(1, 5, 4, mla=form)[name].count == 3 * 4
+    assert LATENT.generate(1, 5, 4, mla=form)[name].count == 3 * 4
+    assert LLAMA.decode_steps(1, 5, 4)[name].count == 32 * 4
