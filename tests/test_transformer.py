@@ -278,3 +278,126 @@ def test_ops_say_how_often_they_run(name, form):
     assert LATENT.decode_steps(1, 5, 4, mla=form)[name].count == 3 * 4
     assert LATENT.generate(1, 5, 4, mla=form)[name].count == 3 * 4
     assert LLAMA.decode_steps(1, 5, 4)[name].count == 32 * 4
+
+
+# A model with one of everything, its ops written out by hand: 2 sequences of 3 tokens, 6 layers.
+EVERYTHING = Transformer(
+    6, 64, 4, 128, 500, kv_heads=2, head_dim=20, rotary_dim=10, window=7, local_layers=4, norms=4,
+    biases=("qkv", "o_proj", "ffn", "unembedding"), qk_norm="head", positions=50, sinks=True,
+    embedding_norm=True,
+)  # fmt: skip
+TOKENS, RUNS = 6, 6 * 6  # tokens, and tokens times layers
+BY_HAND = {  # name: FLOPs, weights read, activations read and written, cache written, times
+    "embedding": (0, 6 * 64, 0, 6 * 64, 0, 1),
+    "positions": (6 * 64, 6 * 64, 6 * 64, 6 * 64, 0, 1),
+    "embedding_norm": (4 * 6 * 64, 64, 6 * 64, 6 * 64, 0, 1),
+    "norms": (4 * 24 * 6 * 64, 24 * 64, 24 * 6 * 64, 24 * 6 * 64, 0, 24),
+    "q_proj": (2 * 64 * 80 * RUNS, 6 * 64 * 80, 64 * RUNS, 80 * RUNS, 0, 6),
+    "q_proj.bias": (80 * RUNS, 6 * 80, 0, 0, 0, 6),
+    "k_proj": (2 * 64 * 40 * RUNS, 6 * 64 * 40, 64 * RUNS, 0, 40 * RUNS, 6),
+    "k_proj.bias": (40 * RUNS, 6 * 40, 0, 0, 0, 6),
+    "v_proj": (2 * 64 * 40 * RUNS, 6 * 64 * 40, 64 * RUNS, 0, 40 * RUNS, 6),
+    "v_proj.bias": (40 * RUNS, 6 * 40, 0, 0, 0, 6),
+    "qk_norm": (4 * 120 * RUNS, 6 * 2 * 20, 120 * RUNS, 120 * RUNS, 0, 6),
+    "rotary": (3 * 60 * RUNS, 0, 60 * RUNS, 60 * RUNS, 0, 6),
+    "sinks": (2 * 4 * RUNS, 6 * 4, 0, 0, 0, 6),
+    "o_proj": (2 * 80 * 64 * RUNS, 6 * 80 * 64, 80 * RUNS, 64 * RUNS, 0, 6),
+    "o_proj.bias": (64 * RUNS, 6 * 64, 0, 0, 0, 6),
+    "ffn.gate": (2 * 64 * 128 * RUNS, 6 * 64 * 128, 64 * RUNS, 128 * RUNS, 0, 6),
+    "ffn.gate.bias": (128 * RUNS, 6 * 128, 0, 0, 0, 6),
+    "ffn.up": (2 * 64 * 128 * RUNS, 6 * 64 * 128, 64 * RUNS, 128 * RUNS, 0, 6),
+    "ffn.up.bias": (128 * RUNS, 6 * 128, 0, 0, 0, 6),
+    "ffn.activation": (5 * 128 * RUNS, 0, 2 * 128 * RUNS, 128 * RUNS, 0, 6),
+    "ffn.down": (2 * 128 * 64 * RUNS, 6 * 128 * 64, 128 * RUNS, 64 * RUNS, 0, 6),
+    "ffn.down.bias": (64 * RUNS, 6 * 64, 0, 0, 0, 6),
+    "residual": (12 * 6 * 64, 0, 12 * 6 * 128, 12 * 6 * 64, 0, 12),
+    "final_norm": (4 * 6 * 64, 64, 6 * 64, 6 * 64, 0, 1),
+    "unembedding": (2 * 64 * 500 * 6, 64 * 500, 6 * 64, 6 * 500, 0, 1),
+    "unembedding.bias": (500 * 6, 500, 0, 0, 0, 1),
+}
+
+
+def costs(op):
+    read, written = op.elements_read, op.elements_written
+    return op.flops, read.weights, read.activations, written.activations, written.kv, op.count
+
+
+def test_every_op_by_hand():
+    ledger = EVERYTHING.prefill(2, 3)
+    steps = ledger.where(lambda op: op.name not in ("scores", "softmax", "values"))
+    assert {op.name: costs(op) for op in steps} == BY_HAND
+    stored = sum(weights for name, (_, weights, *_) in BY_HAND.items() if name != "embedding")
+    assert EVERYTHING.params() == stored - 6 * 64 + (500 + 50) * 64
+    assert EVERYTHING.kv_elements_per_layer() == 2 * 2 * 20
+    assert [op.name for op in steps if op.is_matmul] == [
+        *("q_proj", "k_proj", "v_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding")
+    ]
+
+
+def test_every_gradient_by_hand():
+    step = EVERYTHING.training_step(2, 3)
+    once = {"residual", "rotary"} | {name for name in BY_HAND if name.endswith(".bias")}
+    for name, (flops, weights, into, out, cached, times) in BY_HAND.items():
+        made = out + cached
+        if f"{name}.grad_input" in step.names:
+            assert costs(step[f"{name}.grad_input"].ops[0]) == (
+                flops,
+                weights,
+                made,
+                into,
+                0,
+                times,
+            )
+            gradient = step[f"{name}.grad_weights"].ops[0]
+            assert costs(gradient) == (flops, 0, into + made, 0, 0, times)
+            assert gradient.elements_written.weights == weights
+            continue
+        gradient = step[f"{name}.backward"].ops[0]
+        factor = 1 if name in once else 2
+        assert costs(gradient) == (factor * flops, weights, into + made, into, 0, times), name
+
+
+def test_latent_steps_by_hand():
+    """3 layers, 2 sequences of 3 tokens; kv_b_proj is part of attention."""
+    ledger, runs = LATENT.prefill(2, 3), 6 * 3
+    expected = {
+        "q_a_proj": (2 * 64 * 20 * runs, 3 * 64 * 20, 64 * runs, 20 * runs, 0, 3),
+        "q_norm": (4 * 20 * runs, 3 * 20, 20 * runs, 20 * runs, 0, 3),
+        "q_b_proj": (2 * 20 * 64 * runs, 3 * 20 * 64, 20 * runs, 64 * runs, 0, 3),
+        "kv_a_proj": (2 * 64 * 28 * runs, 3 * 64 * 28, 64 * runs, 0, 28 * runs, 3),
+        "kv_norm": (4 * 24 * runs, 3 * 24, 24 * runs, 24 * runs, 0, 3),
+        "rotary": (3 * 5 * 4 * runs, 0, 5 * 4 * runs, 5 * 4 * runs, 0, 3),
+        "o_proj": (2 * 40 * 64 * runs, 3 * 40 * 64, 40 * runs, 64 * runs, 0, 3),
+    }
+    for name, values in expected.items():
+        assert costs(ledger[name].ops[0]) == values, name
+    assert LATENT.kv_elements_per_layer() == 24 + 4
+    assert LATENT.prefill(2, 3, mla="absorbed").names != ledger.names
+
+
+def test_options_reach_every_part_of_a_pass():
+    last = EVERYTHING.decode(1, 5, 3, logits="last")
+    assert last["unembedding"].flops == 2 * 64 * 500
+    assert EVERYTHING.generate(1, 5, 3, scores="on-chip")["scores"].elements_written.scores == 0
+    computed = EVERYTHING.training_step(1, 8, masked="computed")
+    assert computed["scores"].flops == 2 * 20 * 4 * (2 * 64 + 4 * 8 * 8)
+    again = EVERYTHING.training_step(1, 8, recompute="selective")
+    assert "scores.recomputed" in again.names
+    assert EVERYTHING.decode_steps(1, 5, 0).flops == 0
+    with pytest.raises(ValueError, match="experts - per_token"):
+        MoE(experts=2, per_token=3, width=4)
+    assert MoE(experts=2, per_token=2, width=4).experts == 2
+
+
+@pytest.mark.parametrize("option", [{"window": 4}, {"qk_norm": "head"}, {"biases": ("qkv",)}])
+def test_latents_go_with_none_of_these(option):
+    with pytest.raises(ValueError, match="mla goes with no"):
+        LATENT.with_(**option)
+
+
+@pytest.mark.parametrize("name", ["positions", "rotary_dim", "local_layers", "norms"])
+def test_sizes_that_may_be_zero_may_not_be_less(name):
+    model = Transformer(2, 64, 4, 256, 1000, window=5)
+    assert getattr(model.with_(**{name: 0}), name) == 0
+    with pytest.raises(ValueError, match=f"{name} must be at least 0"):
+        model.with_(**{name: -1})
