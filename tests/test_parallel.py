@@ -175,6 +175,7 @@ def test_messages_are_counted():
 def test_optimizer_memory_of_one_device_is_all_of_it():
     assert optimizer_memory(MIXED).total == 16 * MIXED.params()
     assert optimizer_memory(MIXED, data=4).total == 16 * MIXED.params()
+    assert optimizer_memory(MIXED, zero=3).total == 16 * MIXED.params()
     with pytest.raises(ValueError, match="data must be at least 1"):
         optimizer_memory(MIXED, data=0)
 

@@ -1,6 +1,7 @@
 """Chapter 3: the model against PyTorch's counts, and against itself."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +282,7 @@ def test_ops_say_how_often_they_run(name, form):
 
 
 # A model with one of everything, its ops written out by hand: 2 sequences of 3 tokens, 6 layers.
+# (with_() builds it anew inside the test: mutation testing sees only what a test itself runs.)
 EVERYTHING = Transformer(
     6, 64, 4, 128, 500, kv_heads=2, head_dim=20, rotary_dim=10, window=7, local_layers=4, norms=4,
     biases=("qkv", "o_proj", "ffn", "unembedding"), qk_norm="head", positions=50, sinks=True,
@@ -323,19 +325,19 @@ def costs(op):
 
 
 def test_every_op_by_hand():
-    ledger = EVERYTHING.prefill(2, 3)
+    ledger = EVERYTHING.with_().prefill(2, 3)
     steps = ledger.where(lambda op: op.name not in ("scores", "softmax", "values"))
     assert {op.name: costs(op) for op in steps} == BY_HAND
     stored = sum(weights for name, (_, weights, *_) in BY_HAND.items() if name != "embedding")
-    assert EVERYTHING.params() == stored - 6 * 64 + (500 + 50) * 64
-    assert EVERYTHING.kv_elements_per_layer() == 2 * 2 * 20
+    assert EVERYTHING.with_().params() == stored - 6 * 64 + (500 + 50) * 64
+    assert EVERYTHING.with_().kv_elements_per_layer() == 2 * 2 * 20
     assert [op.name for op in steps if op.is_matmul] == [
         *("q_proj", "k_proj", "v_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding")
     ]
 
 
 def test_every_gradient_by_hand():
-    step = EVERYTHING.training_step(2, 3)
+    step = EVERYTHING.with_().training_step(2, 3)
     once = {"residual", "rotary"} | {name for name in BY_HAND if name.endswith(".bias")}
     for name, (flops, weights, into, out, cached, times) in BY_HAND.items():
         made = out + cached
@@ -359,7 +361,7 @@ def test_every_gradient_by_hand():
 
 def test_latent_steps_by_hand():
     """3 layers, 2 sequences of 3 tokens; kv_b_proj is part of attention."""
-    ledger, runs = LATENT.prefill(2, 3), 6 * 3
+    ledger, runs = LATENT.with_().prefill(2, 3), 6 * 3
     expected = {
         "q_a_proj": (2 * 64 * 20 * runs, 3 * 64 * 20, 64 * runs, 20 * runs, 0, 3),
         "q_norm": (4 * 20 * runs, 3 * 20, 20 * runs, 20 * runs, 0, 3),
@@ -371,19 +373,22 @@ def test_latent_steps_by_hand():
     }
     for name, values in expected.items():
         assert costs(ledger[name].ops[0]) == values, name
-    assert LATENT.kv_elements_per_layer() == 24 + 4
-    assert LATENT.prefill(2, 3, mla="absorbed").names != ledger.names
+    assert LATENT.with_().kv_elements_per_layer() == 24 + 4
+    assert LATENT.with_().prefill(2, 3, mla="absorbed").names != ledger.names
 
 
 def test_options_reach_every_part_of_a_pass():
-    last = EVERYTHING.decode(1, 5, 3, logits="last")
+    last = EVERYTHING.with_().decode(1, 5, 3, logits="last")
     assert last["unembedding"].flops == 2 * 64 * 500
-    assert EVERYTHING.generate(1, 5, 3, scores="on-chip")["scores"].elements_written.scores == 0
-    computed = EVERYTHING.training_step(1, 8, masked="computed")
+    assert (
+        EVERYTHING.with_().generate(1, 5, 3, scores="on-chip")["scores"].elements_written.scores
+        == 0
+    )
+    computed = EVERYTHING.with_().training_step(1, 8, masked="computed")
     assert computed["scores"].flops == 2 * 20 * 4 * (2 * 64 + 4 * 8 * 8)
-    again = EVERYTHING.training_step(1, 8, recompute="selective")
+    again = EVERYTHING.with_().training_step(1, 8, recompute="selective")
     assert "scores.recomputed" in again.names
-    assert EVERYTHING.decode_steps(1, 5, 0).flops == 0
+    assert EVERYTHING.with_().decode_steps(1, 5, 0).flops == 0
     with pytest.raises(ValueError, match="experts - per_token"):
         MoE(experts=2, per_token=3, width=4)
     assert MoE(experts=2, per_token=2, width=4).experts == 2
@@ -401,3 +406,29 @@ def test_sizes_that_may_be_zero_may_not_be_less(name):
     assert getattr(model.with_(**{name: 0}), name) == 0
     with pytest.raises(ValueError, match=f"{name} must be at least 0"):
         model.with_(**{name: -1})
+
+
+def test_expert_steps_by_hand():
+    """5 layers, the first dense; 2 sequences of 3 tokens; 2 of 8 experts, and one all use."""
+    plain = MoE(experts=8, per_token=2, width=48)
+    moe = replace(plain, shared_width=32, shared_gate=True, dense_layers=1)
+    model = Transformer(5, 64, 4, 128, 500, biases=("router", "experts"), moe=moe)
+    ledger, runs = model.prefill(2, 3, experts="all"), 6 * 4
+    expected = {
+        "ffn.up": (2 * 64 * 128 * 6, 64 * 128, 64 * 6, 128 * 6, 0, 1),
+        "router": (2 * 64 * 8 * runs, 4 * 64 * 8, 64 * runs, 8 * runs, 0, 4),
+        "router.bias": (8 * runs, 4 * 8, 0, 0, 0, 4),
+        "router.softmax": (5 * 8 * runs, 0, 8 * runs, 8 * runs, 0, 4),
+        "experts.up": (2 * 64 * 96 * runs, 4 * 8 * 64 * 48, 128 * runs, 96 * runs, 0, 4),
+        "experts.up.bias": (96 * runs, 4 * 8 * 48, 0, 0, 0, 4),
+        "experts.activation": (5 * 96 * runs, 0, 2 * 96 * runs, 96 * runs, 0, 4),
+        "experts.combine": (2 * 128 * runs, 0, 128 * runs, 64 * runs, 0, 4),
+        "shared.up": (2 * 64 * 32 * runs, 4 * 64 * 32, 64 * runs, 32 * runs, 0, 4),
+        "shared_gate": (2 * 64 * runs, 4 * 64, 64 * runs, runs, 0, 4),
+    }
+    for name, values in expected.items():
+        assert costs(ledger[name].ops[0]) == values, name
+    assert "ffn.up.bias" not in ledger.names
+    assert "shared.up.bias" not in ledger.names
+    without = model.with_(moe=plain)
+    assert not {"shared.up", "shared_gate", "ffn.up"} & set(without.prefill(1, 1).names)

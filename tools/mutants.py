@@ -55,7 +55,14 @@ def survivors(python: Path, copy: Path) -> dict[str, list[str]]:
     """The changes that no test noticed: name of the mutant, and its diff."""
     mutmut = [str(python), "-m", "mutmut"]
     subprocess.run([*mutmut, "run"], cwd=copy, check=False, stdout=subprocess.DEVNULL)
-    results = subprocess.run([*mutmut, "results"], cwd=copy, capture_output=True, text=True).stdout
+    listed = [*mutmut, "results", "--all", "true"]
+    results = subprocess.run(listed, cwd=copy, capture_output=True, text=True).stdout
+    killed = len(re.findall(r": killed", results))
+    if not killed:
+        raise SystemExit(
+            f"mutmut killed nothing in {copy.name}, so it did not run: {results[:500]}"
+        )
+    print(f"  {killed} mutants killed")
     found = {}
     for name in re.findall(r"(\S+): survived", results):
         shown = subprocess.run([*mutmut, "show", name], cwd=copy, capture_output=True, text=True)
