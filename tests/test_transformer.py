@@ -432,3 +432,39 @@ def test_expert_steps_by_hand():
     assert "shared.up.bias" not in ledger.names
     without = model.with_(moe=plain)
     assert not {"shared.up", "shared_gate", "ffn.up"} & set(without.prefill(1, 1).names)
+
+
+def test_variants_by_hand():
+    plain = Transformer(6, 64, 4, 128, 500, kv_heads=2, head_dim=20)
+    full = plain.with_(qk_norm="full").prefill(2, 3)["qk_norm"].ops[0]
+    assert costs(full) == (4 * 120 * RUNS, 6 * 120, 120 * RUNS, 120 * RUNS, 0, 6)
+    assert "final_norm" not in plain.with_(final_norm=False).prefill(1, 1).names
+    assert "rotary" not in plain.with_(rotary_dim=0).prefill(1, 1).names
+    assert plain.local_layers == 0
+    ungated = plain.with_(gated=False, activation="relu").prefill(2, 3)
+    assert costs(ungated["ffn.activation"].ops[0]) == (128 * RUNS, 0, 128 * RUNS, 128 * RUNS, 0, 6)
+    assert "ffn.gate" not in ungated.names
+    assert " ".join(plain.prefill(1, 1).names) == (
+        "embedding norms q_proj k_proj v_proj rotary scores softmax values o_proj "
+        "ffn.gate ffn.up ffn.activation ffn.down residual final_norm unembedding"
+    )
+
+
+def test_steps_one_by_one_skip_what_is_masked():
+    steps = EVERYTHING.with_().decode_steps(1, 5, 3, masked="computed")
+    assert steps.flops == sum(EVERYTHING.decode(1, 5 + step).flops for step in range(3))
+
+
+def test_latent_names_and_gradients():
+    one_step = LATENT.with_(mla=replace(LATENT.mla, q_rank=None))
+    assert one_step.prefill(1, 1).names[2:5] == ("q_proj", "kv_a_proj", "kv_norm")
+    step = LATENT.with_().training_step(2, 3)
+    assert step["rotary.backward"].flops == step["rotary"].flops
+    expand = step["kv_b_proj.grad_input"].flops
+    assert expand == step["kv_b_proj.grad_weights"].flops == step["kv_b_proj"].flops
+
+
+@pytest.mark.parametrize("name", ["shared_width", "dense_layers"])
+def test_expert_sizes_may_be_zero_but_not_less(name):
+    with pytest.raises(ValueError, match=f"{name} must be at least 0, got -1"):
+        MoE(experts=4, per_token=2, width=8, **{name: -1})
