@@ -10,11 +10,10 @@ from costlib.numbers import Number, is_symbolic
 if TYPE_CHECKING:
     from costlib.ledger import Ledger
 
-__all__ = ["binary_bytes", "latex", "ledger_html", "ledger_latex", "quantity"]
+__all__ = ["latex", "ledger_html", "ledger_latex", "quantity"]
 
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _SMALL = ("", "m", "µ", "n", "p")
-_IEC = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def quantity(value: float, unit: str = "", digits: int = 4) -> str:
@@ -31,18 +30,6 @@ def quantity(value: float, unit: str = "", digits: int = 4) -> str:
     while abs(float(f"{value:.{digits}g}")) >= 1000 and power < len(_SI) - 1:
         value, power = value / 1000, power + 1
     return f"{value:.{digits}g} {_SI[power]}{unit}".strip()
-
-
-def binary_bytes(value: float, digits: int = 4) -> str:
-    """Bytes with a binary prefix (powers of 1024).
-
-    >>> binary_bytes(24 * 2**30), binary_bytes(1000)
-    ('24 GiB', '1000 B')
-    """
-    value, power = float(value), 0
-    while abs(value) >= 1024 and power < len(_IEC) - 1:
-        value, power = value / 1024, power + 1
-    return f"{value:.{digits}g} {_IEC[power]}"
 
 
 def latex(value: Number) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib import attention, symbols
+from costlib import Device, attention, linear, roofline, symbols
 from costlib.attention import attention_backward, keys_read, latent_attention, pairs
 from costlib.kvcache import (
     cached_tokens,
@@ -19,6 +19,8 @@ from costlib.kvcache import (
     saved_activations,
     training_memory,
 )
+from costlib.matmul import exact as exact_product
+from costlib.matmul import linear_backward, matmul_backward
 from costlib.parallel import (
     all_reduce,
     bubble,
@@ -36,6 +38,7 @@ jax.config.update("jax_enable_x64", True)  # counts pass 2**31
 EXPERTS = Transformer(4, 24, 6, 32, 50, moe=MoE(experts=5, per_token=2, width=9, dense_layers=1))
 LATENT = Transformer(2, 24, 6, 32, 50, mla=MLA(kv_rank=8, nope_dim=4, rope_dim=2, value_dim=3))
 MIXED = Transformer(4, 24, 6, 32, 50, kv_heads=2, window=5, local_layers=3, biases=("qkv", "ffn"))
+TOY = Device("toy", {"bf16": 10**14}, 10**12)
 MLA_SIZES = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 3}
 
 
@@ -45,6 +48,11 @@ def model(L, D, H, F, V):
 
 #: Every public formula as a function of sizes a, b, c (and c never below b, for contexts).
 FORMULAS = {
+    "exact products": lambda a, b, c: exact_product(a, b, c).total,
+    "linear": lambda a, b, c: linear(a, b, c, bias=True),
+    "linear backward": lambda a, b, c: linear_backward(a, b, c, bias=True),
+    "matmul backward": lambda a, b, c: matmul_backward(a, b, c),
+    "roofline time": lambda a, b, c: roofline.time(MIXED.decode(a, c, b), TOY),
     "pairs": lambda a, b, c: pairs(b, b + c, causal=True),
     "pairs in a window": lambda a, b, c: pairs(b, b + c, window=a),
     "pairs computed": lambda a, b, c: pairs(b, b + c, window=a, masked="computed"),
@@ -127,7 +135,13 @@ def test_symbols_say_what_ints_say(name, point):
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_ints_stay_exact_ints(name):
-    fractions = {"expected experts", "bubble", "prefill with experts", "training step"}
+    fractions = {
+        "roofline time",
+        "expected experts",
+        "bubble",
+        "prefill with experts",
+        "training step",
+    }
     results = numbers(FORMULAS[name](3, 5, 10**20))
     if name not in fractions:
         assert {type(value) for value in results} == {int}

@@ -17,7 +17,14 @@ import numpy as np
 from costlib.iomodel.best import resolved_blocks
 from costlib.iomodel.memory import SlowArray, TwoLevelMemory, spans
 from costlib.iomodel.runs import Run, Workplace, attention_inputs, temporaries
-from costlib.iomodel.tiles import cut, finish_scores, live_columns, score_tile, value_tile
+from costlib.iomodel.tiles import (
+    cut,
+    finish_scores,
+    fold_online,
+    live_columns,
+    score_tile,
+    value_tile,
+)
 
 __all__ = ["naive", "naive_entries", "naive_rows"]
 
@@ -240,15 +247,7 @@ def _online_statistics(
     with memory.allocate("m_new", cut(rows)) as new_top:
         for cols in chunks:
             with memory.load(scores, rows, cols) as weight:
-                new_top.copy_from(top)
-                new_top.raise_to_row_maxima(weight)
-                top -= new_top
-                top.exp()
-                total *= top
-                weight -= new_top
-                weight.exp()
-                total.add_row_sums(weight)
-                top.copy_from(new_top)
+                fold_online(weight, new_top, top, total)
 
 
 def _two_pass_statistics(

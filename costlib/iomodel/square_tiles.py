@@ -15,7 +15,7 @@ import numpy as np
 from costlib.iomodel.best import resolved_blocks
 from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
 from costlib.iomodel.runs import Run, Workplace, attention_inputs, row_state
-from costlib.iomodel.tiles import cut, live_columns, score_tile, value_tile
+from costlib.iomodel.tiles import cut, fold_online, live_columns, score_tile, value_tile
 
 __all__ = ["fused", "small_cache"]
 
@@ -113,15 +113,7 @@ def _score_phase(
 def _online_sum(memory: TwoLevelMemory, weight: Block, top: Block, total: Block) -> None:
     """Fold a tile of scores into the row maxima and sums; the tile becomes weights."""
     with memory.allocate("m_new", top.shape[0]) as new_top:
-        new_top.copy_from(top)
-        new_top.raise_to_row_maxima(weight)
-        top -= new_top
-        top.exp()
-        total *= top
-        weight -= new_top
-        weight.exp()
-        total.add_row_sums(weight)
-        top.copy_from(new_top)
+        fold_online(weight, new_top, top, total)
 
 
 def _value_phase(

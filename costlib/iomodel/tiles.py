@@ -75,3 +75,19 @@ def value_tile(
                 weight.exp()
             tile.add_product(weight, value)
     return tile
+
+
+def fold_online(weight: Block, new_top: Block, top: Block, total: Block) -> None:
+    """Fold a tile of scores into row maxima and sums; the tile becomes weights.
+
+    The sum so far shrinks by exp(old maximum − new maximum), never the other way round.
+    """
+    new_top.copy_from(top)
+    new_top.raise_to_row_maxima(weight)
+    top -= new_top
+    top.exp()
+    total *= top
+    weight -= new_top
+    weight.exp()
+    total.add_row_sums(weight)
+    top.copy_from(new_top)
