@@ -1,12 +1,13 @@
 """For every test: no deadlines, since machines are shared; in CI the same examples each run."""
 
 import os
-from pathlib import Path
 
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-set_hypothesis_home_dir(Path(__file__).parent.parent / "_build" / "hypothesis")
+from paths import ROOT
+
+set_hypothesis_home_dir(ROOT / "_build" / "hypothesis")
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from costlib.iomodel.pebbles import Dag
+from paths import DATA
 
-ORACLE = json.loads((Path(__file__).parent / "data" / "pebbles.json").read_text("utf-8"))
+ORACLE = json.loads((DATA / "pebbles.json").read_text("utf-8"))
 
 
 def build(name: str) -> Dag:

@@ -1,7 +1,6 @@
 """Chapter 2: attention against brute force, against other people's counters, and against itself."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +17,9 @@ from costlib.attention import (
     pairs,
 )
 from costlib.counting import CountingArray, Tally
+from paths import DATA
 
-FLOPS = json.loads((Path(__file__).parent / "data" / "flops.json").read_text())
+FLOPS = json.loads((DATA / "flops.json").read_text())
 SMALL = st.integers(1, 12)
 
 

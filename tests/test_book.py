@@ -11,13 +11,14 @@ import nbformat
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
+
 sys.path.insert(0, str(ROOT / "tools"))
 
-import backmatter  # noqa: E402
-import pairs  # noqa: E402
-import prose  # noqa: E402
-from pybtex.database import parse_file  # noqa: E402
+import backmatter
+import pairs
+import prose
+from pybtex.database import parse_file
 
 PAIRS = pairs.paired()
 PAGES = sorted((ROOT / "book").rglob("*.md"))

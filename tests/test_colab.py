@@ -15,13 +15,14 @@ from typing import Any
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
+
 sys.path.insert(0, str(ROOT / "tools"))
 
-import colab  # noqa: E402
-import colab_check  # noqa: E402
-import pairs  # noqa: E402
-from site_identity import Identity, identity, of  # noqa: E402
+import colab
+import colab_check
+import pairs
+from site_identity import Identity, identity, of
 
 BOOK = of("ada/lovelace")
 SITE = "https://ada.github.io/lovelace"

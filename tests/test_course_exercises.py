@@ -23,8 +23,8 @@ from course.key import Key, load_checks, load_key
 from course.names import answer_cells, bound, needed
 from course.source import read_source
 from course.spec import Mistake, Question, agree
+from paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "course" / "example" / "week-1.md"
 TAGGED = "\n:tags: [hide-cell, solution]\n"
 CHAPTERS = [p for p in sorted((ROOT / "book").glob("*.md")) if TAGGED in p.read_text("utf-8")]

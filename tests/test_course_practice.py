@@ -26,8 +26,8 @@ from course.grader.submission import Submission
 from course.key import Key, load_checks
 from course.source import read_source
 from course.spec import as_plain
+from paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 PRACTICE = ROOT / "course" / "practice"
 CHAPTERS = [
     "matmul", "attention", "transformer", "kvcache", "roofline", "iomodel", "sources", "measured",

@@ -28,12 +28,13 @@ from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.ledger import Precision
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
 from costlib.sources import jamesnulliu
+from paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
 import explorers  # noqa: E402
 from light_pages import packaged_node  # noqa: E402
+
 from test_site import SITE, Visit, address, browser  # noqa: E402, F401
 
 HERE = ROOT / "book" / "_static" / "explorers"

@@ -3,7 +3,6 @@
 
 import copy
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 
 from costlib.families import FAMILIES, MOST_BYTES
 from costlib.transformer import Transformer
+from paths import DATA
 
-DATA = Path(__file__).parent / "data"
 MODELS = {r["model"]: r for r in json.loads((DATA / "models.json").read_text())["models"]}
 EXTRA = json.loads((DATA / "extra_models.json").read_text())["models"]
 CONFIGS = {name: json.loads((DATA / "configs" / f"{name}.json").read_text()) for name in MODELS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
@@ -14,9 +13,10 @@ import costlib
 from costlib.figures import COLOURS, Figure
 from costlib.figures import sources as figures
 from costlib.sources import Reconciliation, reconcile
+from paths import ROOT
 
 LLAMA = costlib.models["llama-2-7b"]
-PAGE = Path(__file__).parent.parent / "book" / "sources.ipynb"
+PAGE = ROOT / "book" / "sources.ipynb"
 SMALL = Reconciliation(1500, 1000, {"too many": 700, "too few": -200, "alike": 0})
 STEP = {"far": (8000, None), "near": (90, 210), "ledger": (100, 200)}
 COUNTS = {"low": (10e12, "tool"), "same": (10.001e12, "paper"), "high": (25e12, "paper")}

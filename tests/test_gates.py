@@ -13,11 +13,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
+
 sys.path.insert(0, str(ROOT / "tools"))
 
-import pairs  # noqa: E402
-import prose  # noqa: E402
+import pairs
+import prose
 
 BUILD = "from jupyter_book.cli.main import main; main()"
 FLAGS = ["build", ".", "-W", "-n", "--keep-going", "--all", "-q"]

@@ -29,8 +29,8 @@ from course.grader.report import summary
 from course.grader.sandbox import Limits, bubblewrap_works
 from course.gradescope import write_zip
 from course.key import Key, load_key
+from paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
 NAMES = ["ada", "bob", "cleo", "=cmd()"]
 WRONG = "def product_flops(): return 1"

@@ -33,6 +33,7 @@ from course.grader.sandbox import (
 from course.grader.submission import Submission, find_submissions, read_submission
 from course.key import Key
 from course.spec import Question
+from paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
 
@@ -331,7 +332,7 @@ def test_nothing_of_the_grader_can_be_read(
     key_file = next(folder.rglob("key.json"))
     other = folder / "bob.ipynb"
     other.write_text("secret", "utf-8")
-    repository = Path(__file__).parent.parent
+    repository = ROOT
     places = [key_file, other, repository / "course" / "spec.py", Path(__file__), "/etc/passwd"]
     places += ["/proc/1/environ", "/proc/self/maps", "/proc/self/environ"]
     for place in places:

@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
+
 PAGE = (ROOT / "book" / "instructors.md").read_text("utf-8")
 PRINTED = re.findall(r"^(?:make (?:course|grade) .*)$", PAGE, re.MULTILINE)
 INLINE = re.findall(r"`(make gradescope [^`]+)`", PAGE)

@@ -5,7 +5,6 @@ import math
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from costlib.iomodel import CapacityError, ResidencyError, TwoLevelMemory, flash2, matmul
 from costlib.iomodel.memory import Block, spans
 from costlib.iomodel.runs import Workplace
+from paths import ROOT
 
 
 @pytest.fixture
@@ -320,6 +320,6 @@ def test_the_room_opens_without_heavy_libraries():
         "assert not heavy, heavy\n"
         "assert room.bounds.compulsory(1, 1) == 4 and room.pebbles.Game\n"
     )
-    root = Path(__file__).parent.parent
+    root = ROOT
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

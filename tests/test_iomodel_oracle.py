@@ -1,14 +1,14 @@
 """Counted runs and closed forms against counts by an independent simulator."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from costlib.iomodel import algorithms, bounds, counts
+from paths import DATA
 
-ORACLE = json.loads((Path(__file__).parent / "data" / "io_counts.json").read_text("utf-8"))
+ORACLE = json.loads((DATA / "io_counts.json").read_text("utf-8"))
 
 
 def translated(row):

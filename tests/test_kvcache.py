@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,8 +21,8 @@ from costlib.kvcache import (
     training_memory,
 )
 from costlib.transformer import MLA, MoE, Transformer
+from paths import DATA
 
-DATA = Path(__file__).parent / "data"
 MODELS = json.loads((DATA / "models.json").read_text())["models"]
 SMALL = Transformer(6, 64, 4, 128, 500, kv_heads=2, head_dim=20, window=7, local_layers=4)
 WINDOWED = SMALL.with_(local_layers=6)

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +10,11 @@ import pytest
 from costlib import matmul, measure
 from costlib.calibration import Measurement
 from costlib.measure import copy, machine, main
+from paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-import measure_gpu  # noqa: E402
+import measure_gpu
 
 FEW = [(32, 32, 32), (64, 64, 64), (1, 256, 256)]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pebble_graphs import build, graphs, optima, plain_optimum
 
 from costlib.iomodel.pebbles import Dag, Game, Progress
 from costlib.iomodel.pebbles.projection import Projection, projections
 from costlib.iomodel.pebbles.search import Position, _Rules, _Search
+from pebble_graphs import build, graphs, optima, plain_optimum
 
 #: tools/bench_pebbles.py solves these, and fails if an optimum differs.
 MINUTES = ("attention_N2_d2_fma", "attention_N3_d1_fma")

@@ -16,12 +16,13 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
+
 sys.path.insert(0, str(ROOT / "tools"))
 
-import publish  # noqa: E402
-import site_pages  # noqa: E402
-from site_identity import of  # noqa: E402
+import publish
+import site_pages
+from site_identity import of
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 COMMIT = {"BOOK_COMMIT": "c0ffee" * 6 + "c0ff", "BOOK_DATE": "2026-11-21"}

@@ -22,7 +22,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-SITE = Path(__file__).parent.parent / "_build" / "html"
+from paths import SITE
+
 PAGES = sorted(SITE.glob("book/**/*.html"))
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
 by_name = {"ids": lambda page: page.stem}

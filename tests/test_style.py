@@ -10,13 +10,12 @@ import pkgutil
 import subprocess
 import sys
 import tokenize
-from pathlib import Path
 
 import pytest
 
 import costlib
+from paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 ROOMS = [
     module.name
     for module in pkgutil.walk_packages(costlib.__path__, "costlib.")

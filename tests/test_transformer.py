@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
+from paths import DATA
 
-DATA = Path(__file__).parent / "data"
 FLOPS = json.loads((DATA / "flops.json").read_text())["torch"]
 EXTRA = json.loads((DATA / "extra_models.json").read_text())["models"]
 LLAMA = Transformer(32, 4096, 32, 11008, 32000)

@@ -17,9 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from pebble_graphs import build, optima  # noqa: E402
-
 from costlib.iomodel.pebbles import Game, Progress  # noqa: E402
+from pebble_graphs import build, optima  # noqa: E402
 
 FORMAT = "{:22} {:>2} {:>9} {:>7} {:>9} {:>8} {:>7}"
 FORMS = {"recompute": True, "once": False}
