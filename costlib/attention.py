@@ -16,7 +16,7 @@ from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, divides, exact_div, maximum, minimum, size, sizes
+from costlib.numbers import Number, choose, divides, maximum, minimum, size, sizes, triangle
 
 __all__ = [
     "FLOPS_PER_ELEMENT", "MLA", "attention", "attention_backward", "keys_read", "latent_attention",
@@ -188,10 +188,10 @@ def pairs_unchecked(
     if masked == "computed":
         return seq * keys_unchecked(seq, context, window)
     if window is None:
-        return seq * (context - seq) + exact_div(seq * (seq + 1), 2) if causal else seq * context
+        return seq * (context - seq) + triangle(seq) if causal else seq * context
     cached = context - seq
     ramp = maximum(0, minimum(seq, window - cached))
-    return ramp * cached + exact_div(ramp * (ramp + 1), 2) + (seq - ramp) * window
+    return ramp * cached + triangle(ramp) + (seq - ramp) * window
 
 
 def keys_unchecked(seq: Number, context: Number, window: Number | None) -> Number:
@@ -297,12 +297,6 @@ def latent_stages(core: Core, mla: MLA, form: str) -> tuple[Op, ...]:
     into = Elements(weights=core.steps * weights, kv=latents)
     expand = core.op("kv_b_proj", flops, into, expanded)
     return (expand, *core.forward(keys_are="activations"))
-
-
-def choose(name: str, value: str | None, among: tuple[str | None, ...]) -> None:
-    """Check that an option is one of those there are."""
-    if value not in among:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r}")
 
 
 def check_groups(heads: Number, kv_heads: Number) -> None:

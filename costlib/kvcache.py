@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from costlib.attention import SCORES, choose
+from costlib.attention import SCORES
 from costlib.ledger import Precision
-from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
+from costlib.numbers import Number, ceil_div, choose, is_symbolic, maximum, minimum, size
 
 if TYPE_CHECKING:
     from costlib.transformer import Transformer

@@ -15,15 +15,18 @@ import numpy as np
 
 __all__ = [
     "ceil_div",
+    "choose",
     "divides",
     "exact_div",
     "is_symbolic",
+    "is_zero",
     "maximum",
     "minimum",
     "size",
     "sizes",
     "square_root",
     "symbols",
+    "triangle",
     "where",
     "whole",
 ]
@@ -101,6 +104,27 @@ def whole(name: str, value: float) -> int:
     return int(value)
 
 
+def choose(name: str, value: str | None, among: tuple[str | None, ...]) -> None:
+    """Check that an option is one of those there are.
+
+    >>> choose("masked", "half", ("computed", "skipped"))
+    Traceback (most recent call last):
+        ...
+    ValueError: masked must be 'computed' or 'skipped', got 'half'
+    """
+    if value not in among:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r}")
+
+
+def is_zero(value: Number) -> bool:
+    """True only for a plain 0: arrays and symbols always count as something.
+
+    >>> is_zero(0), is_zero(0.0), is_zero(np.zeros(2)), is_zero(symbols("S"))
+    (True, True, False, False)
+    """
+    return type(value) in (int, float) and bool(value == 0)
+
+
 def minimum(a: Number, b: Number) -> Number:
     """The smaller of two values, elementwise, in any reading.
 
@@ -152,6 +176,15 @@ def exact_div(a: Number, b: Number) -> Number:
         return quotient
     holds_ints = getattr(getattr(a, "dtype", None), "kind", "") == "O"
     return a // b if holds_ints else a / b
+
+
+def triangle(n: Number) -> Number:
+    """1 + 2 + … + n: what a causal mask leaves of n × n.
+
+    >>> triangle(4), triangle(symbols("S"))
+    (10, S*(S + 1)/2)
+    """
+    return exact_div(n * (n + 1), 2)
 
 
 def square_root(value: Number) -> Number:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from costlib.ledger import Ledger, Op, Precision
-from costlib.numbers import Number, maximum, minimum
+from costlib.numbers import Number, is_zero, maximum, minimum
 
 if TYPE_CHECKING:
     from costlib.calibration import Empirical, Measurement
@@ -264,8 +264,8 @@ def calibrate(
 
 def _larger(a: Number, b: Number) -> Number:
     """The larger time; a plain 0 costs no comparison."""
-    if _is_zero(a) or _is_zero(b):
-        return b if _is_zero(a) else a
+    if is_zero(a) or is_zero(b):
+        return b if is_zero(a) else a
     return maximum(a, b)
 
 
@@ -273,18 +273,13 @@ def _total(times: list[Number]) -> Number:
     """The sum, small arrays first: a grid is then only touched for what truly fills it."""
     total: Number = 0
     for value in sorted(times, key=lambda each: getattr(each, "size", 1)):
-        if not _is_zero(value):
-            total = value if _is_zero(total) else total + value
+        if not is_zero(value):
+            total = value if is_zero(total) else total + value
     return total
 
 
 def _ratio(a: Number, b: Number) -> Number:
-    return 0.0 if _is_zero(b) else a / b
-
-
-def _is_zero(value: Number) -> bool:
-    """True only for a plain 0: arrays and symbols always count as something."""
-    return isinstance(value, (int, float)) and value == 0
+    return 0.0 if is_zero(b) else a / b
 
 
 def _check(name: str, value: Number, least: float, most: float) -> None:

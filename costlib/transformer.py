@@ -24,14 +24,13 @@ from costlib.attention import (
     Core,
     check_groups,
     check_sizes,
-    choose,
     keys_unchecked,
     latent_stages,
     pairs_unchecked,
 )
 from costlib.ledger import Elements, Ledger, Op, Precision
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, divides, exact_div, minimum, size
+from costlib.numbers import Number, choose, divides, exact_div, is_zero, minimum, size
 
 if TYPE_CHECKING:
     from costlib.kvcache import Memory
@@ -124,11 +123,11 @@ class PerToken:
 
     def routed(self, experts: Number) -> PerToken:
         """The step of one expert, done by so many for each token; it has weights in each in use."""
-        return replace(self._scaled(experts, _PER_TOKEN), is_expert=not _is_zero(self.weights))
+        return replace(self._scaled(experts, _PER_TOKEN), is_expert=not is_zero(self.weights))
 
     def _scaled(self, by: Number, names: tuple[str, ...]) -> PerToken:
         values = {name: getattr(self, name) for name in names}
-        return replace(self, **{k: v * by for k, v in values.items() if not _is_zero(v)})
+        return replace(self, **{k: v * by for k, v in values.items() if not is_zero(v)})
 
     def op(self, tokens: Number, experts: Number = 1) -> Op:
         """The step for so many tokens that use so many experts."""
@@ -444,7 +443,7 @@ class Transformer:
         if mla:
             sizes = (self.heads, self.heads, mla.head_dim, mla.value_dim)
         for layers, window in ((self.global_layers, None), (self.local_layers, self.window)):
-            if _is_zero(layers):
+            if is_zero(layers):
                 continue
             masked = "skipped" if run.one_by_one else run.masked
             met = pairs_unchecked(run.seq, run.context, True, window, masked)
@@ -504,7 +503,7 @@ def _steps(model: Transformer) -> tuple[tuple[PerToken, ...], ...]:
     """The model's steps: until attention, from there to the last norm, and the unembedding."""
     d, layers, norm = model.d_model, model.layers, model.norm
     first = [PerToken("embedding", rows=d, writes=d)]
-    if not _is_zero(model.positions):
+    if not is_zero(model.positions):
         first.append(_elementwise("positions", d, "residual", rows=d))
     if model.embedding_norm:
         first.append(_norm("embedding_norm", d, norm))
@@ -533,7 +532,7 @@ def _projections(model: Transformer) -> list[PerToken]:
     if model.qk_norm:
         stored = 2 * model.head_dim if model.qk_norm == "head" else queries + keys
         steps.append(_norm("qk_norm", queries + keys, norm, stored))
-    if not _is_zero(model.rotary_dim):
+    if not is_zero(model.rotary_dim):
         rotated = (model.heads + model.kv_heads) * model.rotary_dim
         steps.append(_elementwise("rotary", rotated, "rotary", gradient=1))
     if model.sinks:  # one more entry in each row of the softmax: an exp and an addition
@@ -575,7 +574,7 @@ def _feed_forward(model: Transformer) -> tuple[PerToken, ...]:
         *(step.routed(moe.per_token) for step in _mlp(model, "experts", moe.width)),
         _elementwise("experts.combine", moe.per_token * d, "combine", writes=d),
     ]
-    if not _is_zero(moe.shared_width):
+    if not is_zero(moe.shared_width):
         steps += _mlp(model, "shared", moe.shared_width)
     if moe.shared_gate:
         steps += _linear("shared_gate", d, 1)
@@ -626,11 +625,7 @@ def _elementwise(name: str, width: Number, kind: str, **others: Number) -> PerTo
 
 def _times(steps: Iterable[PerToken], times: Number) -> tuple[PerToken, ...]:
     """The steps so many times over; none where there is no time."""
-    return () if _is_zero(times) else tuple(step * times for step in steps)
-
-
-def _is_zero(value: Number) -> bool:
-    return type(value) is int and value == 0
+    return () if is_zero(times) else tuple(step * times for step in steps)
 
 
 def _set(instance: object, name: str, value: Any) -> None:

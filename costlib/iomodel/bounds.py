@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from costlib.numbers import Number, exact_div, maximum, minimum, sizes, square_root, where
+from costlib.numbers import Number, maximum, minimum, sizes, square_root, triangle, where
 
 __all__ = [
     "THEOREMS",
@@ -80,7 +80,7 @@ def pairs(N: Number, *, causal: bool = False) -> Number:
     (16, 10)
     """
     (N,) = sizes(N=N)
-    return exact_div(N * (N + 1), 2) if causal else N * N
+    return triangle(N) if causal else N * N
 
 
 def scores_only(N: Number, d: Number, M: Number, *, causal: bool = False) -> Number:

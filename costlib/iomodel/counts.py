@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, ceil_div, exact_div, is_symbolic, maximum, minimum, sizes
+from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, sizes, triangle
 
 __all__ = [
     "Count",
@@ -134,7 +134,7 @@ def naive_rows(N: Number, d: Number, *, causal: bool = False) -> Count:
     Count(reads=8208, writes=1296, peak=26)
     """
     N, d = sizes(N=N, d=d)
-    pairs = exact_div(N * (N + 1), 2) if causal else N * N
+    pairs = triangle(N) if causal else N * N
     return Count(
         reads=2 * pairs * d + 2 * pairs + N * d,
         writes=2 * pairs + N * d,
@@ -356,7 +356,7 @@ def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Number:
     if not causal:
         return N * N
     whole = ceil_div(N, tile) - 1
-    return exact_div(whole * (whole + 1), 2) * tile * tile + (N - whole * tile) * N
+    return triangle(whole) * tile * tile + (N - whole * tile) * N
 
 
 def _product_peak(rows: Number, cols: Number, depth: Number) -> Number:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from costlib.ledger import Elements, Ledger, Op, Precision
-from costlib.numbers import Number, exact_div, sizes
+from costlib.numbers import Number, exact_div, sizes, triangle
 from costlib.roofline import Device
 from costlib.sources.reconciliation import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
 from costlib.transformer import Transformer
@@ -101,7 +101,7 @@ def corrected_decode(
     1.95
     """
     B, S_i, S_c, H, N = sizes(B=B, S_i=S_i, S_c=S_c, H=H, N=N)
-    pairs = S_i * S_c + exact_div(S_i * (S_i + 1), 2)
+    pairs = S_i * S_c + triangle(S_i)
     attention = Op("attention", 4 * N * B * pairs * H, is_matmul=True)
     read, written = N * 2 * B * S_c * H, N * 2 * B * S_i * H
     return _layers(B * S_i, H, N, Z) + attention + _cache(read, written)
