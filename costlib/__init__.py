@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import Any
 
 from costlib.attention import attention
-from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import einsum, linear, matmul
 from costlib.numbers import symbols
+from costlib.precision import Precision
 
 __all__ = [
     "Elements",

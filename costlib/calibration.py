@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.ledger import Ledger, Op, Precision
+from costlib.ledger import Ledger, Op
 from costlib.parallel import Messages
+from costlib.precision import Precision
 from costlib.roofline import Device
 
 __all__ = [

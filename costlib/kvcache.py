@@ -14,8 +14,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from costlib.attention import SCORES
-from costlib.ledger import Precision
 from costlib.numbers import Number, ceil_div, choose, is_symbolic, maximum, minimum, size
+from costlib.precision import Precision
 
 if TYPE_CHECKING:
     from costlib.transformer import Transformer

@@ -1,47 +1,23 @@
-"""The vocabulary of cost: an Op, a Ledger of Ops, and the Precision that turns elements into bytes.
+"""The vocabulary of cost: an Op, and a Ledger of Ops.
 
-An Op is what one step of a computation costs: the FLOPs it does and the elements it reads and
-writes, by kind of tensor. A Ledger is an ordered list of them. Both are immutable values: they add,
-repeat (``* layers``) and total, in every reading that ``costlib.numbers`` knows.
+An Op is what one step of a computation costs: the FLOPs it does, the elements it reads and writes,
+by kind of tensor, and the elements it sends to other devices. A Ledger is an ordered list of them.
+Both are immutable values: they add, repeat (``* layers``) and total, in every reading that
+``costlib.numbers`` knows. A `costlib.precision.Precision` turns elements into bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, overload
 
-from costlib.numbers import Number, is_symbolic, size
+from costlib.numbers import Number, is_symbolic, size, unwrappable
+from costlib.precision import Precision, precision_of
 
-__all__ = ["KINDS", "Elements", "Ledger", "Op", "Precision"]
+__all__ = ["Elements", "Holding", "Ledger", "Op"]
 
-#: The kinds of tensor. Each has its own precision: a cache can be 8-bit where weights are 4-bit.
-KINDS = ("weights", "activations", "kv", "scores")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Precision:
-    """Bytes per element for each kind of tensor; 16-bit throughout unless said otherwise.
-
-    >>> Precision(weights=0.5).weights  # 4-bit weights
-    0.5
-    >>> Precision.uniform(4)
-    Precision(weights=4, activations=4, kv=4, scores=4)
-    """
-
-    weights: Number = 2
-    activations: Number = 2
-    kv: Number = 2
-    scores: Number = 2
-
-    def __post_init__(self) -> None:
-        for kind in KINDS:
-            _check_bytes(kind, getattr(self, kind))
-
-    @classmethod
-    def uniform(cls, bytes_per_element: Number) -> Precision:
-        """The same number of bytes for every element."""
-        return cls(**dict.fromkeys(KINDS, bytes_per_element))
+_PLAIN = frozenset({int, float})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +34,57 @@ class Elements:
     kv: Number = 0
     scores: Number = 0
 
+    def __post_init__(self) -> None:
+        for kind in ("weights", "activations", "kv", "scores"):
+            if type(value := getattr(self, kind)) not in _PLAIN:
+                object.__setattr__(self, kind, unwrappable(value))
+
     @property
     def total(self) -> Number:
         """Elements of every kind together."""
         return _sum((self.weights, self.activations, self.kv, self.scores))
 
-    def bytes(self, precision: Precision | None = None) -> Number:
+    def bytes(self, precision: Precision | str | None = None) -> Number:
         """Bytes at a precision: each kind's elements times its bytes per element."""
-        precision = precision or _DEFAULT
-        return _sum(
-            count * getattr(precision, kind)
-            for kind in KINDS
-            if not _is_zero(count := getattr(self, kind))
-        )
+        each, total = precision_of(precision), 0
+        if not _is_zero(self.weights):
+            total = self.weights * each.weights
+        if not _is_zero(self.activations):
+            total = _plus(total, self.activations * each.activations)
+        if not _is_zero(self.kv):
+            total = _plus(total, self.kv * each.kv)
+        if not _is_zero(self.scores):
+            total = _plus(total, self.scores * each.scores)
+        return total
 
     def __add__(self, other: Elements) -> Elements:
         return Elements(
-            _sum((self.weights, other.weights)),
-            _sum((self.activations, other.activations)),
-            _sum((self.kv, other.kv)),
-            _sum((self.scores, other.scores)),
+            _plus(self.weights, other.weights),
+            _plus(self.activations, other.activations),
+            _plus(self.kv, other.kv),
+            _plus(self.scores, other.scores),
         )
 
     def __mul__(self, times: Number) -> Elements:
         return Elements(
-            self.weights * times, self.activations * times, self.kv * times, self.scores * times
+            _times(self.weights, times),
+            _times(self.activations, times),
+            _times(self.kv, times),
+            _times(self.scores, times),
         )
 
     __rmul__ = __mul__
 
 
+#: Nothing moved: one value that all ops share.
+NOTHING = Elements()
+
+
 class _Cost:
-    """What an Op and a Ledger can both be asked."""
+    """What an Op and a Ledger can both be asked.
+
+    What depends on nothing else is a property; what depends on a precision is a method.
+    """
 
     __slots__ = ()
 
@@ -97,6 +92,7 @@ class _Cost:
     count: Number
     elements_read: Elements
     elements_written: Elements
+    elements_sent: Elements
 
     @property
     def reads(self) -> Number:
@@ -110,14 +106,23 @@ class _Cost:
 
     @property
     def elements(self) -> Number:
-        """Elements moved: read and written."""
-        return _sum((self.reads, self.writes))
+        """Elements moved between memory and chip: read and written."""
+        return _plus(self.reads, self.writes)
 
-    def bytes(self, precision: Precision | None = None) -> Number:
-        """Bytes moved at a precision (2 bytes per element unless said otherwise)."""
-        return _sum((self.elements_read.bytes(precision), self.elements_written.bytes(precision)))
+    @property
+    def sends(self) -> Number:
+        """Elements sent to other devices, of every kind."""
+        return self.elements_sent.total
 
-    def intensity(self, precision: Precision | None = None) -> Number:
+    def bytes(self, precision: Precision | str | None = None) -> Number:
+        """Bytes read and written at a precision (2 bytes per element unless said otherwise)."""
+        return _plus(self.elements_read.bytes(precision), self.elements_written.bytes(precision))
+
+    def bytes_sent(self, precision: Precision | str | None = None) -> Number:
+        """Bytes sent to other devices at a precision."""
+        return self.elements_sent.bytes(precision)
+
+    def intensity(self, precision: Precision | str | None = None) -> Number:
         """Arithmetic intensity: FLOPs per byte moved; 0 where nothing moves."""
         moved = self.bytes(precision)
         return 0.0 if _is_zero(moved) else self.flops / moved
@@ -125,10 +130,11 @@ class _Cost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Op(_Cost):
-    """One step's cost: FLOPs, and the elements it reads and writes.
+    """One step's cost: FLOPs, and the elements it reads, writes and sends.
 
     ``count`` is how often the step runs; FLOPs and elements are for all runs together.
-    ``is_matmul`` marks what a matmul-only counter counts.
+    ``is_matmul`` marks what a matmul-only counter counts. ``axis`` names the axis of the mesh that
+    an op sends over; such an op is a message, ``count`` of them.
 
     >>> op = Op("scale", 10, elements_read=Elements(activations=10),
     ...         elements_written=Elements(activations=10))
@@ -138,14 +144,28 @@ class Op(_Cost):
     (30, 3)
     >>> op.matmul_flops, op.named("shift").name
     (0, 'shift')
+    >>> message = Op("all_reduce", 0, elements_sent=Elements(activations=7), axis="tensor")
+    >>> message.sends, message.bytes_sent(), message.bytes()
+    (7, 14, 0)
     """
 
     name: str
     flops: Number
-    elements_read: Elements = Elements()
-    elements_written: Elements = Elements()
+    elements_read: Elements = NOTHING
+    elements_written: Elements = NOTHING
     is_matmul: bool = False
     count: Number = 1
+    _: KW_ONLY
+    elements_sent: Elements = NOTHING
+    axis: str = ""
+
+    def __post_init__(self) -> None:
+        if type(self.flops) not in _PLAIN:
+            object.__setattr__(self, "flops", unwrappable(self.flops))
+        if type(self.count) not in _PLAIN:
+            object.__setattr__(self, "count", unwrappable(self.count))
+        if self.elements_sent is not NOTHING and not self.axis:
+            raise ValueError(f"op {self.name!r} sends elements: name the axis that it sends over")
 
     @property
     def matmul_flops(self) -> Number:
@@ -168,20 +188,35 @@ class Op(_Cost):
             self.elements_written * times,
             self.is_matmul,
             self.count * times,
+            elements_sent=NOTHING if self.elements_sent is NOTHING else self.elements_sent * times,
+            axis=self.axis,
         )
 
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
+        sent = f", sends {_shown(self.sends)} over {self.axis}" if self.axis else ""
         return (
             f"<Op {self.name}: {_shown(self.flops)} FLOPs, "
-            f"reads {_shown(self.reads)}, writes {_shown(self.writes)}>"
+            f"reads {_shown(self.reads)}, writes {_shown(self.writes)}{sent}>"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What lies in a device's memory while a pass runs: a model, and its cache of these tokens."""
+
+    model: Any
+    batch: Number
+    context: Number
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ledger(_Cost):
     """An ordered list of Ops that adds up.
+
+    ``holds`` is what must lie in memory while they run, where that is known: so that
+    `costlib.roofline.time` can say that it does not fit.
 
     >>> ledger = Ledger((Op("a", 6, is_matmul=True), Op("b", 1))) * 2
     >>> ledger.flops, ledger.matmul_flops, ledger["b"].flops, len(ledger)
@@ -190,9 +225,13 @@ class Ledger(_Cost):
     <Ledger: 2 ops, 14 FLOPs, 0 elements moved>
     >>> ledger.names, ledger.count, ledger.elements_read == ledger.elements_written == Elements()
     (('a', 'b'), 4, True)
+    >>> ledger["a"].names, ledger[0].name, ledger[1:].names
+    (('a',), 'a', ('b',))
     """
 
     ops: tuple[Op, ...] = ()
+    _: KW_ONLY
+    holds: Holding | None = field(default=None, compare=False)
 
     @property
     def flops(self) -> Number:
@@ -207,12 +246,17 @@ class Ledger(_Cost):
     @property
     def elements_read(self) -> Elements:  # type: ignore[override]
         """Elements read by every op, by kind."""
-        return sum((op.elements_read for op in self.ops), Elements())
+        return _all(op.elements_read for op in self.ops)
 
     @property
     def elements_written(self) -> Elements:  # type: ignore[override]
         """Elements written by every op, by kind."""
-        return sum((op.elements_written for op in self.ops), Elements())
+        return _all(op.elements_written for op in self.ops)
+
+    @property
+    def elements_sent(self) -> Elements:  # type: ignore[override]
+        """Elements sent by every op, by kind; `over` has those of one axis."""
+        return _all(op.elements_sent for op in self.ops)
 
     @property
     def count(self) -> Number:
@@ -231,6 +275,15 @@ class Ledger(_Cost):
         ('a',)
         """
         return Ledger(tuple(op for op in self.ops if keep(op)))
+
+    def over(self, axis: str) -> Ledger:
+        """The messages over one axis of the mesh.
+
+        >>> sent = Op("all_reduce", 0, elements_sent=Elements(activations=7), axis="tensor")
+        >>> Ledger((Op("a", 6), sent)).over("tensor").sends
+        7
+        """
+        return self.where(lambda op: op.axis == axis)
 
     def only(self, *names: str) -> Ledger:
         """The ops with these names; an unknown name is an error. ``ledger[name]`` is short for it.
@@ -252,8 +305,14 @@ class Ledger(_Cost):
         dropped = self.only(*names).names
         return self.where(lambda op: op.name not in dropped)
 
-    def __getitem__(self, name: str) -> Ledger:
-        return self.only(name)
+    @overload
+    def __getitem__(self, which: int) -> Op: ...
+    @overload
+    def __getitem__(self, which: str | slice) -> Ledger: ...
+    def __getitem__(self, which: str | int | slice) -> Op | Ledger:
+        if isinstance(which, str):
+            return self.only(which)
+        return Ledger(self.ops[which]) if isinstance(which, slice) else self.ops[which]
 
     def __iter__(self) -> Iterator[Op]:
         return iter(self.ops)
@@ -262,17 +321,19 @@ class Ledger(_Cost):
         return len(self.ops)
 
     def __add__(self, other: Op | Ledger | Iterable[Op]) -> Ledger:
-        return Ledger(self.ops + ((other,) if isinstance(other, Op) else tuple(other)))
+        more = (other,) if isinstance(other, Op) else tuple(other)
+        later = other.holds if isinstance(other, Ledger) else None  # a cache only grows
+        return Ledger(self.ops + more, holds=later or self.holds)
 
     def __radd__(self, other: Any) -> Ledger:
         return self if _is_zero(other) else NotImplemented  # 0: so that sum(ledgers) works
 
     def __mul__(self, times: Number) -> Ledger:
-        return Ledger(tuple(op * times for op in self.ops))
+        return Ledger(tuple(op * times for op in self.ops), holds=self.holds)
 
     __rmul__ = __mul__
 
-    def table(self, precision: Precision | None = None) -> Any:
+    def table(self, precision: Precision | str | None = None) -> Any:
         """A DataFrame with a row for each op; the last row is the total.
 
         >>> Ledger((Op("a", 6), Op("b", 1))).table()["flops"].tolist()
@@ -281,17 +342,18 @@ class Ledger(_Cost):
         import pandas as pd
 
         rows = [*self.ops, self]
-        return pd.DataFrame(
-            {
-                "count": [row.count for row in rows],
-                "flops": [row.flops for row in rows],
-                "reads": [row.reads for row in rows],
-                "writes": [row.writes for row in rows],
-                "bytes": [row.bytes(precision) for row in rows],
-                "intensity": [row.intensity(precision) for row in rows],
-            },
-            index=pd.Index([*self.names, "total"], name="op"),
-        )
+        columns = {
+            "count": [row.count for row in rows],
+            "flops": [row.flops for row in rows],
+            "reads": [row.reads for row in rows],
+            "writes": [row.writes for row in rows],
+            "bytes": [row.bytes(precision) for row in rows],
+            "intensity": [row.intensity(precision) for row in rows],
+        }
+        if any(op.axis for op in self.ops):
+            columns["axis"] = [*(op.axis for op in self.ops), ""]
+            columns["sends"] = [row.sends for row in rows]
+        return pd.DataFrame(columns, index=pd.Index([*self.names, "total"], name="op"))
 
     def __repr__(self) -> str:
         return (
@@ -314,14 +376,32 @@ def _is_zero(value: Number) -> bool:
     return type(value) is int and value == 0
 
 
+def _plus(a: Number, b: Number) -> Number:
+    """a + b, passing over literal zeros: adding 0 to a big array is not free."""
+    if type(a) is int and a == 0:
+        return b
+    return a if type(b) is int and b == 0 else a + b
+
+
+def _times(count: Number, times: Number) -> Number:
+    """count · times; a literal zero stays one, however large an array it is multiplied by."""
+    return 0 if type(count) is int and count == 0 else count * times
+
+
 def _sum(values: Iterable[Number]) -> Number:
-    """The sum, passing over literal zeros: adding 0 to a big array is not free."""
+    """The sum, passing over literal zeros."""
     total: Number = 0
     for value in values:
-        if _is_zero(total):
-            total = value
-        elif not _is_zero(value):
-            total = total + value
+        total = _plus(total, value)
+    return total
+
+
+def _all(parts: Iterable[Elements]) -> Elements:
+    """The elements of all parts together, each kind by itself."""
+    total = NOTHING
+    for part in parts:
+        if part is not NOTHING:
+            total = part if total is NOTHING else total + part
     return total
 
 
@@ -329,15 +409,3 @@ def _shown(value: Number) -> str:
     if is_symbolic(value):
         return str(value)
     return f"{value:,}" if isinstance(value, (int, float)) else f"array{value.shape}"
-
-
-def _check_bytes(kind: str, value: Number) -> None:
-    if is_symbolic(value) or hasattr(value, "dtype"):
-        return
-    if isinstance(value, (bool, str)) or not isinstance(value, (int, float)):
-        raise TypeError(f"{kind} must be a number of bytes per element, got {value!r}")
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{kind} must be a positive number of bytes per element, got {value}")
-
-
-_DEFAULT = Precision()

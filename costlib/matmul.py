@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from costlib.ledger import KINDS, Elements, Ledger, Op
+from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, size, sizes
+from costlib.precision import KINDS
 
 __all__ = [
     "FLOPS_PER_MULTIPLY_ADD",

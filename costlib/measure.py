@@ -19,8 +19,9 @@ import numpy as np
 
 from costlib.calibration import Measurement, error, predict
 from costlib.display import quantity
-from costlib.ledger import Elements, Op, Precision
+from costlib.ledger import Elements, Op
 from costlib.matmul import matmul
+from costlib.precision import Precision
 from costlib.roofline import Device, calibrate
 
 __all__ = ["COPIES", "PRODUCTS", "best_seconds", "copy", "machine", "main", "measure", "report"]

@@ -21,9 +21,10 @@ from typing import Any
 from costlib.attention import attention
 from costlib.calibration import Measurement, error, predict
 from costlib.catalog import devices, models
-from costlib.ledger import Ledger, Op, Precision
+from costlib.ledger import Ledger, Op
 from costlib.matmul import linear
 from costlib.parallel import Messages, tensor_parallel, tensor_parallel_messages
+from costlib.precision import Precision
 from costlib.roofline import Device, calibrate
 from costlib.transformer import Transformer
 

@@ -27,6 +27,7 @@ __all__ = [
     "square_root",
     "symbols",
     "triangle",
+    "unwrappable",
     "where",
     "whole",
 ]
@@ -40,8 +41,8 @@ _WANTED = "a whole number, an array of whole numbers or a SymPy symbol"
 def size(name: str, value: Number, *, least: int = 1) -> Number:
     """Check one size and return it ready for arithmetic that cannot wrap.
 
-    Integer arrays come back as float64, because NumPy integers wrap beyond 2**63 and FLOP counts
-    pass that at real sizes. Python ints stay ints, of any length.
+    Arrays of integers and of short floats come back as float64, because they wrap or overflow
+    where FLOP counts of real sizes do not. Python ints stay ints, of any length.
 
     >>> size("seq", 128), size("seq", 128.0)
     (128, 128)
@@ -134,6 +135,21 @@ def minimum(a: Number, b: Number) -> Number:
     Min(S, W)
     """
     return _pick(a, b, "minimum", min, "Min")
+
+
+def unwrappable(value: Number) -> Number:
+    """The same value, in a type whose sums and products cannot wrap around or overflow early.
+
+    >>> unwrappable(np.int64(2**62)) * 4, unwrappable(np.array([2**30], np.int32)) * 4
+    (18446744073709551616, array([4.2949673e+09]))
+    """
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.floating):
+        return float(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    is_narrow = kind in ("i", "u") or (kind == "f" and value.dtype.itemsize < 8)
+    return value.astype(float) if is_narrow else value
 
 
 def maximum(a: Number, b: Number) -> Number:
@@ -288,7 +304,7 @@ def _array_size(name: str, value: Number, least: int) -> Number:
         raise TypeError(f"{name} must be {_WANTED}, got an array of {value.dtype}")
     if not _is_lazy(value):
         _check_entries(name, np.asarray(value), least)
-    return value if kind == "f" else value.astype(float)
+    return unwrappable(value)
 
 
 def _check_entries(name: str, entries: np.ndarray[Any, Any], least: int) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from costlib.kvcache import ADAM_BYTES, Memory, memory
-from costlib.ledger import Precision
 from costlib.numbers import Number, ceil_div, divides, exact_div, size
+from costlib.precision import Precision
 from costlib.transformer import Transformer
 
 __all__ = [

@@ -16,8 +16,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from costlib.ledger import Ledger, Op, Precision
+from costlib.ledger import Ledger, Op
 from costlib.numbers import Number, is_zero, maximum, minimum
+from costlib.precision import Precision
 
 if TYPE_CHECKING:
     from costlib.calibration import Empirical, Measurement

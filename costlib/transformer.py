@@ -28,9 +28,10 @@ from costlib.attention import (
     latent_stages,
     pairs_unchecked,
 )
-from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, minimum, size
+from costlib.precision import Precision
 
 if TYPE_CHECKING:
     from costlib.kvcache import Memory

@@ -25,8 +25,8 @@ from costlib.figures import explorers as fallbacks
 from costlib.figures.explorers import Explorer
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
-from costlib.ledger import Precision
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.precision import Precision
 from costlib.sources import jamesnulliu
 from paths import ROOT
 

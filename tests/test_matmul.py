@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import costlib
 from costlib.counting import CountingArray, Tally
-from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import einsum, exact, linear, linear_backward, matmul, matmul_backward
+from costlib.precision import Precision
 
 small = st.integers(1, 9)
 large = st.integers(1, 10**6)
@@ -235,6 +236,8 @@ def test_precision_is_by_kind() -> None:
         with pytest.raises(ValueError, match="kv must be a positive"):
             Precision(kv=wrong)
     with pytest.raises(TypeError, match="scores must be a number"):
+        Precision(scores=True)
+    with pytest.raises(ValueError, match=r"scores must be bytes per element or one of .*int4"):
         Precision(scores="2")
 
 

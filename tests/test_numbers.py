@@ -129,3 +129,19 @@ def test_roots_and_choices_agree_in_every_reading(a: int, b: int) -> None:
     assert expected == max(a, b)
     assert where(np.array([a]) > b, a, b)[0] == expected
     assert where(x > y, x, y).subs({x: a, y: b}) == expected
+
+
+def test_costs_made_of_small_integers_cannot_wrap() -> None:
+    from costlib import Elements, Ledger, Op
+
+    assert Elements(weights=np.int32([2**30])).bytes() == 2**31
+    ops = (Op("a", np.int64(2**62)), Op("b", np.int64(2**62), count=np.int8(100)))
+    assert Ledger(ops).flops == 2**63
+    assert (ops[1] * 3).count == 300
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_short_floats_neither_overflow_nor_round(dtype: type) -> None:
+    seq = size("seq", np.array([2001], dtype=dtype))
+    assert seq.dtype == np.float64
+    assert (seq**6)[0] == 2001**6 if dtype is np.float32 else np.isfinite(seq**6)[0]

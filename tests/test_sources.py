@@ -8,7 +8,8 @@ import pytest
 import sympy
 
 from costlib.catalog import models
-from costlib.ledger import Ledger, Op, Precision
+from costlib.ledger import Ledger, Op
+from costlib.precision import Precision
 from costlib.roofline import time
 from costlib.sources import deepml, jamesnulliu, reconcile, saha_ye, sparq, suresh
 from costlib.transformer import Transformer

@@ -20,8 +20,8 @@ import costlib
 from costlib import iomodel, kvcache
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Dag, Game
-from costlib.ledger import Precision
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.precision import Precision
 from costlib.sources import jamesnulliu
 from costlib.transformer import MLA, MoE, PerToken, Transformer
 

@@ -21,7 +21,7 @@ from costlib.figures.iomodel import cache_contents, pebbling
 from costlib.figures.rooflines import roofline
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Dag, Game
-from costlib.ledger import Precision
+from costlib.precision import Precision
 from costlib.roofline import Device
 from costlib.roofline import table as times
 from costlib.sources import jamesnulliu

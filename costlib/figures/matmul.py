@@ -9,8 +9,8 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.ledger import Precision
 from costlib.matmul import exact, matmul
+from costlib.precision import Precision
 
 __all__ = [
     "backward_products",

@@ -10,9 +10,9 @@ import numpy as np
 from costlib.calibration import Empirical, Measurement, error, parts, predict
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.ledger import Precision
 from costlib.matmul import linear
 from costlib.measure import machine
+from costlib.precision import Precision
 from costlib.roofline import Device, calibrate
 
 __all__ = [

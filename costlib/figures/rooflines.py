@@ -9,10 +9,11 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import matmul
 from costlib.numbers import ceil_div
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.precision import Precision
 from costlib.roofline import GRANULARITIES, OVERLAPS, Device, Limit, limits, time
 from costlib.sources import jamesnulliu
 from costlib.transformer import Transformer

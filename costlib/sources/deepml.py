@@ -8,9 +8,10 @@ input. Not counted, as published: the scale 1/√D, masks and biases.
 from __future__ import annotations
 
 from costlib.attention import attention
-from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import linear
 from costlib.numbers import Number, is_symbolic, size
+from costlib.precision import Precision
 
 __all__ = ["PUBLISHED", "REASONS", "SOFTMAX_FLOPS", "answer", "layer", "sides"]
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from costlib.ledger import KINDS, Elements, Ledger, Precision
+from costlib.ledger import Elements, Ledger
 from costlib.numbers import Number
+from costlib.precision import KINDS, Precision
 
 __all__ = ["ELEMENTWISE", "FEED_FORWARD", "PROJECTIONS", "Reconciliation", "reconcile"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from costlib.attention import attention
-from costlib.ledger import Elements, Ledger, Op, Precision
+from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, maximum, minimum, sizes, square_root
+from costlib.precision import Precision
 
 __all__ = [
     "HIERARCHY",
