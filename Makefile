@@ -36,13 +36,13 @@ quick: env ## The library's tests alone, seconds
 	  --ignore tests/test_site.py --ignore tests/test_gates.py
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
-	@$(PY) tools/explorers.py && $(PY) tools/pairs.py && $(PY) tools/backmatter.py
+	@$(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs && $(PY) -m tools.pages.generated
 
 bench: env ## Measure the library, beside others where they can be installed
-	@$(PY) tools/bench.py _build
+	@$(PY) -m tools.bench.peers _build
 
 sweep: env ## A billion configurations on a cluster of this machine's cores
-	@$(PY) tools/sweep_dask.py
+	@$(PY) -m tools.bench.sweep
 
 measure: env ## Time this machine and draw its own roofline
 	@$(PY) -m costlib measure --figure _build/roofline.svg
@@ -51,30 +51,30 @@ bench-grade: env ## Time the grader on 200 submissions
 	@$(PY) -m course.bench
 
 bench-io: env ## Measure the I/O room and the pebble game
-	@$(PY) tools/bench_io.py && $(PY) tools/bench_pebbles.py
+	@$(PY) -m tools.bench.iomodel && $(PY) -m tools.bench.pebbles
 
 mutants: env ## Change formulas on purpose and see whether the tests notice (ROOM=name for one)
-	@$(PY) tools/mutants.py $(ROOM)
+	@$(PY) -m tools.bench.mutants $(ROOM)
 
 audit: env ## Measure the built site with Lighthouse: speed, accessibility, good practice
-	@$(PY) tools/audit.py
+	@$(PY) -m tools.site.audit
 
 publish-preview: OUT ?= _build/published
 publish-preview: env ## What would be published, in OUT, for REPO=owner/name
-	@$(PY) tools/publish.py "$(OUT)" $(if $(REPO),--repository "$(REPO)") $(if $(PREVIOUS),--previous "$(PREVIOUS)")
+	@$(PY) -m tools.site.publish "$(OUT)" $(if $(REPO),--repository "$(REPO)") $(if $(PREVIOUS),--previous "$(PREVIOUS)")
 
 colab-check: env ## Run every notebook alone, with what Colab ships
-	@$(PY) tools/colab_check.py
+	@$(PY) -m tools.pages.colab_check
 
 colab-copies: OUT ?= _build/colab
 colab-copies: env ## The notebooks' Colab copies in OUT, for a run elsewhere (see colab.yml)
-	@$(PY) tools/colab_check.py --make "$(OUT)"
+	@$(PY) -m tools.pages.colab_check --make "$(OUT)"
 
 links: env ## Follow every link of the book to other hosts
 	@$(BUILD) --builder linkcheck --path-output _build/links
 
 serve: env ## Show the site on localhost, rebuilt when a file changes
-	@$(PY) tools/serve.py
+	@$(PY) -m tools.site.serve
 
 course: env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER=file)
 	@$(if $(and $(COURSE),$(OUT)),,echo "error: say COURSE=folder and OUT=folder"; exit 1)

@@ -11,10 +11,7 @@ from costlib import matmul, measure
 from costlib.calibration import Measurement
 from costlib.measure import copy, machine, main
 from paths import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import measure_gpu
+from tools.bench import measure_gpu
 
 FEW = [(32, 32, 32), (64, 64, 64), (1, 256, 256)]
 
@@ -91,7 +88,7 @@ def test_predictions_are_made_for_the_same_cases(tmp_path, dry):
 
 
 def test_the_predictions_that_were_committed_are_for_these_cases():
-    found = json.loads((ROOT / "tools" / "predicted_h200.json").read_text("utf-8"))
+    found = json.loads((ROOT / "tools" / "bench" / "predicted_h200.json").read_text("utf-8"))
     assert (found["device"], found["backend"]) == ("H200", "costlib")
     sizes = [{k: v for k, v in r.items() if k not in ("seconds", "bytes")} for r in found["rows"]]
     assert sizes == list(measure_gpu.cases(False))

@@ -11,7 +11,7 @@ from costlib.iomodel.pebbles.projection import Projection, projections
 from costlib.iomodel.pebbles.search import Position, _Rules, _Search
 from pebble_graphs import build, graphs, optima, plain_optimum
 
-#: tools/bench_pebbles.py solves these, and fails if an optimum differs.
+#: tools/bench/pebbles.py solves these, and fails if an optimum differs.
 MINUTES = ("attention_N2_d2_fma", "attention_N3_d1_fma")
 
 

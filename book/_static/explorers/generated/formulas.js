@@ -1,4 +1,4 @@
-// Generated from costlib by tools/explorers.py: edit that, never this.
+// Made from costlib by `make sync`: never edit this.
 export function prefill_published(B, S, H, N, Z) {
   const t0 = B*N;
   const t1 = 4*H*t0;

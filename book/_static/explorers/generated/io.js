@@ -1,4 +1,4 @@
-// Generated from costlib by tools/explorers.py: edit that, never this.
+// Made from costlib by `make sync`: never edit this.
 export function io_blocks(d, M) {
   const t0 = 2*d;
   return [

@@ -1,4 +1,4 @@
-// Generated from costlib by tools/explorers.py: edit that, never this.
+// Made from costlib by `make sync`: never edit this.
 export function gpt2_onchip_naive(B, C, S, [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, positions]) {
   const t0 = B*d_model;
   const t1 = S*t0;

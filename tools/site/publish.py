@@ -1,6 +1,6 @@
 """Everything that is published, in one folder: `make publish-preview REPO=owner/name`.
 
-The site, with notebooks that stand alone, the wheel, plain text and addresses (see site_pages), a
+The site, with notebooks that stand alone, the wheel, plain text and addresses (see extras), a
 picture for each page, and the book as a PDF. What comes out depends on the commit and on whose
 repository it is, and on nothing else: two runs agree to the last byte.
 """
@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup
-from site_identity import ROOT, Identity, identity
+
+from tools import ROOT
+from tools.site.identity import Identity, identity
 
 BROWSERS = ("chromium", "google-chrome", "chrome")
 PAPER = """

@@ -12,7 +12,6 @@ import math
 import random
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 
 import costlib
+from browsing import Visit
 from costlib import devices, iomodel, kvcache, models, roofline
 from costlib.figures import explorers as fallbacks
 from costlib.figures.explorers import Explorer
@@ -28,14 +28,9 @@ from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
-from paths import ROOT
-
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
-
-import explorers  # noqa: E402
-from light_pages import packaged_node  # noqa: E402
-
-from test_site import SITE, Visit, address, browser  # noqa: E402, F401
+from paths import ROOT, SITE
+from tools.pages import explorers
+from tools.site.page_weight import packaged_node
 
 HERE = ROOT / "book" / "_static" / "explorers"
 MANY = 1000
@@ -113,7 +108,7 @@ def generated() -> dict[Path, str]:
 
 def test_generated_files_are_up_to_date(generated: dict[Path, str]) -> None:
     for path, text in generated.items():
-        assert path.read_text("utf-8") == text, f"{path.name} is out of date: tools/explorers.py"
+        assert path.read_text("utf-8") == text, f"{path.name} is out of date: run `make sync`"
     assert {*explorers.FOLDER.iterdir()} == {*generated}
 
 
@@ -488,7 +483,7 @@ pages = pytest.mark.skipif(
 
 
 @pytest.fixture
-def open_page(browser: Any, address: str) -> Any:  # noqa: F811
+def open_page(browser: Any, address: str) -> Any:
     """Open an explorer, perhaps in a state, and wait until it is there; nothing may go wrong."""
     visits = []
 
@@ -677,8 +672,8 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
 @pages
 @pytest.mark.parametrize("name", NAMES)
 def test_without_javascript_a_figure_and_a_table_stand_in(
-    browser: Any,  # noqa: F811
-    address: str,  # noqa: F811
+    browser: Any,
+    address: str,
     name: str,
 ) -> None:
     with Visit(browser, address, f"book/explore_{name}.html", java_script_enabled=False) as visit:

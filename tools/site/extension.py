@@ -3,8 +3,8 @@
 - each page is built from its notebook; the Markdown twin is left out;
 - math is rendered while building, by the node that comes as a Python package;
 - figures go into the page as SVG, so that they follow its light and dark colours;
-- pages load what they need and nothing from another host (see light_pages);
-- buttons, addresses and everything beside the pages are this repository's own (see site_pages).
+- pages load what they need and nothing from another host (see page_weight);
+- buttons, addresses and everything beside the pages are this repository's own (see extras).
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any
 
 import sphinxcontrib.katex as katex
 from docutils import nodes
-from light_pages import packaged_node
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
+
+from tools.site.page_weight import packaged_node
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("explorers/explorers.css")  # in the one style sheet of all pages
     app.connect("config-inited", leave_out_twins)
     katex.render_latex = MathRenderer().render
-    app.setup_extension("light_pages")
-    app.setup_extension("site_pages")
+    app.setup_extension("tools.site.page_weight")
+    app.setup_extension("tools.site.extras")
     app.add_post_transform(InlineFigures)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

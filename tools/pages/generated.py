@@ -18,8 +18,8 @@ from pybtex.database import Entry, Person, parse_file
 import costlib
 from costlib import catalog
 from costlib.display import quantity
+from tools import ROOT
 
-ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "book"
 
 #: The pages of the API reference: title, and the modules that each describes, in reading order.

@@ -24,10 +24,10 @@ from costlib.parallel import tensor_parallel, tensor_parallel_messages
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
 from costlib.transformer import MLA, MoE, PerToken, Transformer
+from tools import ROOT
 
-ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "book" / "_static" / "explorers" / "generated"
-HEAD = "// Generated from costlib by tools/explorers.py: edit that, never this.\n"
+HEAD = "// Made from costlib by `make sync`: never edit this.\n"
 
 #: Devices that share a model: those that the page offers.
 DEGREES = (1, 2, 4, 8, 16)

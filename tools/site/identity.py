@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,15 +10,10 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from pybtex.database import parse_file
 
 from paths import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import backmatter
-import pairs
-import prose
-from pybtex.database import parse_file
+from tools.pages import generated, pairs, prose
 
 PAIRS = pairs.paired()
 PAGES = sorted((ROOT / "book").rglob("*.md"))
@@ -131,13 +126,13 @@ def cited() -> dict[str, set[str]]:
 
 
 def test_every_cited_paper_is_in_the_bibliography() -> None:
-    listed = {backmatter.address(entry) for entry in REFERENCES.values()}
+    listed = {generated.address(entry) for entry in REFERENCES.values()}
     assert {name: links - listed for name, links in cited().items() if links - listed} == {}
 
 
 def test_every_work_of_the_bibliography_is_cited() -> None:
     text = "".join(page.read_text("utf-8") for page in WRITTEN if page.stem != "bibliography")
-    assert [key for key, e in REFERENCES.items() if backmatter.address(e) not in text] == []
+    assert [key for key, e in REFERENCES.items() if generated.address(e) not in text] == []
 
 
 REFERENCES = parse_file(str(ROOT / "book" / "references.bib")).entries
@@ -151,20 +146,20 @@ def test_bibliography_entry_is_complete(key: str) -> None:
     assert entry.fields["title"]
     assert "\\" not in str(entry.fields), "accents are written as they are"
     assert entry.fields["year"] == re.findall(r"\d{4}", key)[0]
-    assert backmatter.address(entry).startswith("https://")
+    assert generated.address(entry).startswith("https://")
     if "eprint" in entry.fields:
         assert entry.fields["archiveprefix"] == "arXiv"
         assert re.fullmatch(r"\d{4}\.\d{4,5}|[a-z-]+/\d{7}", entry.fields["eprint"])
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    for path, text in backmatter.pages().items():
+    for path, text in generated.pages().items():
         assert path.read_text("utf-8") == text, f"{path.name} is out of date: run `make sync`"
 
 
 def test_every_module_is_in_the_reference() -> None:
     rooms = {path.stem for path in (ROOT / "costlib").iterdir() if path.suffix in ("", ".py")}
-    described = {room for _, modules in backmatter.API.values() for room in modules}
+    described = {room for _, modules in generated.API.values() for room in modules}
     assert {room for room in rooms if room[0] != "_"} - described == {"figures"}
 
 

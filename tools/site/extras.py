@@ -1,6 +1,6 @@
 """What the site has beside its pages: a Sphinx extension that makes it a publication.
 
-- buttons lead to this repository, and to notebooks that stand alone (see colab);
+- buttons lead to this repository, and to notebooks that stand alone (see colab_copies);
 - each page says what it is: address, title, description and picture for whoever shares it;
 - the foot of each page says which commit it is, and what its outputs were made with;
 - the wheel of costlib, the notebooks, all pages as plain text, a site map, a page for addresses
@@ -20,12 +20,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import colab
 from docutils import nodes
 from flit_core.wheel import make_wheel_in
-from site_identity import Identity, identity
 from sphinx.application import Sphinx
 from sphinx.config import Config
+
+from tools.pages import colab_copies
+from tools.site.identity import Identity, identity
 
 TITLE = "Every FLOP, Every Byte"
 WHAT = "An executable book on what transformers cost: the arithmetic, the bytes, the time."
@@ -85,8 +86,8 @@ def launch(
     """The Colab button opens the copy; one more opens the exercises without their solutions."""
     button = next(each for each in buttons if each["text"] == "Colab")
     button["url"] = who.colab(copy)
-    if colab.has_exercises(markdown):
-        address = who.colab(colab.exercises(page))
+    if colab_copies.has_exercises(markdown):
+        address = who.colab(colab_copies.exercises(page))
         buttons.append({**button, "url": address, "text": "Exercises in Colab"})
 
 
@@ -145,7 +146,7 @@ def publish(app: Sphinx, failed: Exception | None) -> None:
     wheel = build_wheel(Path(app.confdir), site / "wheels")
     place = who.page(wheel.relative_to(site).as_posix())
     digest = sha256(wheel.read_bytes()).hexdigest()
-    texts = colab.write(site, who, f"{place}#sha256={digest}", root)
+    texts = colab_copies.write(site, who, f"{place}#sha256={digest}", root)
     for name, text in texts.items():
         (site / f"{name}.md").write_text(text, "utf-8")
     (site / "book.md").write_text("\n\n".join(texts.values()), "utf-8")
@@ -227,5 +228,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", introduce)
     app.connect("html-page-context", lead_home, priority=600)
     app.connect("html-collect-pages", missing)
-    app.connect("build-finished", publish, priority=950)  # after light_pages
+    app.connect("build-finished", publish, priority=950)  # after page_weight
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

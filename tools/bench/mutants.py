@@ -15,7 +15,8 @@ import sys
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 WORK = ROOT / "_build" / "mutants"
 NEEDS = ["mutmut==3.8.1", "pytest==9.2.0", "hypothesis==6.168.5", "numpy", "sympy", "pandas<3"]
 ROOMS = ("matmul", "attention", "transformer", "kvcache", "parallel", "roofline")
@@ -39,7 +40,9 @@ def prepare(room: str) -> Path:
     for folder in ("costlib", "tests"):
         leave_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, copy / folder, ignore=leave_out)
-    tests = [f"tests/test_{room}.py", "tests/test_arguments.py"]
+    names = (f"test_{room}.py", "test_arguments.py")
+    found = [path for name in names for path in (copy / "tests").rglob(name)]
+    tests = [path.relative_to(copy).as_posix() for path in found]
     config = re.sub(r"filterwarnings = .*", "", (ROOT / "pyproject.toml").read_text("utf-8"))
     config += f"""
 [tool.mutmut]

@@ -1,4 +1,4 @@
-"""How fast the counted memory and the closed forms are: ``python tools/bench_io.py [quick]``.
+"""How fast the counted memory and the closed forms are: ``python -m tools.bench.iomodel [quick]``.
 
 Prints one table. The two timings of a ratio are taken turn about in the same process, best of
 three, so that a busy machine slows both. Targets: counted FlashAttention-2 under 10 s and within 3

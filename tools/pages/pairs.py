@@ -17,7 +17,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 DONE = ROOT / "_build" / "synced.json"  # what was executed here: notebook -> digest
 IGNORED = "nbval-ignore-output"  # outputs that differ on every machine, by intention
 

@@ -1,7 +1,7 @@
 """A thousand million configurations on a cluster: the same calls on Dask arrays.
 
-    python tools/sweep_dask.py                        # a cluster of this machine's cores
-    python tools/sweep_dask.py --scheduler tcp://...  # a real cluster: nothing else changes
+    python -m tools.bench.sweep                        # a cluster of this machine's cores
+    python -m tools.bench.sweep --scheduler tcp://...  # a real cluster: nothing else changes
 
 Models × devices × batch × context × precision; for each the tokens a second of a decode step, 0
 where weights and cache do not fit; reduced to the best batch. costlib does not depend on Dask.

@@ -14,11 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from paths import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import pairs
-import prose
+from tools.pages import pairs, prose
 
 BUILD = "from jupyter_book.cli.main import main; main()"
 FLAGS = ["build", ".", "-W", "-n", "--keep-going", "--all", "-q"]

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import functools
 import gzip
-import os
 import re
-import shutil
-import threading
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -22,10 +17,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from browsing import Visit
 from paths import SITE
 
 PAGES = sorted(SITE.glob("book/**/*.html"))
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
 by_name = {"ids": lambda page: page.stem}
 
 
@@ -121,65 +116,6 @@ def test_every_image_has_a_text_alternative(page: Path) -> None:
 def test_no_id_is_used_twice(page: Path) -> None:
     ids = re.findall(r'<[^>]+\sid="([^"]+)"', page.read_text("utf-8"))
     assert sorted({name for name in ids if ids.count(name) > 1}) == []
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files without a log line for each."""
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The site on a free port of the loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The system's chromium."""
-    if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
-        pytest.skip("no chromium here: the pages were not looked at in a browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield chromium
-        chromium.close()
-
-
-class Visit:
-    """One page open in the browser, with what went wrong while it loaded."""
-
-    def __init__(self, browser: Any, address: str, path: str, **options: Any) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.errors: list[str] = []
-        self.elsewhere: list[str] = []
-        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.route(re.compile("^(?!" + re.escape(address) + ")https?:"), self.refuse)
-        self.page.goto(f"{address}/{path}")
-        if "explore_" in path:
-            self.page.wait_for_load_state("networkidle")  # its script asks for more
-
-    def refuse(self, route: Any) -> None:
-        """The network is cut: only the site itself answers."""
-        self.elsewhere.append(route.request.url)
-        route.abort()
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
 
 
 def where(page: Path) -> str:

@@ -1,9 +1,9 @@
 """Measure one GPU and write one JSON: copies, products, attention, decode steps.
 
-    python tools/measure_gpu.py gpu.json            # PyTorch and a GPU; nothing is downloaded
-    python tools/measure_gpu.py gpu.json --bytes    # and DRAM bytes of attention, by ncu
-    python tools/measure_gpu.py dry.json --dry-run  # small sizes on the CPU, with torch or NumPy
-    python tools/measure_gpu.py h200.json --predict H200   # costlib's predictions, before any run
+    python measure_gpu.py gpu.json            # PyTorch and a GPU; nothing is downloaded
+    python measure_gpu.py gpu.json --bytes    # and DRAM bytes of attention, by ncu
+    python measure_gpu.py dry.json --dry-run  # small sizes on the CPU, with torch or NumPy
+    python measure_gpu.py h200.json --predict H200   # costlib's predictions, before any run
 
 A row is a case (what ran, with its sizes) and its seconds: the median of the repeats, the caches
 overwritten before each. The file names the device, its driver, the versions, and the date.
@@ -317,7 +317,7 @@ def profile(case: Case) -> None:
 
 def predicted(case: Case, name: str) -> Case:
     """The case with the seconds and bytes of costlib's ideal roofline on a device."""
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from costlib import Transformer, attention, devices, matmul
     from costlib.calibration import predict
     from costlib.measure import copy

@@ -1,7 +1,7 @@
 """Solve the pebble game on the test data's graphs: time, positions and memory, as a table.
 
-    python tools/bench_pebbles.py            every graph of the test data, and the 4x4 grid
-    python tools/bench_pebbles.py fft4 grid  those whose name begins with one of these words
+    python -m tools.bench.pebbles            every graph of the test data, and the 4x4 grid
+    python -m tools.bench.pebbles fft4 grid  those whose name begins with one of these words
 
 Each row is a fresh process, so its memory is its own. Exits with 1 if an optimum differs.
 """
@@ -12,13 +12,13 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from tools import ROOT
 
-from costlib.iomodel.pebbles import Game, Progress  # noqa: E402
-from pebble_graphs import build, optima  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests"))
+
+from costlib.iomodel.pebbles import Game, Progress
+from pebble_graphs import build, optima
 
 FORMAT = "{:22} {:>2} {:>9} {:>7} {:>9} {:>8} {:>7}"
 FORMS = {"recompute": True, "once": False}
@@ -52,7 +52,7 @@ def main(words: list[str]) -> int:
     print(FORMAT.format("graph", "M", "form", "optimum", "positions", "seconds", "MB"))
     wrong = 0
     for name, red, form, cost in rows(words):
-        call = [sys.executable, __file__, "--solve", name, str(red), form]
+        call = [sys.executable, "-m", "tools.bench.pebbles", "--solve", name, str(red), form]
         done = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=True)
         found, *measured = done.stdout.split()
         print(FORMAT.format(name, red, form, found, *measured), flush=True)

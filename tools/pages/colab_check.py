@@ -161,13 +161,14 @@ def check(published: Path, python: str, *, compare: bool = True) -> list[str]:
 
 def local_copies(out: Path, site: str) -> None:
     """The published notebooks, as they would be if this address were the site's."""
-    import colab
-    from site_identity import ROOT, of
-    from site_pages import build_wheel
+    from tools import ROOT
+    from tools.pages import colab_copies
+    from tools.site.extras import build_wheel
+    from tools.site.identity import of
 
     wheel = build_wheel(ROOT, out / "wheels")
     address = f"{site}/{wheel.relative_to(out).as_posix()}"
-    colab.write(out, of("ada/book", site=site), address)
+    colab_copies.write(out, of("ada/book", site=site), address)
 
 
 def main() -> None:

@@ -9,19 +9,20 @@ module does not know is an error: nothing is left in a copy that only the site u
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from backmatter import address
 from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pybtex.database import parse_file
-from site_identity import ROOT, Identity
+
+from tools import ROOT
+from tools.pages.generated import address
+from tools.site.identity import Identity
 
 PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
 DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
@@ -57,7 +58,7 @@ class Page:
     def link(self, target: str) -> str:
         """The published address of what a link of this page leads to.
 
-        >>> from site_identity import of
+        >>> from tools.site.identity import of
         >>> page = Page("book/matmul", of("ada/book"))
         >>> page.link("api/index.md#top"), page.link("#fig-one")[-12:], page.link("https://x.org")
         ('https://ada.github.io/book/book/api/index.html#top', 'html#fig-one', 'https://x.org')
@@ -123,7 +124,7 @@ def labels_of(text: str) -> list[tuple[str, str, str]]:
 def flat(text: str, page: Page) -> str:
     """MyST as plain Markdown.
 
-    >>> from site_identity import of
+    >>> from tools.site.identity import of
     >>> flat(":::{note}\\nMind the [gap](gap.md).\\n:::", Page("book/x", of("ada/book")))
     '> **Note.** Mind the [gap](https://ada.github.io/book/book/gap.html).'
     """
@@ -334,7 +335,6 @@ def exercises(name: str) -> str:
 
 
 def _blank_of(markdown: Path, page: Page, wheel: str) -> Any:
-    sys.path.insert(0, str(ROOT))
     from course.cut import STUB
     from course.source import read_source
 

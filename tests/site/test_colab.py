@@ -16,13 +16,8 @@ import nbformat
 import pytest
 
 from paths import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import colab
-import colab_check
-import pairs
-from site_identity import Identity, identity, of
+from tools.pages import colab_check, colab_copies, pairs
+from tools.site.identity import Identity, identity, of
 
 BOOK = of("ada/lovelace")
 SITE = "https://ada.github.io/lovelace"
@@ -99,15 +94,15 @@ print(1 / 2)  # {{ref}}`not a role`
 Its caption."""
 
 
-def page(text: str = "", name: str = "book/x") -> colab.Page:
+def page(text: str = "", name: str = "book/x") -> colab_copies.Page:
     """A page that gives the labels of its text."""
-    labels = {label: (name, number, title) for label, number, title in colab.labels_of(text)}
+    labels = {label: (name, number, title) for label, number, title in colab_copies.labels_of(text)}
     works = {"one2020title": ("One, 2020", "https://arxiv.org/abs/1")}
-    return colab.Page(name, BOOK, labels, works)
+    return colab_copies.Page(name, BOOK, labels, works)
 
 
 def test_myst_becomes_plain_markdown() -> None:
-    assert colab.flat(MYST, page(MYST)) == FLAT
+    assert colab_copies.flat(MYST, page(MYST)) == FLAT
 
 
 @pytest.mark.parametrize(
@@ -116,7 +111,7 @@ def test_myst_becomes_plain_markdown() -> None:
 )
 def test_what_a_copy_cannot_say_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="the copy"):
-        colab.flat(text, page())
+        colab_copies.flat(text, page())
 
 
 @pytest.mark.parametrize(
@@ -193,7 +188,7 @@ def test_blank_exercises_hold_no_solution(copies: Copies, name: str) -> None:
     original = pairs.read_notebook(ROOT / f"{name}.md")
     assert original is not None
     solutions = [c for c in original.cells if "solution" in c.metadata.get("tags", [])]
-    path = copies.folder / colab.exercises(name)
+    path = copies.folder / colab_copies.exercises(name)
     assert path.is_file() == bool(solutions)
     if solutions:
         text = path.read_text("utf-8")

@@ -1,6 +1,6 @@
 """How many decode configurations a second: costlib beside llm-analysis and GenZ, in one run.
 
-    python tools/bench.py FOLDER      # FOLDER gets the peers' own environment, made once
+    python -m tools.bench.peers FOLDER      # FOLDER gets the peers' own environment, made once
 
 Every tool computes what it computes for one decode step of Llama-2-7B in 16 bits on one A100-80GB:
 FLOPs, bytes and a roofline time for each (batch, context). The peers take one configuration a call,

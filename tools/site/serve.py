@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 from jupyter_book.config import get_final_config
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 CONF = ROOT / "_build" / "serve"
 
 
@@ -23,7 +23,7 @@ def write_conf() -> None:
         paths = config[name] if isinstance(config[name], list) else [config[name]]
         absolute = [str(ROOT / path) for path in paths]
         config[name] = absolute if isinstance(config[name], list) else absolute[0]
-    lines = [f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r})"]
+    lines = [f"import sys; sys.path.insert(0, {str(ROOT)!r})"]
     lines += [f"{name} = {value!r}" for name, value in config.items()]
     CONF.mkdir(parents=True, exist_ok=True)
     (CONF / "conf.py").write_text("\n".join(lines) + "\n", "utf-8")
@@ -34,7 +34,7 @@ def main() -> None:
     write_conf()
     python = sys.executable
     command = [python, "-m", "sphinx_autobuild", ".", "_build/html", "-c", str(CONF)]
-    command += ["-d", "_build/.doctrees", "--pre-build", f'"{python}" tools/pairs.py']
+    command += ["-d", "_build/.doctrees", "--pre-build", f'"{python}" -m tools.pages.pairs']
     command += ["--re-ignore", r"(_build|\.venv|\.git|__pycache__|_cache)", *sys.argv[1:]]
     sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 

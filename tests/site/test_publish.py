@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -17,12 +16,8 @@ import pytest
 import yaml
 
 from paths import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import publish
-import site_pages
-from site_identity import of
+from tools.site import extras, publish
+from tools.site.identity import of
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 COMMIT = {"BOOK_COMMIT": "c0ffee" * 6 + "c0ff", "BOOK_DATE": "2026-11-21"}
@@ -151,7 +146,7 @@ def test_a_renamed_page_leads_to_the_new_one(published: dict[str, Path]) -> None
 def test_a_page_cannot_also_lead_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("")
     with pytest.raises(ValueError, match="is a page"):
-        site_pages.moved(tmp_path / "page.html", "https://example.org")
+        extras.moved(tmp_path / "page.html", "https://example.org")
 
 
 def test_an_address_that_is_not_there(published: dict[str, Path]) -> None:
@@ -179,9 +174,9 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_wheel_depends_on_the_library_alone(tmp_path: Path) -> None:
-    one = site_pages.build_wheel(ROOT, tmp_path / "one")
+    one = extras.build_wheel(ROOT, tmp_path / "one")
     os.utime(ROOT / "costlib" / "__init__.py")
-    other = site_pages.build_wheel(ROOT, tmp_path / "other")
+    other = extras.build_wheel(ROOT, tmp_path / "other")
     assert (one.parent.name, one.read_bytes()) == (other.parent.name, other.read_bytes())
 
 
@@ -260,8 +255,9 @@ def test_published_site_works_under_its_own_path(
     browser = next(filter(None, map(shutil.which, publish.BROWSERS)), None)
     if not browser and not os.environ.get("REQUIRE_BROWSER"):
         pytest.skip("no chromium here: the published site was not looked at in a browser")
-    from colab_check import served
     from playwright.sync_api import sync_playwright
+
+    from tools.pages.colab_check import served
 
     shutil.copytree(published["ada"], tmp_path / "notes")
     with served(tmp_path) as address, sync_playwright() as playwright:

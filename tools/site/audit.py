@@ -20,9 +20,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from light_pages import packaged_node
+from tools import ROOT
+from tools.site.page_weight import packaged_node
 
-ROOT = Path(__file__).parent.parent
 SITE = ROOT / "_build" / "html"
 HOME = ROOT / "_build" / "audit"
 PAGES = ("book/index.html", "book/matmul.html")
@@ -66,7 +66,7 @@ def install() -> Path:
     """Lighthouse from npm, as locked, without install scripts; its command."""
     HOME.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(ROOT / "tools" / "audit" / name, HOME / name)
+        shutil.copy(ROOT / "tools" / "site" / "lighthouse" / name, HOME / name)
     node = packaged_node()
     npm = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     command = [

@@ -1,0 +1,36 @@
+"""A page of the site open in a browser with the network cut, and what went wrong meanwhile."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import Any
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
+
+
+class Visit:
+    """One page open in the browser, with what went wrong while it loaded."""
+
+    def __init__(self, browser: Any, address: str, path: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.errors: list[str] = []
+        self.elsewhere: list[str] = []
+        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.route(re.compile("^(?!" + re.escape(address) + ")https?:"), self.refuse)
+        self.page.goto(f"{address}/{path}")
+        if "explore_" in path:
+            self.page.wait_for_load_state("networkidle")  # its script asks for more
+
+    def refuse(self, route: Any) -> None:
+        """The network is cut: only the site itself answers."""
+        self.elsewhere.append(route.request.url)
+        route.abort()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()

@@ -1,0 +1,1 @@
+"""The pages: pairs of Markdown and notebook, what is made from data, copies for Colab."""

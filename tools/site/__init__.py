@@ -1,0 +1,1 @@
+"""The built site: how it looks and loads, what lies beside its pages, whose it is."""
