@@ -11,7 +11,7 @@ PYTEST := $(PY) -m pytest -n auto --dist loadfile --doctest-modules --nbval
 
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick sync bench sweep measure bench-grade bench-io mutants audit \
-  publish-preview colab-check colab-copies links serve course practice grade gradescope format lock \
+  publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
 help: ## List the targets
@@ -33,7 +33,7 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 
 quick: env ## The library's tests alone, seconds
 	@$(PY) -m pytest -n auto --doctest-modules -q tests costlib \
-	  --ignore tests/test_site.py --ignore tests/test_gates.py
+	  --ignore tests/test_site.py --ignore tests/site/test_gates.py
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
 	@$(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs && $(PY) -m tools.pages.generated
@@ -48,7 +48,7 @@ measure: env ## Time this machine and draw its own roofline
 	@$(PY) -m costlib measure --figure _build/roofline.svg
 
 bench-grade: env ## Time the grader on 200 submissions
-	@$(PY) -m course.bench
+	@$(PY) -m tools.bench.grader
 
 bench-io: env ## Measure the I/O room and the pebble game
 	@$(PY) -m tools.bench.iomodel && $(PY) -m tools.bench.pebbles
@@ -83,6 +83,10 @@ course: env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER
 practice: env ## Student notebooks of the book's own exercises, with checks, into OUT=folder
 	@$(if $(OUT),,echo "error: say OUT=folder"; exit 1)
 	@$(PY) -m course build book "$(OUT)" --checks course/practice
+
+samples: env ## Made submissions, to try the grader with: KEY=folder OUT=folder
+	@$(if $(and $(KEY),$(OUT)),,echo "error: say KEY=folder and OUT=folder"; exit 1)
+	@$(PY) -m course samples "$(KEY)" "$(OUT)"
 
 grade: env ## Grade notebooks: SUBMISSIONS=folder KEY=folder OUT=folder (J=processes, ARGS=more)
 	@$(if $(and $(SUBMISSIONS),$(KEY),$(OUT)),,echo "error: say SUBMISSIONS=, KEY= and OUT="; exit 1)

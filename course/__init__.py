@@ -2,9 +2,14 @@
 
 Run from the root of the repository: ``python -m course --help``. What is here, in reading order:
 
-- ``source``: an exercise as its chapter's notebook says it; ``spec``: how it is graded;
-- ``draw``: each student's own numbers; ``cut``: the student's and the solved notebook;
-- ``build``: the two notebooks and the key of a whole folder;
+- ``builder``: from a chapter's exercises to each student's notebook, and to the key;
 - ``grader``: what runs, compares, records and reports;
+- ``practice``: how the book's own exercises are checked, one file for each chapter;
 - ``example``: a private course folder to start from.
+
+A file of checks says ``from course import Mistake, Question``.
 """
+
+from course.builder.questions import Mistake, Question, committed
+
+__all__ = ["Mistake", "Question", "committed"]

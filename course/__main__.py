@@ -1,4 +1,4 @@
-"""The command line: ``python -m course build|grade|gradescope-zip|nbgrader ...``."""
+"""The command line: ``python -m course build|samples|grade|gradescope-zip ...``."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--students", type=Path, help="a roster: ids, one a line, or a CSV")
     build.add_argument("--checks", type=Path, help="where the .checks.py are (default: COURSE)")
     build.set_defaults(run=_build)
+    samples = commands.add_parser("samples", help="made submissions, to try the grader with")
+    samples.add_argument("key", type=Path, help="the key's folder, as build made it")
+    samples.add_argument("out", type=Path)
+    samples.set_defaults(run=_samples)
     grade = commands.add_parser("grade", help="grade a folder of notebooks")
     grade.add_argument("submissions", type=Path, help="ID.ipynb, or a folder for each ID")
     grade.add_argument("key", type=Path, help="the key's folder, as build made it")
@@ -53,17 +57,26 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _build(options: argparse.Namespace) -> None:
-    from course.build import build, read_roster
+    from course.builder.assignments import build
+    from course.builder.roster import read_roster
 
     students = read_roster(options.students) if options.students else []
     for name in build(options.course, options.out, students, options.checks):
         print(f"{name}: student/ solved/ key/ in {options.out}")
 
 
+def _samples(options: argparse.Namespace) -> None:
+    from course.builder.answer_key import load_key
+    from course.builder.samples import write_samples
+
+    students = write_samples(load_key(options.key), options.out)
+    print(f"{options.out}: {len(students)} made submissions, right, wrong and blank in turn")
+
+
 def _grade(options: argparse.Namespace) -> int:
+    from course.builder.answer_key import load_key
     from course.grader.batch import CanaryError, grade
     from course.grader.sandbox import Limits
-    from course.key import load_key
 
     if not options.submissions.is_dir():
         raise ValueError(f"{options.submissions} is no folder of notebooks")
@@ -96,14 +109,14 @@ def _grade(options: argparse.Namespace) -> int:
 
 
 def _zip(options: argparse.Namespace) -> None:
-    from course.gradescope import write_zip
+    from course.grader.gradescope import write_zip
 
     write_zip(options.key, options.out)
     print(f"{options.out}: holds the key, keep it private")
 
 
 def _here(_: argparse.Namespace) -> None:
-    from course.gradescope import grade_here
+    from course.grader.gradescope import grade_here
 
     grade_here()
 

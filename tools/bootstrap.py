@@ -114,6 +114,8 @@ def main():
             "Python {}.{} or newer is needed, this is {}.{}; "
             "name another with make PYTHON=...".format(*(OLDEST + tuple(sys.version_info)))
         )
+    if os.path.islink(VENV):
+        return None  # another checkout's environment: used as it is, never cleared from here
     if not is_ready():
         create()
         install()

@@ -5,7 +5,7 @@ An exercise that is not named here gets one point and is compared with its solut
 
 import math
 
-from course.spec import Mistake, Question, committed
+from course import Mistake, Question, committed
 
 
 def block_is_good(b, n, M, budget):

@@ -2,88 +2,32 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import hashlib
-import json
 import os
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from course.grader.marking import Mark, mark_submission, tidy
-from course.grader.sandbox import Limits, Sandbox, bubblewrap_works, landlock_works
+from course.builder.answer_key import load_key
+from course.grader import cluster
+from course.grader.journal import Journal
+from course.grader.marking import Graded
+from course.grader.report import write_reports
+from course.grader.sandbox import Limits, bubblewrap_works, landlock_works
 from course.grader.submission import Submission, find_submissions, read_submission
-from course.key import Key, load_key
+from course.grader.worker import Setting, grade_one
 
-__all__ = ["Graded", "Journal", "Setting", "canary", "grade", "grade_one"]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What every worker needs to know; it travels to other machines."""
-
-    key: str  # the folder
-    bubblewrap: bool
-    limits: Limits
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One student's marks."""
-
-    student: str
-    digest: str
-    marks: tuple[Mark, ...]
-    flag: str = ""
-
-    @property
-    def total(self) -> float:
-        """The points of all questions together."""
-        return sum(mark.score for mark in self.marks)
-
-    @property
-    def out_of(self) -> float:
-        """The points that were to be had."""
-        return sum(mark.out_of for mark in self.marks)
+__all__ = ["CanaryError", "canary", "grade"]
 
 
 class CanaryError(Exception):
     """The grader itself is not right: nobody was graded."""
-
-
-_local = threading.local()  # a worker's own key and sandbox, warm from one student to the next
-
-
-def grade_one(setting: Setting, submission: Submission) -> Graded:
-    """One submission, in this process's sandbox."""
-    key, sandbox = _tools(setting)
-    marks = mark_submission(key, submission, sandbox)
-    flag = ""
-    if submission.claims and submission.claims != submission.student:
-        flag = tidy(f"handed in the notebook of {submission.claims}")
-    if submission.assignment and submission.assignment != key.assignment:
-        flag = tidy(f"handed in {submission.assignment}, not {key.assignment}")
-    return Graded(submission.student, submission.digest, tuple(marks), flag)
-
-
-def _tools(setting: Setting) -> tuple[Key, Sandbox]:
-    if getattr(_local, "setting", None) != setting:
-        if hasattr(_local, "sandbox"):
-            _local.sandbox.close()
-        _local.key = load_key(Path(setting.key))
-        preload = re.findall(r"^(?:import|from) ([\w.]+)", _local.key.source.setup, re.MULTILINE)
-        _local.sandbox = Sandbox(preload, bubblewrap=setting.bubblewrap, limits=setting.limits)
-        _local.setting = setting
-        atexit.register(_local.sandbox.close)
-    return _local.key, _local.sandbox
 
 
 def canary(setting: Setting) -> None:
@@ -99,46 +43,6 @@ def canary(setting: Setting) -> None:
                 )
 
 
-class Journal:
-    """Every mark as it is given: one line each, written once, never changed."""
-
-    def __init__(self, path: Path, key_digest: str) -> None:
-        self.path, self.key_digest = path, key_digest
-        self.done: dict[tuple[str, str], Graded] = {}
-        marks: dict[tuple[str, str], tuple[list[Mark], str]] = {}
-        whole = 0
-        for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
-            try:
-                entry = json.loads(line)
-                if not line.endswith(b"\n"):
-                    break
-            except ValueError:
-                break  # a run was killed while it wrote this
-            whole += len(line)
-            if entry["key"] == key_digest:
-                at = entry["student"], entry["digest"]
-                marks.setdefault(at, ([], entry["flag"]))[0].append(Mark(**entry["mark"]))
-                if entry["last"]:
-                    found, flag = marks[at]
-                    self.done[at] = Graded(*at, tuple(found), flag)
-        if path.exists():
-            os.truncate(path, whole)
-
-    def add(self, graded: Graded) -> None:
-        """Record a submission; on disk when this returns."""
-        lines = []
-        for mark in graded.marks:
-            last = mark is graded.marks[-1]
-            who = {"key": self.key_digest, "student": graded.student, "digest": graded.digest}
-            entry = {**who, "flag": graded.flag, "mark": asdict(mark), "last": last}
-            lines.append(json.dumps(entry) + "\n")
-        with open(self.path, "ab") as file:
-            file.write("".join(lines).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        self.done[graded.student, graded.digest] = graded
-
-
 def grade(
     submissions: Path,
     key: Path,
@@ -152,8 +56,6 @@ def grade(
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr),
 ) -> list[Graded]:
     """Grade a folder; everything is in OUT afterwards, and returned."""
-    from course.grader.report import write_reports
-
     setting = Setting(str(key.resolve()), _sandbox(sandbox, say), limits or Limits())
     if key.stat().st_mode & 0o077:
         key.chmod(0o700)
@@ -197,9 +99,7 @@ def _results(
     setting: Setting, todo: Iterable[Submission], jobs: int, scheduler: str | None
 ) -> Iterator[Graded]:
     if scheduler:
-        from course.grader.cluster import results
-
-        yield from results(setting, todo, scheduler)
+        yield from cluster.results(setting, todo, scheduler)
     elif jobs == 1:
         yield from (grade_one(setting, submission) for submission in todo)
     else:

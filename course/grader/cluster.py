@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from course.grader.batch import Graded, Setting
-    from course.grader.submission import Submission
+from course.grader.marking import Graded
+from course.grader.submission import Submission
+from course.grader.worker import Setting, grade_one
 
 __all__ = ["results"]
 
@@ -22,8 +21,6 @@ AHEAD = 64  # submissions on their way at any time
 def results(setting: Setting, todo: Iterable[Submission], scheduler: str) -> Iterator[Graded]:
     """Each result as it comes."""
     from distributed import Client, as_completed
-
-    from course.grader.batch import grade_one
 
     waiting = iter(todo)
     with Client(scheduler) as client:

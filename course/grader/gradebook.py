@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from course.grader.batch import Graded
-from course.grader.marking import Mark
-from course.key import Key
+from course.builder.answer_key import Key
+from course.grader.marking import Graded, Mark
 
 __all__ = ["write_gradebook"]
 

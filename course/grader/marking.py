@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from course.builder.answer_key import Key
+from course.builder.questions import Plain, Question
 from course.grader.sandbox import Failure, Sandbox
 from course.grader.submission import Submission
-from course.key import Key
-from course.spec import Plain, Question
 
-__all__ = ["Mark", "mark_question", "mark_submission", "tidy"]
+__all__ = ["Graded", "Mark", "mark_question", "mark_submission", "tidy"]
 
 JUDGING = 10  # seconds that the instructor's own check of an answer may take
 
@@ -35,6 +35,26 @@ class Mark:
     feedback: str = ""
     flag: str = ""  # for the instructor's eyes
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One student's marks."""
+
+    student: str
+    digest: str
+    marks: tuple[Mark, ...]
+    flag: str = ""
+
+    @property
+    def total(self) -> float:
+        """The points of all questions together."""
+        return sum(mark.score for mark in self.marks)
+
+    @property
+    def out_of(self) -> float:
+        """The points that were to be had."""
+        return sum(mark.out_of for mark in self.marks)
 
 
 def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[Mark]:

@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from course.build import file_name
-from course.grader.batch import Graded
-from course.grader.marking import tidy
-from course.key import Key
+from course.builder.answer_key import Key
+from course.builder.roster import file_name
+from course.grader.marking import Graded, tidy
 
 __all__ = ["feedback", "gradescope_results", "summary", "write_reports"]
 

@@ -27,15 +27,15 @@ from typing import Any
 __all__ = [
     "Failure",
     "Limits",
-    "Question",
+    "RunningQuestion",
     "Sandbox",
     "bubblewrap_works",
     "landlock_works",
     "plain_value",
 ]
 
-ZYGOTE = Path(__file__).with_name("zygote.py")
-NAMES = Path(__file__).parent.with_name("names.py")
+SERVER = Path(__file__).with_name("fork_server.py")
+DEPENDENCIES = Path(__file__).parent.parent / "builder" / "dependencies.py"
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
 LONGEST = 1_000_000  # bytes of one answer
 FIRST_USER = 61_000  # an administrator's grader runs student code as these users
@@ -99,7 +99,7 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """End the zygote and what it started."""
+        """End the server and what it started."""
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -113,7 +113,7 @@ class Sandbox:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def question(self, setup: str, cells: Sequence[tuple[str, str]], name: str) -> Question:
+    def question(self, setup: str, cells: Sequence[tuple[str, str]], name: str) -> RunningQuestion:
         """Start a question; use it in a with statement."""
         for attempt in (1, 2):
             control = self._control or self._start()
@@ -129,10 +129,10 @@ class Sandbox:
                 if attempt == 2:
                     raise
         job = {"setup": setup, "cells": list(cells), "name": name}
-        return Question(self, mine, job)
+        return RunningQuestion(self, mine, job)
 
     def finish(self) -> int | None:
-        """End the question that runs; how its process ended, None if the zygote is lost too."""
+        """End the question that runs; how its process ended, None if the server is lost too."""
         if self._control is None:
             return None
         with contextlib.suppress(OSError):
@@ -160,7 +160,7 @@ class Sandbox:
             "preload": ["numpy", *self.preload],
             "namespaces": self.bubblewrap,
             "folder": folder,
-            "names": "/names.py" if self.bubblewrap else str(NAMES),
+            "dependencies": "/dependencies.py" if self.bubblewrap else str(DEPENDENCIES),
             "readable": _readable(),
             "seconds": math.ceil(self.limits.question),
             "memory": self.limits.memory,
@@ -169,7 +169,7 @@ class Sandbox:
             "user": user,
         }
         command = [*(_bubblewrap() if self.bubblewrap else []), sys.executable, "-I"]
-        script = "/zygote.py" if self.bubblewrap else str(ZYGOTE)
+        script = "/fork_server.py" if self.bubblewrap else str(SERVER)
         self._process = subprocess.Popen(
             [*command, script, json.dumps(options)],
             pass_fds=[its.fileno()],
@@ -185,14 +185,14 @@ class Sandbox:
         return mine
 
 
-class Question:
+class RunningQuestion:
     """One student's code for one question, running; ``ask`` it case by case."""
 
     def __init__(self, sandbox: Sandbox, channel: socket.socket, job: dict[str, Any]) -> None:
         self._sandbox, self._channel, self._job = sandbox, channel, job
         self._deadline = time.monotonic() + sandbox.limits.question
 
-    def __enter__(self) -> Question:
+    def __enter__(self) -> RunningQuestion:
         return self
 
     def __exit__(
@@ -319,7 +319,8 @@ def _bubblewrap() -> list[str]:
     for device in ("/dev/null", "/dev/zero", "/dev/urandom"):
         command += ["--dev-bind", device, device]
     command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
-    command += ["--ro-bind", str(ZYGOTE), "/zygote.py", "--ro-bind", str(NAMES), "/names.py"]
+    command += ["--ro-bind", str(SERVER), "/fork_server.py"]
+    command += ["--ro-bind", str(DEPENDENCIES), "/dependencies.py"]
     return [*command, "--dir", _private(), "--dir", "/dev/shm", "--remount-ro", "/"]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course.cut import CHECK_TITLE
+from course.builder.notebooks import CHECK_TITLE
 
 __all__ = ["Submission", "find_submissions", "read_submission"]
 

@@ -3,7 +3,7 @@
 import math
 
 from costlib.attention import pairs
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def three_steps(scores, softmax, values):

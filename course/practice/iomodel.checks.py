@@ -4,7 +4,7 @@ import math
 
 from costlib.iomodel import best_blocks, bounds
 from costlib.iomodel.pebbles import Dag, Game, IllegalMove
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def moved(name, N, d, M):

@@ -5,7 +5,7 @@ import math
 import costlib
 from costlib import Precision
 from costlib.kvcache import kv_bytes, largest_batch
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def slip(published, right):

@@ -2,7 +2,7 @@
 
 import math
 
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def strassen(n, products=7, additions=18, single=1, side=0.5):

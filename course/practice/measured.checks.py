@@ -7,7 +7,7 @@ from costlib import matmul
 from costlib.calibration import Measurement, median_error
 from costlib.measured import published
 from costlib.roofline import calibrate, time
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def rows_of(device, k):

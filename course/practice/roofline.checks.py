@@ -6,7 +6,7 @@ import numpy as np
 
 import costlib
 from costlib import parallel, roofline
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 MODELS = ["llama-2-7b", "llama-2-13b", "llama-3.1-8b"]
 DEVICES = ["A100-80GB", "H100-SXM", "H200"]

@@ -2,7 +2,7 @@
 
 import costlib
 from costlib.sources import jamesnulliu, reconcile
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def terms(context):

@@ -5,7 +5,7 @@ import math
 import costlib
 from costlib import Transformer
 from costlib.transformer import experts_expected
-from course.spec import Mistake, Question
+from course import Mistake, Question
 
 
 def block_weights(d_model, heads, kv_heads, head_dim, d_ff, matrices=3):

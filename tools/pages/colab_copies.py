@@ -335,8 +335,8 @@ def exercises(name: str) -> str:
 
 
 def _blank_of(markdown: Path, page: Page, wheel: str) -> Any:
-    from course.cut import STUB
-    from course.source import read_source
+    from course.builder.notebooks import STUB
+    from course.builder.source import read_source
 
     return blank(read_source(markdown), page, wheel, STUB)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from course import check_cell
-from course.source import Exercise
-from course.spec import Plain, Question, as_plain
+from course.builder import check_cell
+from course.builder.questions import Plain, Question, as_plain
+from course.builder.repository import repository
+from course.builder.source import Exercise
 
 __all__ = ["CHECK_TITLE", "STUB", "checks_for", "fill", "notebook"]
 
@@ -23,16 +22,10 @@ SLOT = re.compile(r"\[\[(\w+)(:[^\]]*)?\]\]")
 
 
 def install() -> str:
-    """The first lines of a student's notebook: how it gets the library where there is none.
-
-    From the repository that this is a fork of, which `_config.yml` names, or BOOK_REPOSITORY.
-    """
-    config = Path(__file__).parent.parent / "_config.yml"
-    named = re.search(r"url: *https://github\.com/(\S+)", config.read_text("utf-8"))
-    repository = os.environ.get("BOOK_REPOSITORY") or (named[1] if named else "")
+    """The first lines of a student's notebook: how it gets the library where there is none."""
     return (
         "try:\n    import costlib\nexcept ImportError:\n"
-        f"    %pip install -q --no-deps git+https://github.com/{repository}"
+        f"    %pip install -q --no-deps git+https://github.com/{repository()}"
     )
 
 

@@ -7,14 +7,15 @@ are the instructor's code, and run in the grader; nothing here is ever sent to w
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from course.draw import draw
-from course.names import slice_of
-from course.source import Exercise, Source, statements_of
-from course.spec import Plain, Question, as_plain
+from course.builder.dependencies import slice_of
+from course.builder.own_numbers import draw
+from course.builder.questions import Plain, Question, as_plain
+from course.builder.source import Exercise, Source, statements_of
 
 __all__ = ["Key", "load_checks", "load_key"]
 
@@ -68,7 +69,8 @@ class Key:
 
     def public(self) -> dict[str, str]:
         """The code of the checks that students get too: exercise -> the function and its needs."""
-        pieces = [p for p in statements_of(self.checks) if "course.spec" not in p]
+        pieces = statements_of(self.checks)
+        pieces = [piece for piece in pieces if not re.match(r"(from|import) course\b", piece)]
         return {
             name: "\n\n".join(pieces[i] for i in slice_of(pieces, {question.public.__name__}))
             for name, question in self.questions.items()

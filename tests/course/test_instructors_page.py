@@ -32,9 +32,9 @@ def typed(command: str, *more: str) -> str:
 
 
 def test_from_source_to_grades_with_the_printed_commands() -> None:
-    from course.build import student_notebook
+    from course.builder.answer_key import load_key
+    from course.builder.assignments import student_notebook
     from course.grader.sandbox import bubblewrap_works
-    from course.key import load_key
 
     for folder in ("week", "inbox", "graded"):
         shutil.rmtree(ROOT / "_build" / folder, ignore_errors=True)

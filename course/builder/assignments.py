@@ -7,7 +7,6 @@ secret ``week-1.checks.py``, beside it or in a folder of checks. OUT gets ``stud
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import secrets
@@ -17,12 +16,13 @@ from typing import Any
 
 import nbformat
 
-from course.cut import checks_for, notebook
-from course.draw import salt_of, without_collisions
-from course.key import Key, load_checks
-from course.source import read_source
+from course.builder.answer_key import Key, load_checks
+from course.builder.notebooks import checks_for, notebook
+from course.builder.own_numbers import salt_of, without_collisions
+from course.builder.roster import file_name
+from course.builder.source import read_source
 
-__all__ = ["build", "build_one", "read_roster", "student_notebook"]
+__all__ = ["build", "build_one", "student_notebook"]
 
 
 def build(
@@ -82,25 +82,6 @@ def student_notebook(key: Key, student: str, *, solved: bool = False, checked: b
         solved=solved,
         about=about,
     )
-
-
-def file_name(student: str) -> str:
-    """A student's id as a file name: it leads out of no folder, and no two ids share one.
-
-    >>> file_name("ada@example.org"), file_name("../eve")
-    ('ada@example.org', '_eve-0d5199')
-    """
-    name = re.sub(r"[^\w@+.-]", "_", student).lstrip(".")[:100]
-    return name if name == student else f"{name}-{salt_of(student)[:6]}"
-
-
-def read_roster(path: Path) -> list[str]:
-    """Student ids: one a line, or the column 'student', 'id' or 'email' of a CSV."""
-    rows = list(csv.reader(path.read_text("utf-8-sig").splitlines()))
-    rows = [row for row in rows if row and row[0].strip()]
-    heading = [cell.strip().lower() for cell in rows[0]] if rows else []
-    column = next((heading.index(n) for n in ("student", "id", "email") if n in heading), None)
-    return [row[column or 0].strip() for row in rows[0 if column is None else 1 :]]
 
 
 def _attempts(key: Key) -> dict[str, dict[str, int]]:

@@ -19,18 +19,22 @@ import nbformat
 import pytest
 
 from course.__main__ import main
-from course.bench import EXAMPLE, hand_in
-from course.build import build_one, file_name
+from course.builder.answer_key import Key, load_key
+from course.builder.assignments import build_one
+from course.builder.roster import file_name
+from course.builder.samples import hand_in
 from course.grader import batch
-from course.grader.batch import CanaryError, Graded, Journal, Setting, canary, grade
+from course.grader.batch import CanaryError, canary, grade
 from course.grader.gradebook import write_gradebook
-from course.grader.marking import Mark
+from course.grader.gradescope import write_zip
+from course.grader.journal import Journal
+from course.grader.marking import Graded, Mark
 from course.grader.report import summary
 from course.grader.sandbox import Limits, bubblewrap_works
-from course.gradescope import write_zip
-from course.key import Key, load_key
+from course.grader.worker import Setting
 from paths import ROOT
 
+EXAMPLE = ROOT / "course" / "example" / "week-1.md"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
 NAMES = ["ada", "bob", "cleo", "=cmd()"]
 WRONG = "def product_flops(): return 1"
@@ -362,14 +366,3 @@ def test_scores_go_into_the_real_gradebook(built: Path, tmp_path: Path) -> None:
 def test_an_empty_class_has_a_summary(built: Path) -> None:
     key: Key = load_key(built / "key" / "week-1")
     assert "0 submissions" in summary(key, [])
-
-
-@pytest.mark.parametrize(
-    "module", sorted(p.stem for p in (ROOT / "course" / "grader").glob("*.py"))
-)
-def test_doctests(module: str) -> None:
-    import doctest
-    import importlib
-
-    name = "course.grader" if module == "__init__" else f"course.grader.{module}"
-    assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course.names import needed, slice_of
-from course.spec import as_plain
+from course.builder.dependencies import needed, slice_of
+from course.builder.questions import as_plain
 
 __all__ = ["Exercise", "Source", "read_source", "statements_of"]
 

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course import check_cell, cut
-from course.build import student_notebook
+from course.builder import check_cell, notebooks
+from course.builder.answer_key import Key, load_checks
+from course.builder.assignments import student_notebook
+from course.builder.questions import as_plain
+from course.builder.source import read_source
 from course.grader.marking import mark_question, mark_submission
 from course.grader.sandbox import Failure, Limits, Sandbox, bubblewrap_works, plain_value
 from course.grader.submission import Submission
-from course.key import Key, load_checks
-from course.source import read_source
-from course.spec import as_plain
 from paths import ROOT
 
 PRACTICE = ROOT / "course" / "practice"
@@ -40,10 +40,12 @@ SLOW = {"model_for_budget"}  # a second for each call of its solution
 def fast_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slow hash is tested with the example course; here it would take half a minute."""
     monkeypatch.setattr(check_cell, "ROUNDS", 1)
-    original = cut._check_code
-    monkeypatch.setattr(
-        cut, "_check_code", lambda checks: original(checks).replace("ROUNDS = 40_000", "ROUNDS = 1")
-    )
+    original = notebooks._check_code
+
+    def fast(checks: dict[str, Any]) -> str:
+        return original(checks).replace("ROUNDS = 40_000", "ROUNDS = 1")
+
+    monkeypatch.setattr(notebooks, "_check_code", fast)
 
 
 @cache
@@ -158,7 +160,7 @@ def test_each_mistake_is_named_at_once(chapter: str, monkeypatch: pytest.MonkeyP
     for exercise, question in key.graded():
         example = exercise.example
         expected = key.expected(exercise.name, example)
-        spec = cut.checks_for(question, example, expected, "00" * 8)
+        spec = notebooks.checks_for(question, example, expected, "00" * 8)
         monkeypatch.setattr(check_cell, "CHECKS", {exercise.name: spec})
         for mistake in question.mistakes:
             wrong = as_plain(mistake.answer(**example))
@@ -183,7 +185,7 @@ def test_numpys_numbers_are_as_good(
     key = key_of(chapter)
     example = key.numbers(name, "")
     expected = key.expected(name, example)
-    spec = cut.checks_for(key.questions[name], example, expected, "00" * 8)
+    spec = notebooks.checks_for(key.questions[name], example, expected, "00" * 8)
     monkeypatch.setattr(check_cell, "CHECKS", {name: spec})
     assert check_cell.verdict(name, answer(expected)) is True
 

@@ -15,14 +15,16 @@ from typing import Any
 import nbformat
 import pytest
 
-from course import check_cell
-from course.build import build, build_one, file_name, read_roster, student_notebook
-from course.cut import STUB, checks_for, fill
-from course.draw import draw
-from course.key import Key, load_checks, load_key
-from course.names import answer_cells, bound, needed
-from course.source import read_source
-from course.spec import Mistake, Question, agree
+from course.builder import check_cell
+from course.builder.answer_key import Key, load_checks, load_key
+from course.builder.assignments import build, build_one, student_notebook
+from course.builder.dependencies import answer_cells, bound, needed
+from course.builder.notebooks import STUB, checks_for, fill
+from course.builder.own_numbers import draw
+from course.builder.questions import Mistake, Question, agree
+from course.builder.repository import repository
+from course.builder.roster import file_name, read_roster
+from course.builder.source import read_source
 from paths import ROOT
 
 EXAMPLE = ROOT / "course" / "example" / "week-1.md"
@@ -150,7 +152,7 @@ def test_build_of_a_folder_without_exercises_says_so(tmp_path: Path) -> None:
 def test_no_two_of_five_hundred_students_share_an_answer() -> None:
     students = [f"student{number}" for number in range(500)]
     key = key_of(EXAMPLE)
-    from course.build import _attempts
+    from course.builder.assignments import _attempts
 
     whole = Key("week-1", key.source, key.questions, "secret", students)
     whole.attempts = _attempts(whole)
@@ -175,6 +177,26 @@ def test_statements_take_the_students_numbers() -> None:
     assert "[[" not in text
     with pytest.raises(ValueError, match="asks for"):
         fill("[[m]]", {"n": 1})
+
+
+def test_students_of_a_fork_install_from_the_fork(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
+    (tmp_path / "_config.yml").write_text("repository:\n  url: https://github.com/ada/book\n")
+    assert repository(tmp_path) == "ada/book"
+    for number, address in enumerate(
+        ("git@github.com:bob/fork.git", "https://github.com/bob/fork")
+    ):
+        clone = tmp_path / str(number)
+        for command in (["init", "-q"], ["remote", "add", "origin", address]):
+            clone.mkdir(exist_ok=True)
+            subprocess.run(["git", *command], cwd=clone, check=True)
+        assert repository(clone) == "bob/fork"
+    monkeypatch.setenv("BOOK_REPOSITORY", "cleo/course")
+    assert repository(clone) == "cleo/course"
+    first = student_notebook(key_of(EXAMPLE), "ada", checked=False).cells[1].source
+    assert "git+https://github.com/cleo/course" in first
 
 
 def check(monkeypatch: pytest.MonkeyPatch, question: Question, right: Any, given: Any) -> Any:
@@ -343,7 +365,7 @@ def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, wo
 def test_checks_in_the_wrong_form_are_refused(tmp_path: Path, checks: str, words: str) -> None:
     source = read_source(made(tmp_path, GOOD))
     with pytest.raises(ValueError, match=words):
-        load_checks("from course.spec import Question\n" + checks, source)
+        load_checks("from course.builder.questions import Question\n" + checks, source)
 
 
 def test_a_roster_is_lines_or_a_table(tmp_path: Path) -> None:
@@ -372,11 +394,14 @@ def test_the_commands_explain_themselves() -> None:
     assert all(word in done.stdout for word in ("build", "grade", "gradescope-zip"))
 
 
-@pytest.mark.parametrize(
-    "module", sorted(p.stem for p in (ROOT / "course").glob("*.py") if p.stem[0] != "_")
-)
-def test_doctests(module: str) -> None:
+def test_doctests() -> None:
     import doctest
     import importlib
+    import pkgutil
 
-    assert doctest.testmod(importlib.import_module(f"course.{module}")).failed == 0
+    import course
+
+    modules = [found.name for found in pkgutil.walk_packages(course.__path__, "course.")]
+    assert {"course.builder.source", "course.grader.marking"} <= set(modules)
+    for module in modules:
+        assert doctest.testmod(importlib.import_module(module)).failed == 0, module

@@ -18,8 +18,10 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from course.bench import EXAMPLE, hand_in
-from course.build import build_one
+from course.builder.answer_key import Key
+from course.builder.assignments import build_one
+from course.builder.questions import Question
+from course.builder.samples import hand_in
 from course.grader import marking
 from course.grader.marking import Mark, mark_submission
 from course.grader.sandbox import (
@@ -31,10 +33,9 @@ from course.grader.sandbox import (
     plain_value,
 )
 from course.grader.submission import Submission, find_submissions, read_submission
-from course.key import Key
-from course.spec import Question
 from paths import ROOT
 
+EXAMPLE = ROOT / "course" / "example" / "week-1.md"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
 
 ADA = "ada"

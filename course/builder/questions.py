@@ -1,6 +1,6 @@
 """How an exercise is graded, as an instructor writes it in a file beside the notebook.
 
-    from course.spec import Mistake, Question
+    from course import Mistake, Question
 
     QUESTIONS = [
         Question(

@@ -43,7 +43,7 @@ def serve(options):
     for name in options["preload"]:
         with contextlib.suppress(Exception):  # what is missing shows when the canary needs it
             importlib.import_module(name)
-    load_names(options["names"])
+    load_dependencies(options["dependencies"])
     gc.collect()
     gc.freeze()
     control.sendall(b"ready")
@@ -68,12 +68,12 @@ def serve(options):
         control.sendall(struct.pack("i", status))
 
 
-def load_names(path):
+def load_dependencies(path):
     """The helper that finds which cells an answer needs; it lies beside, wherever that is."""
-    global names
-    spec = importlib.util.spec_from_file_location("grader_names", path)
-    names = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(names)
+    global dependencies
+    spec = importlib.util.spec_from_file_location("grader_dependencies", path)
+    dependencies = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(dependencies)
 
 
 def fork(options):
@@ -245,7 +245,8 @@ def answer_cases(channel):
     job = receive(channel)
     space = {"__name__": "__main__", "check": _ignore, "display": _ignore}
     problem = None
-    cells = names.answer_cells(job["cells"], job["name"], names.bound(job["setup"]))
+    given = dependencies.bound(job["setup"])
+    cells = dependencies.answer_cells(job["cells"], job["name"], given)
     for label, code in [("setup", job["setup"]), *cells]:
         problem = run_cell(code, label, space) or problem
     found = job["name"] in space

@@ -17,7 +17,7 @@ from pathlib import Path
 
 __all__ = ["SETUP", "grade_here", "write_zip"]
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 SETUP = """\
 #!/usr/bin/env bash
@@ -58,10 +58,10 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, executable: bool =
 
 def grade_here() -> None:
     """Grade what Gradescope put in place; results.json is written whatever happens."""
+    from course.builder.answer_key import load_key
     from course.grader.batch import grade
     from course.grader.report import gradescope_results
     from course.grader.sandbox import bubblewrap_works
-    from course.key import load_key
 
     place = Path(os.environ.get("AUTOGRADER", "/autograder"))
     key = place / "source" / "key"

@@ -1,4 +1,4 @@
-"""How fast a class is graded: ``python -m course.bench [STUDENTS] [JOBS]``.
+"""How fast a class is graded: ``python -m tools.bench.grader [STUDENTS] [JOBS]``.
 
 A made class hands in the example's assignment: most of it right, some of it wrong, a few endless.
 """
@@ -9,28 +9,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import nbformat
 
-from course.build import build_one, student_notebook
+from course.builder.assignments import build_one
+from course.builder.samples import hand_in
 from course.grader.batch import grade
 from course.grader.sandbox import bubblewrap_works
-from course.key import Key
 
-__all__ = ["EXAMPLE", "hand_in", "main"]
-
-EXAMPLE = Path(__file__).with_name("example") / "week-1.md"
-
-
-def hand_in(key: Key, student: str, answers: dict[str, str] | None = None) -> Any:
-    """A student's notebook, right but for the cells that are given: exercise -> code."""
-    notebook = student_notebook(key, student, solved=True, checked=False)
-    for cell in notebook.cells:
-        name = cell.metadata.get("exercise")
-        if answers and name in answers:
-            cell.source = answers[name]
-    return notebook
+EXAMPLE = Path(__file__).parents[2] / "course" / "example" / "week-1.md"
 
 
 def main(students: int = 200, jobs: int = 2) -> None:
@@ -48,10 +35,8 @@ def main(students: int = 200, jobs: int = 2) -> None:
             answers = endless if number % 100 == 99 else wrong if number % 5 == 0 else {}
             nbformat.write(hand_in(key, name, answers), place / "in" / f"{name}.ipynb")
         begin = time.perf_counter()
-        grade(
-            place / "in", place / "key" / "week-1", place / "out",
-            jobs=jobs, sandbox=bubblewrap_works(),
-        )  # fmt: skip
+        folders = (place / "in", place / "key" / "week-1", place / "out")
+        grade(*folders, jobs=jobs, sandbox=bubblewrap_works())
         took = time.perf_counter() - begin
         memory = [resource.getrusage(who).ru_maxrss for who in (0, resource.RUSAGE_CHILDREN)]
     print(f"{students} submissions of 6 questions, {jobs} at a time: {took:.1f} s")
