@@ -36,7 +36,7 @@ quick: env ## The library's tests alone, seconds
 	  --ignore tests/test_site.py --ignore tests/site/test_gates.py
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
-	@$(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs && $(PY) -m tools.pages.generated
+	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs
 
 bench: env ## Measure the library, beside others where they can be installed
 	@$(PY) -m tools.bench.peers _build

@@ -1,6 +1,6 @@
-"""The pages that are made from data: models, devices, bibliography, API reference. `make sync`.
+"""What is made from data: contents, models, devices, bibliography, API reference. `make sync`.
 
-They are committed, so that they can be read anywhere, and a test makes them again and compares.
+It is committed, so that it can be read anywhere, and a test makes it again and compares.
 """
 
 from __future__ import annotations
@@ -18,33 +18,22 @@ from pybtex.database import Entry, Person, parse_file
 import costlib
 from costlib import catalog
 from costlib.display import quantity
-from tools import ROOT
+from tools import ROOT, contents
 
 BOOK = ROOT / "book"
 
-#: The pages of the API reference: title, and the modules that each describes, in reading order.
-API = {
-    "vocabulary": ("Sizes, ops and ledgers", ["numbers", "ledger", "display"]),
-    "matmul": ("Matrix products", ["matmul", "counting"]),
-    "attention": ("Attention", ["attention"]),
-    "transformer": ("Transformers", ["transformer", "families"]),
-    "kvcache": ("KV cache", ["kvcache"]),
-    "roofline": ("Devices, rooflines and parallelism", ["roofline", "parallel"]),
-    "iomodel": ("I/O complexity", ["iomodel"]),
-    "measured": ("Prediction and measurement", ["calibration", "measured", "measure"]),
-    "sources": ("The five sources", ["sources"]),
-    "catalog": ("Models and devices", ["catalog"]),
-}
-
 
 def pages() -> dict[Path, str]:
-    """Every generated page: where it is, and its text."""
+    """Every generated file: where it is, and its text."""
     return {
+        ROOT / "_toc.yml": toc(),
+        ROOT / "tests" / "data" / "addresses.txt": addresses(),
+        BOOK / "index.md": front_page(),
         BOOK / "models.md": models(),
         BOOK / "devices.md": devices(),
         BOOK / "bibliography.md": bibliography(),
-        BOOK / "api" / "index.md": contents(),
-        **{BOOK / "api" / f"{name}.md": api(name) for name in API},
+        BOOK / "api" / "index.md": api_index(),
+        **{BOOK / "api" / f"{name}.md": api(name) for name in contents.REFERENCE},
     }
 
 
@@ -52,6 +41,51 @@ def table(columns: list[str], rows: list[list[str]]) -> str:
     """A Markdown table; numbers are aligned right."""
     lines = [columns, ["---"] + ["--:"] * (len(columns) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def title(name: str) -> str:
+    """What a page calls itself."""
+    found = re.search(r"^# (.+)$", (BOOK / f"{name}.md").read_text("utf-8"), re.MULTILINE)
+    if not found:
+        raise ValueError(f"book/{name}.md has no title: its first heading should be '# Title'")
+    return found[1]
+
+
+# ---------------------------------------------------------------- contents
+
+
+def toc() -> str:
+    """The table of contents in jupyter-book's own words."""
+    lines = ["# Made from tools/contents.py by `make sync`: never edit this.", "format: jb-book"]
+    lines += ["root: book/index", "parts:"]
+    for part in contents.PARTS:
+        lines += [f"  - caption: {part.caption}", *(["    numbered: 1"] if part.chapters else [])]
+        names = [*(chapter.name for chapter in part.chapters), *part.pages]
+        lines += ["    chapters:", *(f"      - file: book/{name}" for name in names)]
+    lines += ["        sections:"]  # of the last page, which is the reference's own contents
+    lines += [f"          - file: book/api/{name}" for name in contents.REFERENCE]
+    return "\n".join(lines) + "\n"
+
+
+def front_page() -> str:
+    """The front page, with the table of what each chapter asks."""
+    rows = [
+        f"| {number} | [{title(chapter.name)}]({chapter.name}.ipynb) | {chapter.asks} |"
+        for number, chapter in enumerate(contents.CHAPTERS, start=1)
+    ]
+    head = ["| no. | chapter | asks |", "|--:|---|---|"]
+    text = (BOOK / "index.md").read_text("utf-8")
+    before, found, after = text.partition(head[0] + "\n")
+    if not found:
+        raise ValueError(f"book/index.md has no table that begins {head[0]!r}")
+    rest = after[re.search(r"^(?!\|)", after, re.MULTILINE).start() :]  # type: ignore[union-attr]
+    return before + "\n".join([*head, *rows]) + "\n" + rest
+
+
+def addresses() -> str:
+    """Every address that a page has or once had: none is ever taken away."""
+    known = (ROOT / "tests" / "data" / "addresses.txt").read_text("utf-8").split()
+    return "\n".join(sorted({*known, *(f"book/{name}" for name in contents.pages())})) + "\n"
 
 
 # ---------------------------------------------------------------- models and devices
@@ -201,11 +235,12 @@ def _plain(text: str) -> str:
 # ---------------------------------------------------------------- API reference
 
 
-def contents() -> str:
+def api_index() -> str:
     """The first page of the reference."""
     lines = [
-        f"- [{title}]({name}.md): " + ", ".join(f"`costlib.{module}`" for module in modules)
-        for name, (title, modules) in API.items()
+        f"- [{api_title(name)}]({name}.md): "
+        + ", ".join(f"`costlib.{module}`" for module in modules)
+        for name, modules in contents.REFERENCE.items()
     ]
     return (
         "# API reference\n\n"
@@ -215,10 +250,17 @@ def contents() -> str:
     )
 
 
+def api_title(name: str) -> str:
+    """A page of the reference has its chapter's title."""
+    return contents.REFERENCE_TITLES.get(name) or title(name)
+
+
 def api(name: str) -> str:
     """One page of the reference, from the docstrings of its modules."""
-    title, rooms = API[name]
-    parts = [f"# {title}\n\nMade from the docstrings; every example is run by the tests.\n"]
+    rooms = contents.REFERENCE[name]
+    parts = [
+        f"# {api_title(name)}\n\nMade from the docstrings; every example is run by the tests.\n"
+    ]
     for module in (module for room in rooms for module in _modules(f"costlib.{room}")):
         public = [thing for thing in _public(module) if inspect.getdoc(thing[1])]
         if public:

@@ -6,11 +6,14 @@ and executes what changed; `problems` says what is wrong with a pair without exe
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -18,6 +21,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from tools import ROOT
+from tools.pages import dependencies
 
 DONE = ROOT / "_build" / "synced.json"  # what was executed here: notebook -> digest
 IGNORED = "nbval-ignore-output"  # outputs that differ on every machine, by intention
@@ -73,6 +77,8 @@ def problems(page: Path) -> list[str]:
         found.append(f"{name} was not executed top to bottom in one go")
     for cell in code:
         tags = cell.metadata.get("tags", [])
+        if len(joined(copy.deepcopy(cell.outputs))) != len(cell.outputs):
+            found.append(f"{name}: cell {cell.execution_count} has a stream in pieces")
         for output in cell.outputs:
             if output.output_type == "error" and "raises-exception" not in tags:
                 found.append(f"{name}: cell {cell.execution_count} failed with {output.ename}")
@@ -88,19 +94,28 @@ def sync(page: Path) -> str:
     """Bring one pair together and execute it if anything it depends on changed; what was done."""
     done = json.loads(DONE.read_text()) if DONE.exists() else {}
     old, new = read_notebook(page), read_markdown(page)
-    digest, key = _digest(new), page.relative_to(ROOT).as_posix()
-    if done.get(key) == digest and not problems(page):
+    key = page.relative_to(ROOT).as_posix()
+    if _is_current(done.get(key), new) and not problems(page):
         return "up to date"
     if old is not None and sources(old) != sources(new) and _notebook_is_newer(page):
         jupytext.write(old, page, fmt="md:myst")
         new = read_markdown(page)
-        digest = _digest(new)
-    _execute(new, page)
+    uses = _execute(new, page)
     _keep_ignored_outputs(old, new)
     nbformat.write(new, page.with_suffix(".ipynb"))
     DONE.parent.mkdir(exist_ok=True)
-    DONE.write_text(json.dumps({**done, key: digest}, indent=1))
+    about = {"page": _digest(new), "library": dependencies.digest(uses), "uses": uses}
+    DONE.write_text(json.dumps({**done, key: about}, indent=1))
     return "executed"
+
+
+def _is_current(about: Any, notebook: nbformat.NotebookNode) -> bool:
+    """True if neither the page nor anything it used has changed since it was executed here."""
+    return (
+        isinstance(about, dict)
+        and about["page"] == _digest(notebook)
+        and about["library"] == dependencies.digest(about["uses"])
+    )
 
 
 def _notebook_is_newer(page: Path) -> bool:
@@ -115,7 +130,8 @@ def _edited(path: Path) -> bool:
     return bool(status.stdout.strip())
 
 
-def _execute(notebook: nbformat.NotebookNode, page: Path) -> None:
+def _execute(notebook: nbformat.NotebookNode, page: Path) -> dict[str, list[str]]:
+    """Run every cell in order; what of the library it used."""
     client = NotebookClient(
         notebook,
         timeout=300,
@@ -124,10 +140,41 @@ def _execute(notebook: nbformat.NotebookNode, page: Path) -> None:
         extra_arguments=["--log-level=ERROR"],
     )
     try:
-        client.execute(cwd=str(page.parent))
+        ours = {**os.environ, "PYTHONPATH": str(ROOT)}  # the costlib beside this page, no other
+        with client.setup_kernel(cwd=str(page.parent), env=ours):
+            _ask(client, dependencies.WATCH)
+            number = 0
+            for index, cell in enumerate(notebook.cells):
+                if cell.cell_type == "code" and cell.source.strip():
+                    number += 1
+                    client.execute_cell(cell, index, execution_count=number)
+                    cell.outputs = joined(cell.outputs)
+            uses = dependencies.tidied(_ask(client, dependencies.TELL))
     except CellExecutionError as failure:
         raise SystemExit(f"{page.name} failed:\n{failure}") from None
     notebook.metadata.pop("language_info", None)  # names the Python of whoever executed
+    return uses
+
+
+def _ask(client: NotebookClient, code: str) -> str:
+    """What a kernel prints when it runs code that is no cell of the page and leaves no count."""
+    cell = nbformat.v4.new_code_cell(code)
+    client.nb.cells.append(cell)
+    client.execute_cell(cell, len(client.nb.cells) - 1, store_history=False)
+    client.nb.cells.pop()
+    return "".join(output.text for output in cell.outputs)
+
+
+def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Outputs with neighbouring pieces of one stream in one: where it is cut is chance."""
+    made: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        before = made[-1] if made else None
+        if output.output_type == "stream" and before and before.get("name") == output.name:
+            before.text += output.text
+        else:
+            made.append(output)
+    return made
 
 
 def _keep_ignored_outputs(old: nbformat.NotebookNode | None, new: nbformat.NotebookNode) -> None:
@@ -139,12 +186,8 @@ def _keep_ignored_outputs(old: nbformat.NotebookNode | None, new: nbformat.Noteb
 
 
 def _digest(notebook: nbformat.NotebookNode) -> str:
-    """Changes when the page, the library or the pinned environment changes."""
-    digest = hashlib.sha256(json.dumps(sources(notebook)).encode())
-    library = [path for path in (ROOT / "costlib").rglob("*") if path.suffix in (".py", ".json")]
-    for path in [*sorted(library), ROOT / "requirements.lock"]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """Changes when the page itself changes."""
+    return hashlib.sha256(json.dumps(sources(notebook)).encode()).hexdigest()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+"""The table of contents: the one list of pages, from which everything else is made.
+
+A chapter is one line here. `make sync` writes `_toc.yml`, the table on the front page, the pages of
+the API reference and the list of addresses from it, and the tests read it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A page of the book's road: what it asks, and the modules of costlib that answer."""
+
+    name: str
+    asks: str
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading of the contents and what stands below it; chapters are numbered, pages are not."""
+
+    caption: str
+    chapters: tuple[Chapter, ...] = ()
+    pages: tuple[str, ...] = ()
+
+
+PARTS = (
+    Part(
+        "The book",
+        chapters=(
+            Chapter(
+                "matmul",
+                "how much work is one matrix product, and why can reading it take longer than "
+                "doing it?",
+                ("matmul", "counting"),
+            ),
+            Chapter(
+                "attention",
+                "what does each token pay to look at the others, and when does that overtake "
+                "everything else?",
+                ("attention",),
+            ),
+            Chapter(
+                "transformer",
+                "where do a model's parameters sit, and where do its FLOPs go?",
+                ("transformer", "families"),
+            ),
+            Chapter(
+                "kvcache",
+                "what does memory of the past cost, and from what context on is it all that "
+                "matters?",
+                ("kvcache",),
+            ),
+            Chapter(
+                "roofline",
+                "given a datasheet, what is the best possible time, and what is in the way?",
+                ("roofline", "parallel"),
+            ),
+            Chapter(
+                "iomodel",
+                "how few bytes can attention move at all, and how close does FlashAttention come?",
+                ("iomodel",),
+            ),
+            Chapter(
+                "sources",
+                "why do five careful documents give five different answers?",
+                ("sources",),
+            ),
+            Chapter(
+                "measured",
+                "how far from the truth is a time computed from a datasheet, and why?",
+                ("calibration", "measured", "measure"),
+            ),
+        ),
+    ),
+    Part(
+        "Move the figures",
+        pages=(
+            "explore_prefill",
+            "explore_speculative",
+            "explore_step",
+            "explore_memory",
+            "explore_io",
+            "explore_film",
+            "explore_pebbles",
+        ),
+    ),
+    Part(
+        "Look it up",
+        pages=(
+            "sweeps",
+            "notation",
+            "glossary",
+            "models",
+            "devices",
+            "bibliography",
+            "tested",
+            "instructors",
+            "api/index",
+        ),
+    ),
+)
+
+CHAPTERS = tuple(chapter for part in PARTS for chapter in part.chapters)
+#: The pages of the API reference, in reading order, and the modules that each describes.
+REFERENCE = {
+    "vocabulary": ("numbers", "precision", "ledger", "display"),
+    **{chapter.name: chapter.modules for chapter in CHAPTERS if chapter.modules},
+    "catalog": ("catalog",),
+}
+#: Titles of those that no chapter gives.
+REFERENCE_TITLES = {"vocabulary": "Sizes, ops and ledgers", "catalog": "Models and devices"}
+
+
+def pages() -> tuple[str, ...]:
+    """Every page in reading order, relative to book/ and without its ending.
+
+    >>> pages()[:3], pages()[-1]
+    (('index', 'matmul', 'attention'), 'api/catalog')
+    """
+    listed = [name for part in PARTS for name in (*(c.name for c in part.chapters), *part.pages)]
+    return ("index", *listed, *(f"api/{name}" for name in REFERENCE))
