@@ -38,6 +38,9 @@ FLOPS_PER_ELEMENT = {
     "relu": 1,
     "relu2": 2,  # relu, square
     "gate": 1,  # the product of the two halves of a gated feed-forward layer
+    "sigmoid_gate": 4,  # x / (1 + exp(−g)): negate, exp, add, divide
+    "silu_gate": 5,  # silu, product
+    "gelu_gate": 10,  # gelu_tanh, product
     "rotary": 3,  # two multiplications and an addition
     "residual": 1,
     "bias": 1,

@@ -1,8 +1,8 @@
 """Chapter 3: what a transformer costs.
 
 Nearly every step treats all tokens alike: so many FLOPs and elements a token, and weights that are
-read once however many tokens there are. A model is a table of such steps, made once, and attention.
-Parameters, prefill, decode and training are four readings of that table.
+read once however many tokens there are. A model is a table of such steps, made once, and what mixes
+tokens. Parameters, prefill, decode and training are four readings of that table.
 
 Each step reads its inputs from memory and writes its outputs. Left out: the scales of scores and
 embeddings, soft caps, dropout, sampling, and the optimizer's own arithmetic.
@@ -15,22 +15,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from costlib.attention import (
-    FLOPS_PER_ELEMENT,
-    FORMS,
-    MASKED,
-    MLA,
-    SCORES,
-    Core,
-    check_groups,
-    check_sizes,
-    keys_unchecked,
-    latent_stages,
-    pairs_unchecked,
+from costlib.attention import MLA, check_groups, check_sizes
+from costlib.layers.attention import Attention, Latent
+from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
+from costlib.layers.parts import (
+    NORM_WEIGHTS,
+    Block,
+    Cache,
+    Part,
+    Pass,
+    PerToken,
+    elementwise,
+    experts_bound,
+    experts_expected,
+    is_one,
+    linear_step,
+    normalisation,
+    plus,
+    same,
+    set_field,
+    times,
 )
-from costlib.ledger import Elements, Ledger, Op
-from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, choose, divides, exact_div, is_zero, minimum, size
+from costlib.ledger import Ledger
+from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
 from costlib.precision import Precision
 
 if TYPE_CHECKING:
@@ -38,38 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MLA", "MoE", "PerToken", "Transformer", "experts_bound", "experts_expected"]
 
-#: Weights per element that a normalisation stores.
-NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
-ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2")
 BIASES = ("qkv", "o_proj", "ffn", "router", "experts", "unembedding")
 RECOMPUTE = (None, "selective", "full")
-
-#: The options of a pass, each with its values.
-OPTIONS = {
-    "logits": ("all", "last"),
-    "scores": SCORES,
-    "masked": MASKED,
-    "mla": FORMS,
-    "experts": ("expected", "bound", "all"),
-}
-
-
-def experts_expected(experts: Number, per_token: Number, tokens: Number) -> Number:
-    """Distinct experts that tokens touch on average: E·(1 − (1 − k/E)^T), each choosing evenly.
-
-    >>> experts_expected(8, 2, 1), round(experts_expected(8, 2, 8), 3)
-    (2.0, 7.199)
-    """
-    return experts * (1 - (1 - per_token / experts) ** tokens)
-
-
-def experts_bound(experts: Number, per_token: Number, tokens: Number) -> Number:
-    """Distinct experts that tokens can touch at most: min(E, T·k).
-
-    >>> experts_bound(8, 2, 1), experts_bound(8, 2, 100)
-    (2, 8)
-    """
-    return minimum(experts, tokens * per_token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,116 +71,38 @@ class MoE:
 
 
 @dataclass(frozen=True, slots=True)
-class PerToken:
-    """A step that treats all tokens alike, ``times`` over; every number is for all times together.
-
-    Per token: FLOPs, activations read and written, elements written to the cache, and rows of
-    weights looked up. Once: ``weights``; if ``is_expert``, once for each expert in use.
-    ``gradient`` is the FLOPs of the backward pass for each of the forward pass.
-
-    >>> step = PerToken("up", flops=24, reads=3, writes=4, weights=12, is_matmul=True)
-    >>> step.op(10).flops, step.op(10).reads
-    (240, 42)
-    """
-
-    name: str
-    flops: Number = 0
-    reads: Number = 0
-    writes: Number = 0
-    kv_writes: Number = 0
-    rows: Number = 0
-    weights: Number = 0
-    is_expert: bool = False
-    is_matmul: bool = False
-    gradient: Number = 2
-    times: Number = 1
-
-    def __mul__(self, times: Number) -> PerToken:
-        """The step so many times over."""
-        return self._scaled(times, (*_PER_TOKEN, "weights", "times"))
-
-    def routed(self, experts: Number) -> PerToken:
-        """The step of one expert, done by so many for each token; it has weights in each in use."""
-        return replace(self._scaled(experts, _PER_TOKEN), is_expert=not is_zero(self.weights))
-
-    def _scaled(self, by: Number, names: tuple[str, ...]) -> PerToken:
-        values = {name: getattr(self, name) for name in names}
-        return replace(self, **{k: v * by for k, v in values.items() if not is_zero(v)})
-
-    def op(self, tokens: Number, experts: Number = 1) -> Op:
-        """The step for so many tokens that use so many experts."""
-        weights = self.weights * experts if self.is_expert else self.weights
-        reads = Elements(weights=weights + self.rows * tokens, activations=self.reads * tokens)
-        writes = Elements(activations=self.writes * tokens, kv=self.kv_writes * tokens)
-        return Op(self.name, self.flops * tokens, reads, writes, self.is_matmul, self.times)
-
-    def backward(self, tokens: Number, experts: Number = 1) -> Ledger:
-        """The gradients: of a matmul's inputs and of its weights, or of both in one op."""
-        weights = self.weights * experts if self.is_expert else self.weights
-        stored = Elements(weights=weights + self.rows * tokens)
-        into = Elements(activations=self.reads * tokens)
-        out = Elements(activations=(self.writes + self.kv_writes) * tokens)
-
-        def op(part: str, gradient: Number, reads: Elements, writes: Elements) -> Op:
-            flops = self.flops * gradient * tokens
-            return Op(f"{self.name}.{part}", flops, reads, writes, self.is_matmul, self.times)
-
-        if not self.is_matmul:
-            return Ledger((op("backward", self.gradient, stored + into + out, stored + into),))
-        of_input = op("grad_input", 1, stored + out, into)
-        return Ledger((of_input, op("grad_weights", 1, into + out, stored)))
-
-
-_PER_TOKEN = ("flops", "reads", "writes", "kv_writes", "rows")
-
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """A pass over ``seq`` new tokens at the end of ``context``, with the options of `decode`."""
-
-    batch: Number
-    seq: Number
-    context: Number
-    _: KW_ONLY
-    logits: str = "all"
-    scores: str = "materialised"
-    masked: str = "skipped"
-    mla: str = "naive"
-    experts: str = "expected"
-    one_by_one: bool = False
-
-    def __post_init__(self) -> None:
-        for name, among in OPTIONS.items():
-            choose(name, getattr(self, name), among)
-
-    @property
-    def tokens(self) -> Number:
-        """Tokens at a time."""
-        return self.batch if self.one_by_one else self.batch * self.seq
-
-
-@dataclass(frozen=True, slots=True)
 class Transformer:
-    """A decoder-only transformer, by its sizes. The defaults are those of Llama.
+    """A transformer: an embedding, blocks of layers in order, an unembedding.
 
-    ``local_layers`` of the layers attend within ``window`` (all of them unless given). ``norms``
-    are per layer; ``qk_norm`` is "head" (one norm of head_dim for all heads) or "full";
-    ``positions`` is the rows of a learned position table; ``rotary_dim`` is head_dim unless given,
-    0 for none. ``parallel``: attention and feed-forward layer read the same input. ``biases`` names
-    what has one: qkv, o_proj, ffn, router, experts, unembedding.
+    The usual decoder is written by its sizes; the defaults are those of Llama. ``local_layers`` of
+    the layers attend within ``window`` (all of them unless given). ``norms`` are per layer;
+    ``qk_norm`` is "head" (one norm of head_dim for all heads) or "full"; ``positions`` is the rows
+    of a learned position table; ``rotary_dim`` is head_dim unless given, 0 for none. ``parallel``:
+    attention and feed-forward layer read the same input. ``biases`` names what has one: qkv,
+    o_proj, ffn, router, experts, unembedding.
+
+    Any other model is written by its ``blocks`` (see `costlib.layers`): sizes are a short way to
+    write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
+    steps beside the embedding, and before the unembedding.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
     6738415616
     >>> llama.decode(1, 4096).matmul_flops
     15362162688
+    >>> from costlib.layers import Attention, Block, Mamba2, Mlp
+    >>> mixers = Mamba2(heads=16, head_dim=8, state_dim=32), Attention(heads=4, head_dim=16)
+    >>> blocks = [Block(layers=3, parts=(mixer, Mlp(width=256))) for mixer in mixers]
+    >>> hybrid = Transformer(d_model=64, vocab=1000, blocks=tuple(blocks))
+    >>> hybrid.layers, hybrid.heads, hybrid.d_ff, hybrid.kv_elements_per_token()
+    (6, 4, 256, 384)
     """
 
-    layers: Number
-    d_model: Number
-    heads: Number
-    d_ff: Number
-    vocab: Number
+    layers: Number = None
+    d_model: Number = None
+    heads: Number = None
+    d_ff: Number = None
+    vocab: Number = None
     _: KW_ONLY
     kv_heads: Number = None
     head_dim: Number = None
@@ -224,22 +123,25 @@ class Transformer:
     sinks: bool = False
     moe: MoE | None = None
     mla: MLA | None = None
+    first: tuple[PerToken, ...] = ()
+    last: tuple[PerToken, ...] = ()
+    blocks: tuple[Block, ...] = field(default=(), repr=False)
     _derived: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        check_sizes(self, "layers", "d_model", "heads", "d_ff", "vocab")
-        _complete(self)
-        check_sizes(self, "positions", "rotary_dim", "local_layers", "norms", least=0)
-        size("layers - local_layers", self.global_layers, least=0)
-        choose("activation", self.activation, ACTIVATIONS)
+        check_sizes(self, "d_model", "vocab")
         choose("norm", self.norm, tuple(NORM_WEIGHTS))
-        choose("qk_norm", self.qk_norm, (None, "head", "full"))
         for bias in self.biases:
             choose("biases", bias, BIASES)
-        if self.mla and (self.window is not None or self.qk_norm or self.biases or self.sinks):
-            raise ValueError("mla goes with no window, qk_norm, biases or sinks")
-        _set(self, "_table", _steps(self))
+        if self.blocks:
+            _read_blocks(self)
+        else:
+            check_sizes(self, "layers", "heads", "d_ff")
+            _complete(self)
+            set_field(self, "blocks", _blocks(self))
+        check_sizes(self, "positions", least=0)
+        set_field(self, "_table", _Table(self))
 
     @classmethod
     def from_hf(cls, config: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
@@ -263,11 +165,19 @@ class Transformer:
         >>> wider.kv_heads, wider.head_dim
         (8, 16)
         """
-        return replace(self, **{**dict.fromkeys(self._derived), **changes})
+        derived = set(self._derived)
+        if "blocks" in derived:
+            is_outside = set(changes) <= set(_OUTSIDE_BLOCKS)
+            derived = set(_SIZES) if is_outside and "layers" not in changes else derived
+        elif "blocks" not in changes and not set(changes) <= set(_OUTSIDE_BLOCKS):
+            names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
+            raise ValueError(f"the layers of this model differ, so that {names} is not one number "
+                             "of it: change its blocks")  # fmt: skip
+        return replace(self, **{**_defaults(derived), **changes})
 
     def params(self) -> Number:
         """Parameters stored: a tied unembedding and the embedding are one matrix."""
-        return self._parameters(self.moe.experts if self.moe else 1)
+        return self._parameters()
 
     def active_params(self) -> Number:
         """Parameters that a token uses: of the experts, those it is routed to.
@@ -277,14 +187,20 @@ class Transformer:
         >>> mixtral.params(), mixtral.active_params()
         (46702792704, 12879925248)
         """
-        return self._parameters(self.moe.per_token if self.moe else 1)
+        return self._parameters(active=True)
 
-    def _parameters(self, experts: Number) -> Number:
-        total = (self.vocab + self.positions) * self.d_model
+    def _parameters(self, *, active: bool = False) -> Number:
+        total: Number = 0
         for step in self.steps():
             if not (self.tied and step.name == "unembedding"):
-                total = total + step.weights * (experts if step.is_expert else 1)
-        return total + self.layers * _expand(self.heads, self.mla).weights if self.mla else total
+                total = plus(total, step.parameters(step.chosen if active else None))
+        for part, layers in self._table.mixers:
+            total = plus(total, layers * part.mixing_weights)
+        for block in self.blocks:
+            if block.stored is not None:
+                again = block.layers - block.stored
+                total = total - again * block.parameters(self.d_model, active=active)
+        return total
 
     def prefill(self, batch: Number, seq: Number, *, logits: str = "all", **options: Any) -> Ledger:
         """A pass over a prompt of ``seq`` tokens, nothing cached yet.
@@ -368,17 +284,42 @@ class Transformer:
         >>> Transformer(32, 4096, 32, 11008, 32000).kv_elements_per_token()
         262144
         """
-        return self.layers * self.kv_elements_per_layer()
+        total: Number = 0
+        for cache, layers in self._table.caches:
+            each = layers * cache.per_token
+            total = plus(total, each if is_one(cache.every) else each / cache.every)
+        return total
 
     def kv_elements_per_layer(self) -> Number:
-        """Elements that each token adds to the cache of one layer.
+        """Elements that each token adds to the cache of one layer, where all layers are alike.
 
         >>> Transformer(32, 4096, 32, 11008, 32000).kv_elements_per_layer()
         8192
         """
         if self.mla:
             return self.mla.kv_rank + self.mla.rope_dim
+        if self.kv_heads is None or self.head_dim is None:
+            raise ValueError("the layers of this model differ: ask caches() what each kind keeps")
         return 2 * self.kv_heads * self.head_dim
+
+    def state_elements(self) -> Number:
+        """Elements of one sequence that do not grow with it: states of scans and convolutions.
+
+        >>> Transformer(32, 4096, 32, 11008, 32000).state_elements()
+        0
+        """
+        total: Number = 0
+        for cache, layers in self._table.caches:
+            total = plus(total, layers * cache.state if not is_zero(cache.state) else 0)
+        return total
+
+    def caches(self) -> tuple[tuple[Cache, Number], ...]:
+        """What layers keep of a sequence, and how many layers keep it.
+
+        >>> Transformer(32, 4096, 32, 11008, 32000).caches()
+        ((Cache(per_token=8192, window=None, every=1, state=0), 32),)
+        """
+        return tuple(self._table.caches)
 
     @property
     def global_layers(self) -> Number:
@@ -391,8 +332,8 @@ class Transformer:
         >>> [step.name for step in Transformer(2, 64, 4, 256, 1000).steps()][:3]
         ['embedding', 'norms', 'q_proj']
         """
-        before, after, last = self._table
-        return (*before, *after, *last)
+        table = self._table
+        return (*table.before, *table.after, *table.last)
 
     def kv_bytes(
         self, batch: Number, context: Number, precision: Precision | None = None
@@ -421,214 +362,263 @@ class Transformer:
         return memory(self, batch, context, precision, new=new, scores=scores)
 
     def _forward(self, run: Pass) -> Ledger:
-        before, after, last = self._table
-        used = self._experts(run)
+        table, how = self._table, (run.experts, run.masked)
         unembedded = run.batch if run.logits == "last" else run.tokens
-        ops = [step.op(run.tokens, used) for step in before + after]
-        ops += [step.op(unembedded) for step in last]
+        before = [step.op(run.tokens, *how) for step in table.before]
+        after = [step.op(run.tokens, *how) for step in table.after]
+        after += [step.op(unembedded) for step in table.last]
         if run.one_by_one:
-            ops = [op * run.seq for op in ops]
-        return Ledger((*ops[: len(before)], *self._attention(run), *ops[len(before) :]))
-
-    def _attention(self, run: Pass) -> list[Op]:
-        """Attention of all layers."""
-        cores = self._cores(run)
-        if self.mla:
-            return [op for core in cores for op in latent_stages(core, self.mla, run.mla)]
-        return [op for core in cores for op in core.forward()]
-
-    def _cores(self, run: Pass) -> list[Core]:
-        """Attention in global and in local layers; one by one, steps read all keys they meet."""
-        mla, cores = self.mla, []
-        sizes = (self.heads, self.kv_heads, self.head_dim, self.head_dim)
-        if mla:
-            sizes = (self.heads, self.heads, mla.head_dim, mla.value_dim)
-        for layers, window in ((self.global_layers, None), (self.local_layers, self.window)):
-            if is_zero(layers):
-                continue
-            masked = "skipped" if run.one_by_one else run.masked
-            met = pairs_unchecked(run.seq, run.context, True, window, masked)
-            read = met if run.one_by_one else keys_unchecked(run.seq, run.context, window)
-            steps = run.seq if run.one_by_one else 1
-            cores.append(Core(run.batch, run.seq, met, read, *sizes, run.scores, layers, steps))
-        return cores
-
-    def _experts(self, run: Pass) -> Number:
-        """Experts whose weights are read."""
-        moe = self.moe
-        if moe is None or run.experts == "all":
-            return moe.experts if moe else 1
-        count = experts_expected if run.experts == "expected" else experts_bound
-        return count(moe.experts, moe.per_token, run.tokens)
+            before, after = ([op * run.seq for op in ops] for ops in (before, after))
+        mixing = [op for part, layers in table.mixers for op in part.mixing(run, layers)]
+        return Ledger((*before, *mixing, *after))
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""
-        before, after, last = self._table
-        used = self._experts(run)
-        ops = [op for step in reversed(after + last) for op in step.backward(run.tokens, used)]
-        ops += [op for core in self._cores(run) for op in core.backward()]
-        if self.mla:
-            before = (*before, _expand(self.heads, self.mla) * self.layers)
-        ops += [op for step in reversed(before) for op in step.backward(run.tokens, used)]
+        table, used = self._table, run.experts
+        after = reversed(table.after + table.last)
+        ops = [op for step in after for op in step.backward(run.tokens, used)]
+        ops += [op for part, layers in table.mixers for op in part.mixing_backward(run, layers)]
+        ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, used)]
         return Ledger(tuple(ops))
 
 
+#: Steps that belong to no layer.
 _OUTSIDE_LAYERS = ("embedding", "positions", "embedding_norm", "final_norm", "unembedding",
                    "unembedding.bias")  # fmt: skip
+
+#: Fields that say how a layer is made, and so are blocks in short.
+_SIZES = (
+    "layers", "heads", "d_ff", "kv_heads", "head_dim", "gated", "activation", "norms", "qk_norm",
+    "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla",
+)  # fmt: skip
+_OUTSIDE_BLOCKS = ("blocks", "vocab", "tied", "final_norm", "embedding_norm", "positions",
+                   "first", "last")  # fmt: skip
+
+
+class _Table:
+    """A model's steps: until tokens are mixed, from there to the last norm, and the unembedding.
+
+    Layers that do the same are one row, so many times over.
+    """
+
+    __slots__ = ("after", "before", "caches", "last", "mixers")
+
+    def __init__(self, model: Transformer) -> None:
+        d, norm = model.d_model, model.norm
+        shapes: list[tuple[Part, Number]] = []
+        mixers: list[tuple[Part, Number]] = []
+        caches: list[tuple[Any, Number]] = []
+        norms: list[tuple[PerToken, Number]] = []
+        extra: list[tuple[PerToken, Number]] = []
+        added: Number = 0
+        for block in model.blocks:
+            _count(norms, block.norm_step(d), block.norms * block.layers)
+            added = plus(added, block.added * block.layers)
+            for part in block.parts:
+                _count(mixers, part, block.layers)
+                _count(shapes, part.without_reach(), block.layers)
+            for cache in block.caches:
+                _count(caches, cache, block.layers)
+            for step in block.extra:
+                _count(extra, step, block.layers)
+        residual = elementwise("residual", d, "residual", reads=2 * d, gradient=1)
+        final = [normalisation("final_norm", d, norm)] if model.final_norm else []
+        bias = "unembedding" in model.biases
+        self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
+        self.after = (*_rows(shapes, "after", d), *_all(extra), *times([residual], added),
+                      *final, *model.last)  # fmt: skip
+        self.last = linear_step("unembedding", d, model.vocab, bias=bias)
+        # global layers come first
+        self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))
+        self.caches = tuple(caches)
+
+
+def _is_local(part: Part) -> bool:
+    return isinstance(part, Attention) and part.reach is not None
+
+
+def _count(rows: list[tuple[Any, Number]], thing: Any, layers: Number) -> None:
+    """Add layers to the row of the same thing, or begin one."""
+    if is_zero(layers):
+        return
+    for index, (other, count) in enumerate(rows):
+        if same(thing, other):
+            rows[index] = (other, count + layers)
+            return
+    rows.append((thing, layers))
+
+
+def _all(rows: Iterable[tuple[PerToken, Number]]) -> list[PerToken]:
+    return [step * count for step, count in rows]
+
+
+def _rows(shapes: list[tuple[Part, Number]], side: str, d: Number) -> list[PerToken]:
+    """The steps of all parts on one side of the mixing."""
+    rows: list[tuple[PerToken, Number]] = []
+    for part, layers in shapes:
+        for step in getattr(part, side)(d):
+            _count(rows, step, layers)
+    return _all(rows)
+
+
+def _first(model: Transformer) -> list[PerToken]:
+    """The embedding and what belongs to it."""
+    d, table = model.d_model, model.vocab * model.d_model
+    first = [PerToken("embedding", rows=d, writes=d, table=table)]
+    if not is_zero(model.positions):
+        rows = {"rows": d, "table": model.positions * d}
+        first.append(elementwise("positions", d, "residual", **rows))
+    if model.embedding_norm:
+        first.append(normalisation("embedding_norm", d, model.norm))
+    return [*first, *model.first]
 
 
 def _complete(model: Transformer) -> None:
     """Fill in what follows from the other sizes, and check what must agree."""
     heads, mla = model.heads, model.mla
     optional = ("kv_heads", "head_dim", "rotary_dim", "local_layers")
-    _set(model, "_derived", tuple(name for name in optional if getattr(model, name) is None))
+    derived = tuple(name for name in optional if getattr(model, name) is None)
+    set_field(model, "_derived", (*derived, "blocks"))
     if model.kv_heads is None:
-        _set(model, "kv_heads", heads)
+        set_field(model, "kv_heads", heads)
     if model.head_dim is None:
         if mla is None and not divides(heads, model.d_model):
             raise ValueError(
                 f"d_model={model.d_model} is not a multiple of heads={heads}: give head_dim"
             )
-        _set(model, "head_dim", mla.head_dim if mla else exact_div(model.d_model, heads))
+        set_field(model, "head_dim", mla.head_dim if mla else exact_div(model.d_model, heads))
     check_sizes(model, "kv_heads", "head_dim", *([] if model.window is None else ["window"]))
     check_groups(heads, model.kv_heads)
     if model.rotary_dim is None:
-        _set(model, "rotary_dim", mla.rope_dim if mla else model.head_dim)
+        set_field(model, "rotary_dim", mla.rope_dim if mla else model.head_dim)
     if model.window is None and model.local_layers:
         raise ValueError("local_layers needs a window")
     if model.local_layers is None:
-        _set(model, "local_layers", 0 if model.window is None else model.layers)
+        set_field(model, "local_layers", 0 if model.window is None else model.layers)
+    check_sizes(model, "rotary_dim", "local_layers", "norms", least=0)
+    size("layers - local_layers", model.global_layers, least=0)
+    choose("activation", model.activation, ACTIVATIONS)
+    choose("qk_norm", model.qk_norm, (None, "head", "full"))
+    if mla and (model.window is not None or model.qk_norm or model.biases or model.sinks):
+        raise ValueError("mla goes with no window, qk_norm, biases or sinks")
 
 
-def _steps(model: Transformer) -> tuple[tuple[PerToken, ...], ...]:
-    """The model's steps: until attention, from there to the last norm, and the unembedding."""
-    d, layers, norm = model.d_model, model.layers, model.norm
-    first = [PerToken("embedding", rows=d, writes=d)]
-    if not is_zero(model.positions):
-        first.append(_elementwise("positions", d, "residual", rows=d))
-    if model.embedding_norm:
-        first.append(_norm("embedding_norm", d, norm))
-    projections = _latent_projections(model, model.mla) if model.mla else _projections(model)
-    norms = (_norm("norms", d, norm),)
-    head_dim = model.mla.value_dim if model.mla else model.head_dim
-    output = _linear("o_proj", model.heads * head_dim, d, bias="o_proj" in model.biases)
-    residual = _elementwise("residual", d, "residual", reads=2 * d, gradient=1) * (2 * layers)
-    final = [_norm("final_norm", d, norm)] if model.final_norm else []
-    return (
-        (*first, *_times(norms, model.norms * layers), *_times(projections, layers)),
-        (*_times(output, layers), *_feed_forward(model), residual, *final),
-        _linear("unembedding", d, model.vocab, bias="unembedding" in model.biases),
+def _blocks(model: Transformer) -> tuple[Block, ...]:
+    """The blocks that sizes stand for: dense layers first, and of each kind global ones first."""
+    mixers: tuple[Part, ...] = _mixers(model)
+    dense, sparse = _feeds(model)
+    plain: Number = model.moe.dense_layers if model.moe else model.layers
+    if is_zero(model.local_layers) or is_zero(model.global_layers):
+        counts = (plain, 0, model.layers - plain, 0)
+        mixers = mixers if is_zero(model.local_layers) else mixers[::-1]
+    elif model.moe is None or is_zero(plain):
+        split = (model.global_layers, model.local_layers)
+        counts = (*split, 0, 0) if model.moe is None else (0, 0, *split)
+    else:
+        overlap = minimum(plain, model.global_layers)
+        rest = maximum(0, plain - model.global_layers)
+        counts = (overlap, rest, model.global_layers - overlap, model.local_layers - rest)
+    made = zip(counts, ((dense, 0), (dense, 1), (sparse, 0), (sparse, 1)), strict=True)
+    how: dict[str, Any] = {"norms": model.norms, "norm": model.norm, "parallel": model.parallel}
+    return tuple(
+        Block(layers=count, parts=(mixers[which], feed), residuals=2, **how)
+        for count, (feed, which) in made
+        if not is_zero(count)
     )
 
 
-def _projections(model: Transformer) -> list[PerToken]:
-    """What makes queries, keys and values of a layer's input; keys and values are cached."""
-    d, bias, norm = model.d_model, "qkv" in model.biases, model.norm
-    queries, keys = model.heads * model.head_dim, model.kv_heads * model.head_dim
-    steps = [
-        *_linear("q_proj", d, queries, bias=bias),
-        *_linear("k_proj", d, keys, bias=bias, cached=True),
-        *_linear("v_proj", d, keys, bias=bias, cached=True),
-    ]
-    if model.qk_norm:
-        stored = 2 * model.head_dim if model.qk_norm == "head" else queries + keys
-        steps.append(_norm("qk_norm", queries + keys, norm, stored))
-    if not is_zero(model.rotary_dim):
-        rotated = (model.heads + model.kv_heads) * model.rotary_dim
-        steps.append(_elementwise("rotary", rotated, "rotary", gradient=1))
-    if model.sinks:  # one more entry in each row of the softmax: an exp and an addition
-        steps.append(PerToken("sinks", 2 * model.heads, weights=model.heads))
-    return steps
+def _mixers(model: Transformer) -> tuple[Part, Part]:
+    """Attention of global and of local layers."""
+    if model.mla:
+        latent = Latent(heads=model.heads, mla=model.mla, norm=model.norm)
+        return latent, latent
+    named = (("qkv", ("q_proj", "k_proj", "v_proj")), ("o_proj", ("o_proj",)))
+    biases = tuple(name for bias, names in named if bias in model.biases for name in names)
+    everywhere = Attention(
+        heads=model.heads, kv_heads=model.kv_heads, head_dim=model.head_dim, biases=biases,
+        norm=model.norm, qk_norm=model.qk_norm, rotary_dim=model.rotary_dim, sinks=model.sinks,
+    )  # fmt: skip
+    return everywhere, replace(everywhere, window=model.window)
 
 
-def _latent_projections(model: Transformer, m: MLA) -> list[PerToken]:
-    """What makes queries and the cached latents of a layer's input (kv_b_proj is attention's)."""
-    d, norm = model.d_model, model.norm
-    queries = model.heads * m.head_dim
-    if m.q_rank is None:
-        steps = [*_linear("q_proj", d, queries)]
-    else:
-        down, up = _linear("q_a_proj", d, m.q_rank), _linear("q_b_proj", m.q_rank, queries)
-        steps = [*down, _norm("q_norm", m.q_rank, norm), *up]
-    return [
-        *steps,
-        *_linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True),
-        _norm("kv_norm", m.kv_rank, norm),
-        _elementwise("rotary", (model.heads + 1) * m.rope_dim, "rotary", gradient=1),
-    ]
-
-
-def _expand(heads: Number, m: MLA) -> PerToken:
-    """MLA's step from a latent to keys and values: attention has it, once for every key."""
-    return _linear("kv_b_proj", m.kv_rank, heads * (m.nope_dim + m.value_dim))[0]
-
-
-def _feed_forward(model: Transformer) -> tuple[PerToken, ...]:
-    """The feed-forward layers: dense ones, and where there are experts the mixture."""
-    moe, d = model.moe, model.d_model
-    dense = _mlp(model, "ffn", model.d_ff)
+def _feeds(model: Transformer) -> tuple[Mlp, Part]:
+    """The dense feed-forward layer, and the mixture."""
+    moe = model.moe
+    kind: dict[str, Any] = {"gated": model.gated, "activation": model.activation}
+    dense = Mlp(width=model.d_ff, bias="ffn" in model.biases, **kind)
     if moe is None:
-        return _times(dense, model.layers)
-    steps = [
-        *_linear("router", d, moe.experts, bias="router" in model.biases),
-        _elementwise("router.softmax", moe.experts, "softmax"),
-        *(step.routed(moe.per_token) for step in _mlp(model, "experts", moe.width)),
-        _elementwise("experts.combine", moe.per_token * d, "combine", writes=d),
-    ]
-    if not is_zero(moe.shared_width):
-        steps += _mlp(model, "shared", moe.shared_width)
-    if moe.shared_gate:
-        steps += _linear("shared_gate", d, 1)
-    sparse = model.layers - moe.dense_layers
-    return _times(dense, moe.dense_layers) + _times(steps, sparse)
+        return dense, dense
+    sparse = Mixture(
+        experts=moe.experts, per_token=moe.per_token, width=moe.width,
+        shared_width=moe.shared_width, shared_gate=moe.shared_gate,
+        router_bias="router" in model.biases, bias="experts" in model.biases, **kind,
+    )  # fmt: skip
+    return dense, sparse
 
 
-def _mlp(model: Transformer, name: str, width: Number) -> list[PerToken]:
-    """up, activation, down, and perhaps a gate."""
-    d, bias = model.d_model, name in model.biases
-    flops, read = FLOPS_PER_ELEMENT[model.activation], 1
-    gate: tuple[PerToken, ...] = ()
-    if model.gated:
-        flops, read = flops + FLOPS_PER_ELEMENT["gate"], 2
-        gate = _linear(f"{name}.gate", d, width, bias=bias)
-    return [
-        *gate,
-        *_linear(f"{name}.up", d, width, bias=bias),
-        PerToken(f"{name}.activation", flops * width, read * width, width),
-        *_linear(f"{name}.down", width, d, bias=bias),
-    ]
+def _defaults(names: Iterable[str]) -> dict[str, Any]:
+    usual = {"gated": True, "activation": "silu", "norms": 2, "parallel": False, "sinks": False,
+             "blocks": ()}  # fmt: skip
+    return {name: usual.get(name) for name in names}
 
 
-def _linear(
-    name: str, d_in: Number, d_out: Number, *, bias: bool = False, cached: bool = False
-) -> tuple[PerToken, ...]:
-    """A linear layer; its outputs may be cached."""
-    flops, out = FLOPS_PER_MULTIPLY_ADD * d_in * d_out, "kv_writes" if cached else "writes"
-    made = {out: d_out}
-    product = PerToken(name, flops, d_in, weights=d_in * d_out, is_matmul=True, **made)
-    if not bias:
-        return (product,)
-    flops = FLOPS_PER_ELEMENT["bias"] * d_out  # added before the outputs leave the chip
-    return (product, PerToken(f"{name}.bias", flops, weights=d_out, gradient=1))
+def _read_blocks(model: Transformer) -> None:
+    """Sizes that all layers share, for those who ask a model for them."""
+    blocks = model.blocks
+    for name in _SIZES:
+        if getattr(model, name) not in (_defaults([name])[name], None):
+            raise ValueError(f"a model is given by its sizes or by its blocks, got {name} and both")
+    set_field(model, "_derived", _SIZES)
+    total: Number = 0
+    for block in blocks:
+        total = plus(total, block.layers)
+    set_field(model, "layers", total)
+    parts = [(part, block) for block in blocks for part in block.parts]
+    _read_attention(model, parts)
+    _read_feeds(model, parts)
+    set_field(model, "norms", _common(block.norms for block in blocks))
+    set_field(model, "parallel", any(block.parallel for block in blocks))
 
 
-def _norm(name: str, width: Number, norm: str, stored: Number | None = None) -> PerToken:
-    """A normalisation of ``width`` elements; its weights are as many unless ``stored`` is given."""
-    stored = width if stored is None else stored
-    return _elementwise(name, width, norm, weights=NORM_WEIGHTS[norm] * stored)
+def _read_attention(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
+    mixers = [(part, block) for part, block in parts if isinstance(part, (Attention, Latent))]
+    set_field(model, "heads", _common(part.heads for part, _ in mixers))
+    set_field(model, "mla", _common(getattr(part, "mla", None) for part, _ in mixers))
+    plain = [(part, block) for part, block in mixers if isinstance(part, Attention)]
+    for name in ("kv_heads", "head_dim", "rotary_dim", "qk_norm"):
+        set_field(model, name, _common(getattr(part, name) for part, _ in plain))
+    if model.mla:
+        set_field(model, "kv_heads", model.heads)
+        set_field(model, "head_dim", model.mla.head_dim)
+    set_field(model, "sinks", any(part.sinks for part, _ in plain))
+    local = [(part.reach, block.layers) for part, block in plain if part.reach is not None]
+    set_field(model, "window", _common(reach for reach, _ in local))
+    count: Number = 0
+    for _, layers in local:
+        count = plus(count, layers)
+    set_field(model, "local_layers", count)
 
 
-def _elementwise(name: str, width: Number, kind: str, **others: Number) -> PerToken:
-    """So many FLOPs for each of ``width`` elements; as many are read and written unless given."""
-    moved = {"reads": width, "writes": width, **others}
-    return PerToken(name, FLOPS_PER_ELEMENT[kind] * width, **moved)
+def _read_feeds(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
+    dense = [part for part, _ in parts if isinstance(part, Mlp)]
+    mixtures = [(part, block) for part, block in parts if isinstance(part, Mixture)]
+    set_field(model, "d_ff", _common(part.width for part in dense))
+    kinds: list[Mlp | Mixture] = [*dense, *(part for part, _ in mixtures)]
+    set_field(model, "gated", all(part.gated for part in kinds))
+    set_field(model, "activation", _common(part.activation for part in kinds))
+    mixture = _common(part for part, _ in mixtures)
+    if mixture is None:
+        return
+    count: Number = 0
+    for _, block in mixtures:
+        count = plus(count, block.layers)
+    names = ("experts", "per_token", "width", "shared_width", "shared_gate")
+    sizes = {name: getattr(mixture, name) for name in names}
+    set_field(model, "moe", MoE(dense_layers=model.layers - count, **sizes))
 
 
-def _times(steps: Iterable[PerToken], times: Number) -> tuple[PerToken, ...]:
-    """The steps so many times over; none where there is no time."""
-    return () if is_zero(times) else tuple(step * times for step in steps)
-
-
-def _set(instance: object, name: str, value: Any) -> None:
-    """Set a field of a frozen dataclass while it is made."""
-    object.__setattr__(instance, name, value)
+def _common(values: Iterable[Any]) -> Any:
+    """What all of them are, or None."""
+    found = list(values)
+    is_common = bool(found) and all(same(found[0], other) for other in found[1:])
+    return found[0] if is_common else None

@@ -1,0 +1,59 @@
+"""Chapter 3: the kinds of layer that models of today are made of.
+
+A layer is a list of parts. A part that mixes tokens (attention, a scan, a convolution) or works on
+each alone (a feed-forward layer, a mixture of experts) says three things about itself:
+
+- the steps that treat all tokens alike, before and after the mixing: a table of `PerToken`;
+- the ops that mix tokens, for a pass over so many new tokens after so many cached;
+- what it keeps for later tokens: `Cache`, so many elements a token, or a state that never grows.
+
+A `Block` is so many layers of the same parts, and a model is blocks in a given order. Every number
+can be an int, an array or a symbol, as everywhere.
+"""
+
+from costlib.layers.attention import Attention, Indexer, Latent
+from costlib.layers.feed import Mixture, Mlp
+from costlib.layers.parts import (
+    Block,
+    Cache,
+    Part,
+    Pass,
+    PerToken,
+    elementwise,
+    experts_bound,
+    experts_expected,
+    linear_step,
+    normalisation,
+)
+from costlib.layers.scans import (
+    RGLRU,
+    DeltaRule,
+    LightningAttention,
+    Mamba,
+    Mamba2,
+    ShortConvolution,
+)
+
+__all__ = [
+    "Attention",
+    "Block",
+    "Cache",
+    "DeltaRule",
+    "Indexer",
+    "Latent",
+    "LightningAttention",
+    "Mamba",
+    "Mamba2",
+    "Mixture",
+    "Mlp",
+    "Part",
+    "Pass",
+    "PerToken",
+    "RGLRU",
+    "ShortConvolution",
+    "elementwise",
+    "experts_bound",
+    "experts_expected",
+    "linear_step",
+    "normalisation",
+]

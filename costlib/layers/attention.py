@@ -1,0 +1,339 @@
+"""Kinds of attention: every query meets keys, all of them or some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from costlib.attention import (
+    MLA,
+    Core,
+    check_groups,
+    check_sizes,
+    keys_unchecked,
+    latent_stages,
+    pairs_unchecked,
+)
+from costlib.layers.parts import (
+    Cache,
+    Part,
+    Pass,
+    PerToken,
+    elementwise,
+    gradient_of,
+    linear_step,
+    normalisation,
+    set_field,
+)
+from costlib.ledger import Elements, Op
+from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.numbers import Number, choose, is_zero, minimum, triangle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexer:
+    """What picks the keys that a sparse layer attends to: DeepSeek's lightning indexer.
+
+    ``heads`` small queries a token, made of a vector of ``query_width`` (None: of the layer's own
+    input), meet one key a token of ``head_dim``; the ``top`` best keys are attended to. The keys
+    are cached. With ``block`` keys are picked in blocks of so many (MiniMax).
+    """
+
+    heads: Number
+    head_dim: Number
+    top: Number
+    query_width: Number | None = None
+    rotary_dim: Number = 0
+    key_norm: str | None = "layer_norm"
+    query_norm: str | None = None
+    weighted: bool = True
+    block: Number | None = None
+
+    def steps(self, d: Number) -> tuple[PerToken, ...]:
+        """Its projections."""
+        width = d if self.query_width is None else self.query_width
+        queries, dim = self.heads * self.head_dim, self.head_dim
+        found = [
+            *linear_step("indexer.q_proj", width, queries),
+            *linear_step("indexer.k_proj", d, dim, cached=True),
+        ]
+        if self.key_norm:
+            found.append(normalisation("indexer.k_norm", dim, self.key_norm))
+        if self.query_norm:
+            found.append(normalisation("indexer.q_norm", queries, self.query_norm, dim))
+        if not is_zero(self.rotary_dim):
+            rotated = (self.heads + 1) * self.rotary_dim
+            found.append(elementwise("indexer.rotary", rotated, "rotary", gradient=1))
+        if self.weighted:
+            found += linear_step("indexer.weights", d, self.heads)
+        return tuple(found)
+
+    def mixing(self, run: Pass, layers: Number) -> Op:
+        """Every query meets every key before it; heads are added up with weights."""
+        met = pairs_unchecked(run.seq, run.context, True, None, _masked(run))
+        read = met if run.one_by_one else run.context
+        per_pair = self.heads * (self.head_dim + (1 if self.weighted else 0))
+        flops = FLOPS_PER_MULTIPLY_ADD * run.batch * (layers * per_pair) * met
+        queries = run.batch * (layers * self.heads * self.head_dim) * run.seq
+        keys = run.batch * (layers * self.head_dim) * read
+        moved = Elements(activations=queries, kv=keys)
+        chosen = Elements(activations=run.batch * layers * minimum(self.top, run.context) * run.seq)
+        return Op("indexer.scores", flops, moved, chosen, True, layers * run.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention(Part):
+    """Softmax attention: every query meets the keys it may see.
+
+    ``kv_heads`` keys and values are shared by ``heads`` queries; a value may have another width.
+    ``window``: a query sees so many tokens, itself included. ``chunk``: it sees those of its own
+    chunk of the text (Llama 4). Not ``causal``: it sees all (encoders).
+
+    ``qk_norm`` is "head" (one norm for all heads), "each" (one for every head) or "full";
+    ``value_norm`` one without weights on values. ``gate`` multiplies the output by a sigmoid, one
+    for each "element" or one a "head". ``keys_are_values``: values are the keys before their norm
+    (both are cached). ``shares_kv``: keys and values are an earlier layer's. ``cross``: they are an
+    encoder's. ``biases`` names the projections that have one. ``d_in`` is the width of the input
+    where it is not the model's.
+    """
+
+    heads: Number
+    head_dim: Number
+    kv_heads: Number = None
+    value_dim: Number = None
+    window: Number | None = None
+    chunk: Number | None = None
+    causal: bool = True
+    rotary_dim: Number = None
+    biases: tuple[str, ...] = ()
+    norm: str = "rms_norm"
+    qk_norm: str | None = None
+    value_norm: bool = False
+    sinks: bool = False
+    gate: str | None = None
+    keys_are_values: bool = False
+    shares_kv: bool = False
+    cross: bool = False
+    indexer: Indexer | None = None
+    d_in: Number | None = None
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, otherwise in (("kv_heads", "heads"), ("value_dim", "head_dim")):
+            if getattr(self, name) is None:
+                set_field(self, name, getattr(self, otherwise))
+        if self.rotary_dim is None:
+            set_field(self, "rotary_dim", self.head_dim)
+        check_sizes(self, "heads", "kv_heads", "head_dim", "value_dim")
+        check_sizes(self, "rotary_dim", least=0)
+        check_groups(self.heads, self.kv_heads)
+        choose("qk_norm", self.qk_norm, (None, "head", "each", "full"))
+        choose("gate", self.gate, (None, "element", "head"))
+
+    def without_reach(self) -> Attention:
+        """See `Part.without_reach`."""
+        return replace(self, window=None, chunk=None, causal=True)
+
+    @property
+    def reach(self) -> Number | None:
+        """Tokens that a query sees at most; None where there is no limit."""
+        return self.window if self.chunk is None else self.chunk
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """See `Part.before`."""
+        d = d if self.d_in is None else self.d_in
+        queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
+        values = self.kv_heads * self.value_dim
+        steps = [*self._linear("q_proj", d, queries)]
+        if not (self.shares_kv or self.cross):
+            steps += self._linear("k_proj", d, keys, cached=True)
+            if self.keys_are_values:
+                steps.append(PerToken("v_proj", kv_writes=values, gradient=1))
+            else:
+                steps += self._linear("v_proj", d, values, cached=True)
+        steps += self._normed(queries, 0 if self.shares_kv else keys, values)
+        if self.gate:
+            gates = self.heads * (self.value_dim if self.gate == "element" else 1)
+            steps += self._linear("gate_proj", d, gates)
+        if self.sinks:  # one more entry in each row of the softmax: an exp and an addition
+            steps.append(PerToken("sinks", 2 * self.heads, weights=self.heads))
+        return (*steps, *self.extra, *(self.indexer.steps(d) if self.indexer else ()))
+
+    def _normed(self, queries: Number, keys: Number, values: Number) -> list[PerToken]:
+        """Norms and rotation of queries and keys."""
+        steps, has_keys = [], not is_zero(keys)
+        if self.qk_norm:
+            width = queries + keys
+            heads = 2 if has_keys else 1
+            stored = {"head": heads * self.head_dim}.get(self.qk_norm, width)
+            steps.append(normalisation("qk_norm", width, self.norm, stored))
+        if self.value_norm and has_keys:
+            steps.append(normalisation("v_norm", values, "plain_norm"))
+        if not is_zero(self.rotary_dim):
+            rotated = (self.heads + (self.kv_heads if has_keys else 0)) * self.rotary_dim
+            steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
+        return steps
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """See `Part.after`."""
+        width = self.heads * self.value_dim
+        gate = (elementwise("attention.gate", width, "sigmoid_gate"),) if self.gate else ()
+        return (*gate, *self._linear("o_proj", width, d))
+
+    def _linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
+        return linear_step(name, d_in, d_out, bias=name in self.biases, cached=cached)
+
+    def _core(self, run: Pass, layers: Number) -> Core:
+        masked = _masked(run)
+        if self.cross:
+            seq, context, causal, window = run.seq, run.encoded, False, None
+        else:
+            seq, context, causal, window = run.seq, run.context, self.causal, self.reach
+        if self.indexer is not None and masked == "skipped":
+            window = self.indexer.top
+        if self.chunk is not None and masked == "skipped":
+            met = _in_chunks(context, self.chunk) - _in_chunks(run.cached, self.chunk)
+            read = context - run.cached // self.chunk * self.chunk
+        else:
+            met = pairs_unchecked(seq, context, causal, window, masked)
+            read = keys_unchecked(seq, context, window)
+        read = met if run.one_by_one else read
+        widths = (self.heads, self.kv_heads, self.head_dim, self.value_dim)
+        return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Scores, softmax, values."""
+        first = (self.indexer.mixing(run, layers),) if self.indexer else ()
+        return (*first, *self._core(run, layers).forward())
+
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Their gradients."""
+        last = (gradient_of(self.indexer.mixing(run, layers)),) if self.indexer else ()
+        return (*self._core(run, layers).backward(), *last)
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """Keys and values, and the indexer's keys."""
+        if self.shares_kv or self.cross or not self.causal:
+            return ()
+        width = self.kv_heads * (self.head_dim + self.value_dim)
+        own = Cache(per_token=width, window=self.reach)
+        return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
+
+    @property
+    def score_heads(self) -> Number:
+        """See `Part.score_heads`."""
+        return self.heads
+
+    def saved(self, d: Number) -> Number:
+        """Queries and keys (before a norm too), values, and o_proj's input."""
+        keys = 0 if self.shares_kv else self.kv_heads
+        made = (self.heads + keys) * self.head_dim
+        out = (self.heads + keys) * self.value_dim
+        return (2 if self.qk_norm else 1) * made + out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latent(Part):
+    """Multi-head latent attention: one latent and one rotary key a token serve all heads.
+
+    ``biases`` names those of q_proj, q_a_proj, q_b_proj, kv_a_proj and o_proj that have one.
+    """
+
+    heads: Number
+    mla: MLA
+    norm: str = "rms_norm"
+    biases: tuple[str, ...] = ()
+    q_normed: bool = True
+    gate: str | None = None
+    indexer: Indexer | None = None
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "heads")
+        choose("gate", self.gate, (None, "element", "head"))
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """What makes queries and the cached latents (kv_b_proj belongs to the mixing)."""
+        m, queries = self.mla, self.heads * self.mla.head_dim
+        if m.q_rank is None:
+            steps = [*self._linear("q_proj", d, queries)]
+        else:
+            normed = (normalisation("q_norm", m.q_rank, self.norm),) if self.q_normed else ()
+            down = self._linear("q_a_proj", d, m.q_rank)
+            steps = [*down, *normed, *self._linear("q_b_proj", m.q_rank, queries)]
+        rotated = (self.heads + 1) * m.rope_dim
+        steps += self._linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True)
+        steps.append(normalisation("kv_norm", m.kv_rank, self.norm))
+        if not is_zero(m.rope_dim):
+            steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
+        if self.gate:
+            gates = self.heads * (m.value_dim if self.gate == "element" else 1)
+            steps += self._linear("gate_proj", d, gates)
+        return (*steps, *self.extra, *(self.indexer.steps(d) if self.indexer else ()))
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """See `Part.after`."""
+        width = self.heads * self.mla.value_dim
+        gate = (elementwise("attention.gate", width, "sigmoid_gate"),) if self.gate else ()
+        return (*gate, *self._linear("o_proj", width, d))
+
+    def _linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
+        return linear_step(name, d_in, d_out, bias=name in self.biases, cached=cached)
+
+    def expand(self) -> PerToken:
+        """From a latent to keys and values: the mixing has it, once for every key."""
+        width = self.heads * (self.mla.nope_dim + self.mla.value_dim)
+        return linear_step("kv_b_proj", self.mla.kv_rank, width)[0]
+
+    def _core(self, run: Pass, layers: Number) -> Core:
+        masked = _masked(run)
+        top = self.indexer.top if self.indexer is not None and masked == "skipped" else None
+        met = pairs_unchecked(run.seq, run.context, True, top, masked)
+        read = met if run.one_by_one else keys_unchecked(run.seq, run.context, top)
+        widths = (self.heads, self.heads, self.mla.head_dim, self.mla.value_dim)
+        return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Attention over latents, expanded (naive) or as they are (absorbed)."""
+        first = (self.indexer.mixing(run, layers),) if self.indexer else ()
+        return (*first, *latent_stages(self._core(run, layers), self.mla, run.mla))
+
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The gradients of the naive form: training has every key at hand."""
+        expand = (self.expand() * layers).backward(run.tokens)
+        last = (gradient_of(self.indexer.mixing(run, layers)),) if self.indexer else ()
+        return (*self._core(run, layers).backward(), *expand, *last)
+
+    @property
+    def mixing_weights(self) -> Number:
+        """Those of kv_b_proj."""
+        return self.expand().weights
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """The latent and the rotary key, and the indexer's keys."""
+        own = Cache(per_token=self.mla.kv_rank + self.mla.rope_dim)
+        return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
+
+    @property
+    def score_heads(self) -> Number:
+        """See `Part.score_heads`."""
+        return self.heads
+
+    def saved(self, d: Number) -> Number:
+        """Latents, expanded keys and values, queries, and o_proj's input."""
+        m = self.mla
+        latents = m.kv_rank + m.rope_dim + (0 if m.q_rank is None else m.q_rank)
+        return latents + 2 * self.heads * (m.head_dim + m.value_dim)
+
+
+def _masked(run: Pass) -> str:
+    """Steps one by one compute nothing that is masked."""
+    return "skipped" if run.one_by_one else run.masked
+
+
+def _in_chunks(tokens: Number, chunk: Number) -> Number:
+    """Pairs of the first tokens when each sees its own chunk up to itself."""
+    full, rest = tokens // chunk, tokens % chunk
+    return full * triangle(chunk) + triangle(rest)

@@ -1,0 +1,123 @@
+"""Kinds of feed-forward layer: dense ones, and mixtures of experts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from costlib.attention import FLOPS_PER_ELEMENT, check_sizes
+from costlib.layers.parts import Part, PerToken, elementwise, linear_step
+from costlib.numbers import Number, choose, is_zero, size
+
+ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mlp(Part):
+    """A dense feed-forward layer: up, activation, down, and perhaps a gate."""
+
+    width: Number
+    gated: bool = True
+    activation: str = "silu"
+    bias: bool = False
+    name: str = "ffn"
+    d_in: Number | None = None
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "width")
+        choose("activation", self.activation, ACTIVATIONS)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """See `Part.after`."""
+        into = d if self.d_in is None else self.d_in
+        steps = mlp_steps(
+            self.name, into, self.width, d,
+            gated=self.gated, activation=self.activation, bias=self.bias,
+        )  # fmt: skip
+        return (*steps, *self.extra)
+
+    def saved(self, d: Number) -> Number:
+        """What the steps inside read."""
+        return (3 if self.gated else 2) * self.width
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixture(Part):
+    """A mixture of experts: a router sends each token to ``per_token`` of ``experts``.
+
+    Each expert is a feed-forward layer of ``width``; ``latent``: of tokens projected to so many
+    elements and back (Nemotron-H). ``shared_width`` is one more that all tokens use, and
+    ``shared_gate`` scales it. ``routed_by_hash``: the token itself says which experts, there is no
+    product (``hash_table`` elements are stored). ``runs_all``: code that runs every expert on every
+    token and masks the others, as "computed" counts.
+    """
+
+    experts: Number
+    per_token: Number
+    width: Number
+    shared_width: Number = 0
+    shared_gate: bool = False
+    gated: bool = True
+    activation: str = "silu"
+    router_bias: bool = False
+    bias: bool = False
+    shared_bias: bool = False
+    latent: Number | None = None
+    routed_by_hash: bool = False
+    hash_table: Number = 0
+    runs_all: bool = False
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "experts", "per_token", "width")
+        check_sizes(self, "shared_width", least=0)
+        size("experts - per_token", self.experts - self.per_token, least=0)
+        choose("activation", self.activation, ACTIVATIONS)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """See `Part.after`."""
+        kind: dict[str, Any] = {"gated": self.gated, "activation": self.activation}
+        into = d if self.latent is None else self.latent
+        experts = mlp_steps("experts", into, self.width, into, bias=self.bias, **kind)
+        steps = [
+            *self._router(d),
+            *(() if self.latent is None else linear_step("latent_down", d, self.latent)),
+            *(s.routed(self.experts, self.per_token, runs_all=self.runs_all) for s in experts),
+            elementwise("experts.combine", self.per_token * into, "combine", writes=into),
+            *(() if self.latent is None else linear_step("latent_up", self.latent, d)),
+        ]
+        if not is_zero(self.shared_width):
+            steps += mlp_steps("shared", d, self.shared_width, d, bias=self.shared_bias, **kind)
+        if self.shared_gate:
+            steps += linear_step("shared_gate", d, 1)
+        return (*steps, *self.extra)
+
+    def _router(self, d: Number) -> tuple[PerToken, ...]:
+        scored = elementwise("router.softmax", self.experts, "softmax")
+        looked_up = PerToken("router.lookup", rows=self.per_token, table=self.hash_table)
+        linear = linear_step("router", d, self.experts, bias=self.router_bias)
+        return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)
+
+    def saved(self, d: Number) -> Number:
+        """What the steps inside read, and each expert's input and output."""
+        inner = 3 if self.gated else 2
+        return self.per_token * (inner * self.width + 2 * d) + inner * self.shared_width
+
+
+def mlp_steps(
+    name: str, d_in: Number, width: Number, d_out: Number, *,
+    gated: bool, activation: str, bias: bool = False,
+) -> tuple[PerToken, ...]:  # fmt: skip
+    """up, activation, down, and perhaps a gate."""
+    flops, read = FLOPS_PER_ELEMENT[activation], 1
+    gate: tuple[PerToken, ...] = ()
+    if gated:
+        flops, read = flops + FLOPS_PER_ELEMENT["gate"], 2
+        gate = linear_step(f"{name}.gate", d_in, width, bias=bias)
+    return (
+        *gate,
+        *linear_step(f"{name}.up", d_in, width, bias=bias),
+        PerToken(f"{name}.activation", flops * width, read * width, width),
+        *linear_step(f"{name}.down", width, d_out, bias=bias),
+    )

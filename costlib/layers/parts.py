@@ -1,0 +1,404 @@
+"""What every kind of layer is made of: steps a token, passes, caches, parts and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from costlib.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
+from costlib.ledger import Elements, Ledger, Op
+from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.numbers import Number, choose, is_symbolic, is_zero, minimum
+
+#: Weights per element that a normalisation stores.
+NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
+
+#: The options of a pass, each with its values.
+OPTIONS = {
+    "logits": ("all", "last"),
+    "scores": SCORES,
+    "masked": MASKED,
+    "mla": FORMS,
+    "experts": ("expected", "bound", "all"),
+}
+
+
+def experts_expected(experts: Number, per_token: Number, tokens: Number) -> Number:
+    """Distinct experts that tokens touch on average: E·(1 − (1 − k/E)^T), each choosing evenly.
+
+    >>> experts_expected(8, 2, 1), round(experts_expected(8, 2, 8), 3)
+    (2.0, 7.199)
+    """
+    return experts * (1 - (1 - per_token / experts) ** tokens)
+
+
+def experts_bound(experts: Number, per_token: Number, tokens: Number) -> Number:
+    """Distinct experts that tokens can touch at most: min(E, T·k).
+
+    >>> experts_bound(8, 2, 1), experts_bound(8, 2, 100)
+    (2, 8)
+    """
+    return minimum(experts, tokens * per_token)
+
+
+@dataclass(frozen=True, slots=True)
+class PerToken:
+    """A step that treats all tokens alike, ``times`` over; every number is for all times together.
+
+    Per token: FLOPs, activations read and written, elements written to the cache, and rows looked
+    up in a ``table`` that is stored and never read whole. Once: ``weights``; of a routed step, once
+    for each of the ``experts`` in use, when every token is sent to ``chosen`` of them.
+    ``gradient`` is the FLOPs of the backward pass for each of the forward pass.
+
+    >>> step = PerToken("up", flops=24, reads=3, writes=4, weights=12, is_matmul=True)
+    >>> step.op(10).flops, step.op(10).reads
+    (240, 42)
+    """
+
+    name: str
+    flops: Number = 0
+    reads: Number = 0
+    writes: Number = 0
+    kv_writes: Number = 0
+    rows: Number = 0
+    weights: Number = 0
+    table: Number = 0
+    experts: Number = 0
+    chosen: Number = 0
+    is_matmul: bool = False
+    gradient: Number = 2
+    times: Number = 1
+    runs_all: bool = False
+
+    @property
+    def is_expert(self) -> bool:
+        """Whether each token is sent to some of many."""
+        return not is_zero(self.experts)
+
+    def __mul__(self, times: Number) -> PerToken:
+        """The step so many times over."""
+        return self._scaled(times, (*_PER_TOKEN, "weights", "table", "times"))
+
+    def routed(self, experts: Number, chosen: Number, *, runs_all: bool = False) -> PerToken:
+        """The step of one expert, done by those chosen for each token; each has its own weights.
+
+        ``runs_all`` marks code that runs every expert on every token and masks the others.
+        """
+        if is_zero(self.weights):
+            return replace(self._scaled(chosen, _PER_TOKEN), runs_all=runs_all)
+        scaled = self._scaled(chosen, _PER_TOKEN)
+        return replace(scaled, experts=experts, chosen=chosen, runs_all=runs_all)
+
+    def _scaled(self, by: Number, names: tuple[str, ...]) -> PerToken:
+        values = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v * by for k, v in values.items() if not is_zero(v)})
+
+    def parameters(self, experts: Number | None = None) -> Number:
+        """Parameters stored; of a routed step those of all experts, or of so many."""
+        if not self.is_expert:
+            return plus(self.weights, self.table)
+        return self.weights * (self.experts if experts is None else experts)
+
+    def read_weights(self, tokens: Number, experts: str) -> Number:
+        """Weights that a pass over so many tokens reads."""
+        if not self.is_expert:
+            return self.weights
+        if experts == "all":
+            return self.weights * self.experts
+        count = experts_expected if experts == "expected" else experts_bound
+        return self.weights * count(self.experts, self.chosen, tokens)
+
+    def op(self, tokens: Number, experts: str = "expected", masked: str = "skipped") -> Op:
+        """The step for so many tokens."""
+        weights = self.read_weights(tokens, experts)
+        flops = self.flops * tokens
+        if self.runs_all and masked == "computed" and self.is_matmul:
+            flops = flops * self.experts // self.chosen
+        reads = Elements(weights=weights + self.rows * tokens, activations=self.reads * tokens)
+        writes = Elements(activations=self.writes * tokens, kv=self.kv_writes * tokens)
+        return Op(self.name, flops, reads, writes, self.is_matmul, self.times)
+
+    def backward(self, tokens: Number, experts: str = "expected") -> Ledger:
+        """The gradients: of a matmul's inputs and of its weights, or of both in one op."""
+        weights = self.read_weights(tokens, experts)
+        stored = Elements(weights=weights + self.rows * tokens)
+        into = Elements(activations=self.reads * tokens)
+        out = Elements(activations=(self.writes + self.kv_writes) * tokens)
+
+        def op(part: str, gradient: Number, reads: Elements, writes: Elements) -> Op:
+            flops = self.flops * gradient * tokens
+            return Op(f"{self.name}.{part}", flops, reads, writes, self.is_matmul, self.times)
+
+        if not self.is_matmul:
+            return Ledger((op("backward", self.gradient, stored + into + out, stored + into),))
+        of_input = op("grad_input", 1, stored + out, into)
+        return Ledger((of_input, op("grad_weights", 1, into + out, stored)))
+
+
+_PER_TOKEN = ("flops", "reads", "writes", "kv_writes", "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass over ``seq`` new tokens at the end of ``context``, with the options of a decode.
+
+    ``encoded`` is the length of the text that an encoder has read, for models that have one.
+    """
+
+    batch: Number
+    seq: Number
+    context: Number
+    _: KW_ONLY
+    logits: str = "all"
+    scores: str = "materialised"
+    masked: str = "skipped"
+    mla: str = "naive"
+    experts: str = "expected"
+    one_by_one: bool = False
+    encoded: Number = 0
+
+    def __post_init__(self) -> None:
+        for name, among in OPTIONS.items():
+            choose(name, getattr(self, name), among)
+
+    @property
+    def tokens(self) -> Number:
+        """Tokens at a time."""
+        return self.batch if self.one_by_one else self.batch * self.seq
+
+    @property
+    def steps(self) -> Number:
+        """Passes after one another."""
+        return self.seq if self.one_by_one else 1
+
+    @property
+    def cached(self) -> Number:
+        """Tokens that came before this pass."""
+        return self.context - self.seq
+
+    @property
+    def is_first(self) -> bool:
+        """Nothing came before."""
+        cached = self.cached
+        return is_zero(cached) or (is_symbolic(cached) and cached.is_zero is True)
+
+    @property
+    def is_step(self) -> bool:
+        """One token at a time after others: states are updated, not scanned."""
+        return self.one_by_one or (type(self.seq) is int and self.seq == 1 and not self.is_first)
+
+    def of(self, step: PerToken, layers: Number) -> Op:
+        """A step that treats all tokens alike, in so many layers."""
+        op = (step * layers).op(self.tokens, self.experts, self.masked)
+        once: Op = op * self.steps if self.one_by_one else op
+        return once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """What one layer keeps of a sequence: elements for each token, or a ``state`` of one size.
+
+    With a ``window`` only that many tokens are kept; with ``every`` there is one entry for so many
+    tokens, begun ones not counted.
+
+    >>> Cache(per_token=1024).elements(100), Cache(per_token=1024, window=64).elements(100)
+    (102400, 65536)
+    >>> Cache(per_token=512, every=4).elements(11), Cache(state=4096).elements(10**6)
+    (1024, 4096)
+    """
+
+    per_token: Number = 0
+    window: Number | None = None
+    every: Number = 1
+    state: Number = 0
+
+    def elements(self, context: Number) -> Number:
+        """Elements that a context of so many tokens leaves behind."""
+        if is_zero(self.per_token):
+            return self.state
+        kept = context if self.window is None else minimum(context, self.window)
+        return self.per_token * (kept if is_one(self.every) else kept // self.every) + self.state
+
+
+class Part:
+    """What a layer can be made of; a kind overrides what it has.
+
+    ``before`` and ``after`` are the steps that treat all tokens alike, on either side of
+    ``mixing``, given the width d of the residual stream.
+    """
+
+    __slots__ = ()
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Steps before tokens are mixed: what makes queries, keys and values."""
+        return ()
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """Steps after it: the output projection, or all of a feed-forward layer."""
+        return ()
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """What depends on more than the number of tokens, in so many layers."""
+        return ()
+
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The gradients of `mixing`: two products for each of its."""
+        return tuple(gradient_of(op) for op in reversed(self.mixing(run, layers)))
+
+    @property
+    def mixing_weights(self) -> Number:
+        """Parameters that `mixing` reads and no step has."""
+        return 0
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """What one layer keeps of a sequence."""
+        return ()
+
+    @property
+    def score_heads(self) -> Number:
+        """Heads that have a matrix of scores."""
+        return 0
+
+    def saved(self, d: Number) -> Number:
+        """Activations per token that the backward pass needs, scores aside."""
+        made = (plus(step.writes, step.kv_writes) for step in self.before(d))
+        total: Number = 0
+        for count in (*made, *(step.reads for step in self.after(d))):
+            total = plus(total, count)
+        return total
+
+    def without_reach(self) -> Part:
+        """The same part as far as its per-token steps are concerned: without a window."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """So many layers of the same parts, each part added to the residual stream.
+
+    ``norms`` are those of d_model in each layer. ``parallel``: all parts read the same input.
+    ``stored``: how often the weights are there, where fewer than layers (a block that is used
+    again and again is stored once). ``extra`` holds steps that no part has, of each layer.
+    """
+
+    layers: Number
+    parts: tuple[Part, ...]
+    norms: Number = 2
+    norm: str = "rms_norm"
+    parallel: bool = False
+    stored: Number | None = None
+    residuals: Number | None = None
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "layers", "norms", least=0)
+        choose("norm", self.norm, tuple(NORM_WEIGHTS))
+        for part in self.parts:
+            if not isinstance(part, Part):
+                raise TypeError(f"parts must be kinds of layer, such as Attention, got {part!r}")
+
+    @property
+    def added(self) -> Number:
+        """How often a layer adds to the residual stream."""
+        return len(self.parts) if self.residuals is None else self.residuals
+
+    def norm_step(self, d: Number) -> PerToken:
+        """One of a layer's norms."""
+        return normalisation("norms", d, self.norm)
+
+    def parameters(self, d: Number, *, active: bool = False) -> Number:
+        """Parameters of one layer; ``active``: of its experts those that a token is sent to."""
+        total = self.norms * self.norm_step(d).weights
+        for part in self.parts:
+            for step in (*part.before(d), *part.after(d)):
+                total = plus(total, step.parameters(step.chosen if active else None))
+            total = plus(total, part.mixing_weights)
+        for step in self.extra:
+            total = plus(total, step.parameters(step.chosen if active else None))
+        return total
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """What one layer keeps of a sequence."""
+        return tuple(cache for part in self.parts for cache in part.caches)
+
+
+# The steps that parts are made of.
+
+
+def linear_step(
+    name: str, d_in: Number, d_out: Number, *, bias: bool = False, cached: bool = False
+) -> tuple[PerToken, ...]:
+    """A linear layer; its outputs may be cached.
+
+    >>> [step.weights for step in linear_step("up", 4, 16, bias=True)]
+    [64, 16]
+    """
+    flops, out = FLOPS_PER_MULTIPLY_ADD * d_in * d_out, "kv_writes" if cached else "writes"
+    made = {out: d_out}
+    product = PerToken(name, flops, d_in, weights=d_in * d_out, is_matmul=True, **made)
+    if not bias:
+        return (product,)
+    flops = FLOPS_PER_ELEMENT["bias"] * d_out  # added before the outputs leave the chip
+    return (product, PerToken(f"{name}.bias", flops, weights=d_out, gradient=1))
+
+
+def normalisation(name: str, width: Number, norm: str, stored: Number | None = None) -> PerToken:
+    """A normalisation of ``width`` elements; its weights are as many unless ``stored`` is given.
+
+    >>> normalisation("norm", 64, "layer_norm").weights
+    128
+    """
+    stored = width if stored is None else stored
+    return elementwise(name, width, norm, weights=NORM_WEIGHTS[norm] * stored)
+
+
+def elementwise(name: str, width: Number, kind: str, **others: Number) -> PerToken:
+    """So many FLOPs for each of ``width`` elements; as many are read and written unless given.
+
+    >>> elementwise("rotary", 64, "rotary").flops
+    192
+    """
+    moved = {"reads": width, "writes": width, **others}
+    return PerToken(name, FLOPS_PER_ELEMENT[kind] * width, **moved)
+
+
+def gradient_of(op: Op) -> Op:
+    """The gradients of an op's inputs, of all kinds, in one: twice its FLOPs."""
+    reads, writes = op.elements_read + op.elements_written, op.elements_read
+    return Op(f"{op.name}.backward", 2 * op.flops, reads, writes, op.is_matmul, op.count)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are known to be equal; arrays are if they are one and the same."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if is_dataclass(a):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(same(*pair) for pair in zip(a, b, strict=True))
+    return bool((isinstance(a, (int, float, str)) or is_symbolic(a)) and a == b)
+
+
+def is_one(value: Number) -> bool:
+    """A literal one."""
+    return type(value) is int and value == 1
+
+
+def plus(a: Number, b: Number) -> Number:
+    """The sum, passing over literal zeros."""
+    return b if is_zero(a) else a if is_zero(b) else a + b
+
+
+def times(steps: Iterable[PerToken], count: Number) -> tuple[PerToken, ...]:
+    """The steps so many times over; none where there is no time."""
+    return () if is_zero(count) else tuple(step * count for step in steps)
+
+
+def set_field(instance: object, name: str, value: Any) -> None:
+    """Set a field of a frozen dataclass while it is made."""
+    object.__setattr__(instance, name, value)

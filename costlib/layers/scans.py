@@ -1,0 +1,514 @@
+"""Kinds of layer with a state in place of a cache: recurrences, scans, short convolutions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from costlib.attention import check_groups, check_sizes
+from costlib.layers.parts import (
+    Cache,
+    Part,
+    Pass,
+    PerToken,
+    elementwise,
+    linear_step,
+    normalisation,
+)
+from costlib.ledger import Elements, Op
+from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.numbers import Number, ceil_div, choose, exact_div, is_zero
+
+
+class Scan(Part):
+    """What all recurrences share: a state for each sequence, and perhaps a short convolution."""
+
+    __slots__ = ()
+
+    @property
+    def state(self) -> Number:
+        """Elements of one sequence's state."""
+        return 0
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """Channels of the short convolution before the scan, its kernel, and if it has a bias."""
+        return (0, 0, False)
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The recurrence over the pass's tokens."""
+        return ()
+
+    @property
+    def convolution_weights(self) -> Number:
+        """Parameters of the convolution."""
+        channels, kernel, has_bias = self.convolved
+        return channels * (kernel + (1 if has_bias else 0))
+
+    @property
+    def mixing_weights(self) -> Number:
+        """Those of the convolution."""
+        return self.convolution_weights
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """The state, and the convolution's last inputs (as many as its kernel is long)."""
+        channels, kernel, _ = self.convolved
+        return (Cache(state=self.state), Cache(state=channels * kernel))
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The convolution, its activation, the scan."""
+        channels, _, _ = self.convolved
+        conv = () if is_zero(channels) else convolution(run, layers, *self.convolved)
+        return (*conv, *self.scan(run, layers))
+
+    def _scanned(
+        self, run: Pass, layers: Number, name: str, flops: Number, inputs: Number, outputs: Number,
+        *, is_matmul: bool = True,
+    ) -> Op:  # fmt: skip
+        """A scan reads its inputs and the state, and writes its outputs and the state."""
+        tokens = run.batch * run.seq
+        state = run.batch * (layers * self.state) * run.steps
+        before = 0 if run.is_first else state
+        reads = Elements(activations=tokens * (layers * inputs), kv=before)
+        writes = Elements(activations=tokens * (layers * outputs), kv=state)
+        return Op(name, flops, reads, writes, is_matmul, layers * run.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaRule(Scan):
+    """Linear attention whose state is corrected, not only added to: gated delta rule, and KDA.
+
+    A head's state is a ``key_dim`` by ``value_dim`` matrix. A prompt is scanned in chunks of
+    ``chunk`` tokens: products inside a chunk, and one step of the state a chunk. A single new token
+    updates the state element by element.
+
+    ``decay`` is what each head forgets: "head" (one number, from a projection) or "element" (one
+    for every key element, from two projections of rank ``decay_rank``: KDA). ``output_rank`` is
+    that of KDA's output gate; without it the gate is one projection.
+    """
+
+    key_heads: Number
+    value_heads: Number
+    key_dim: Number
+    value_dim: Number
+    kernel: Number = 4
+    chunk: Number = 64
+    decay: str = "head"
+    decay_rank: Number | None = None
+    output_rank: Number | None = None
+    output_bias: bool = False
+    output_gate: bool = True
+    norm: str = "rms_norm"
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "key_heads", "value_heads", "key_dim", "value_dim", "kernel", "chunk")
+        check_groups(self.value_heads, self.key_heads)
+        choose("decay", self.decay, ("head", "element"))
+
+    @property
+    def keys(self) -> Number:
+        """Width of the queries, and of the keys."""
+        return self.key_heads * self.key_dim
+
+    @property
+    def values(self) -> Number:
+        """Width of the values, and of the output."""
+        return self.value_heads * self.value_dim
+
+    @property
+    def state(self) -> Number:
+        """A matrix for each value head."""
+        return self.value_heads * self.key_dim * self.value_dim
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """Queries, keys and values."""
+        return (2 * self.keys + self.values, self.kernel, False)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Queries, keys, values, how much to write (beta), how much to forget, an output gate."""
+        heads = self.value_heads
+        steps = [
+            *linear_step("q_proj", d, self.keys),
+            *linear_step("k_proj", d, self.keys),
+            *linear_step("v_proj", d, self.values),
+            *linear_step("beta_proj", d, heads),
+        ]
+        decays = heads if self.decay == "head" else heads * self.key_dim
+        steps += _low_rank("decay", d, self.decay_rank, decays)
+        stored = heads + decays  # A of each head, and a bias of the time step
+        steps.append(PerToken("decay", 6 * decays, decays, decays, weights=stored))
+        if self.output_gate:
+            rank, bias = self.output_rank, self.output_bias
+            steps += _low_rank("gate", d, rank, self.values, bias=bias)
+        return (*steps, *self.extra)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """A norm of each head, the gate, the output projection."""
+        norm = normalisation("head_norm", self.values, self.norm, self.value_dim)
+        gate = elementwise("attention.gate", self.values, "sigmoid_gate")
+        gated = (gate,) if self.output_gate else ()
+        return (norm, *gated, *linear_step("o_proj", self.values, d))
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Products inside chunks, or one update of the state a token."""
+        k, v, heads = self.key_dim, self.value_dim, layers * self.value_heads
+        inputs, outputs = 2 * self.keys + self.values, self.values
+        if run.is_step:  # forget, predict, correct, read out
+            flops = run.batch * run.seq * (heads * 7 * k * v)
+            return (self._scanned(run, layers, "scan", flops, inputs, outputs, is_matmul=False),)
+        tokens, squares = _chunks(run, self.chunk)
+        # inside a chunk: keys with keys and queries, values and states met; between: the state
+        inside = squares * (4 * k + 2 * v) + tokens * (6 * k * v)
+        solved = (squares - tokens) * (k + v)
+        solve = Op("scan.solve", run.batch * heads * solved, count=layers * run.steps)
+        flops = run.batch * (heads * inside)
+        return (self._scanned(run, layers, "scan", flops, inputs, outputs), solve)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LightningAttention(Scan):
+    """Linear attention with a fixed decay a head, in blocks (MiniMax): softmax-free.
+
+    A head's state is a ``head_dim`` by ``head_dim`` matrix. ``gate``: the output is scaled by a
+    sigmoid of a projection of the input.
+    """
+
+    heads: Number
+    head_dim: Number
+    block: Number = 256
+    gate: bool = True
+    norm: str = "rms_norm"
+    output_norm: Number | None = None
+    qk_norm: str | None = None
+    rotary_dim: Number = 0
+    biases: tuple[str, ...] = ()
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "heads", "head_dim", "block")
+
+    @property
+    def width(self) -> Number:
+        """Width of the queries, of the keys and of the values."""
+        return self.heads * self.head_dim
+
+    @property
+    def state(self) -> Number:
+        """A matrix for each head."""
+        return self.heads * self.head_dim * self.head_dim
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Queries, keys, values with an activation each, and a gate."""
+        steps: list[PerToken] = []
+        for name in ("q_proj", "k_proj", "v_proj"):
+            steps += linear_step(name, d, self.width, bias=name in self.biases)
+        if self.qk_norm:
+            stored = 2 * (self.head_dim if self.qk_norm == "head" else self.width)
+            steps.append(normalisation("qk_norm", 2 * self.width, self.norm, stored))
+        if not is_zero(self.rotary_dim):
+            rotated = 2 * self.heads * self.rotary_dim
+            steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
+        if self.gate:
+            steps += linear_step("gate_proj", d, self.width, bias="gate_proj" in self.biases)
+        return (*steps, *self.extra)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """A norm, the gate, the output projection."""
+        stored = self.width if self.output_norm is None else self.output_norm
+        norm = normalisation("head_norm", self.width, self.norm, stored)
+        gate = elementwise("attention.gate", self.width, "sigmoid_gate")
+        gated = (gate,) if self.gate else ()
+        bias = "o_proj" in self.biases
+        return (norm, *gated, *linear_step("o_proj", self.width, d, bias=bias))
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Products inside blocks, and with the state between them."""
+        dim, heads = self.head_dim, layers * self.heads
+        inputs, outputs = 3 * self.width, self.width
+        if run.is_step:
+            flops = run.batch * run.seq * (heads * 4 * dim * dim)
+        else:
+            full, rest = run.seq // self.block, run.seq % self.block
+            squares = full * self.block * self.block + rest * rest
+            flops = run.batch * (heads * 4 * dim * (squares + run.seq * dim))
+        return (self._scanned(run, layers, "scan", flops, inputs, outputs),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mamba(Scan):
+    """A selective state space of the first kind: ``width`` channels with a state of ``state_dim``.
+
+    The recurrence goes element by element; only its read-out is a product.
+    """
+
+    width: Number
+    state_dim: Number
+    step_rank: Number
+    kernel: Number = 4
+    bias: bool = False
+    conv_bias: bool = True
+    inner_norms: Number = 0
+    weightless_norms: bool = False
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "width", "state_dim", "step_rank", "kernel")
+
+    @property
+    def state(self) -> Number:
+        """A vector for each channel."""
+        return self.width * self.state_dim
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """All channels."""
+        return (self.width, self.kernel, self.conv_bias)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """The input and its gate, and what is made of the convolved input."""
+        small = self.step_rank + 2 * self.state_dim
+        steps = [
+            *linear_step("in_proj", d, 2 * self.width, bias=self.bias),
+            *linear_step("x_proj", self.width, small),
+            *linear_step("dt_proj", self.step_rank, self.width, bias=True),
+        ]
+        if not is_zero(self.inner_norms):  # of the step, of B and of C
+            kind = "plain_norm" if self.weightless_norms else "rms_norm"
+            steps.append(normalisation("inner_norms", small, kind))
+        return tuple(steps)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """The gate and the output projection."""
+        gate = elementwise("scan.gate", self.width, "silu_gate")
+        return (gate, *linear_step("out_proj", self.width, d, bias=self.bias))
+
+    @property
+    def mixing_weights(self) -> Number:
+        """The convolution, A and D."""
+        return self.convolution_weights + self.width * (self.state_dim + 1)
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The recurrence, six operations an element of the state, and its read-out."""
+        entries = run.batch * run.seq * (layers * self.width * self.state_dim)
+        held = Elements(weights=layers * self.width * (self.state_dim + 1) * run.steps)
+        update = Op("scan.update", 6 * entries, held, count=layers * run.steps)
+        flops = FLOPS_PER_MULTIPLY_ADD * entries
+        inputs = 2 * self.width + 2 * self.state_dim
+        return (update, self._scanned(run, layers, "scan", flops, inputs, self.width))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mamba2(Scan):
+    """A state space of the second kind: ``heads`` of ``head_dim`` channels, one decay a head.
+
+    ``groups`` share what is written to the state and read from it (they do not shorten the scan,
+    which repeats both for every head). A prompt is scanned in chunks: products inside a chunk, and
+    one between chunks.
+    """
+
+    heads: Number
+    head_dim: Number
+    state_dim: Number
+    groups: Number = 1
+    kernel: Number = 4
+    chunk: Number = 256
+    bias: bool = False
+    conv_bias: bool = True
+    gate_norm: bool = True
+    in_width: Number | None = None
+    extra: tuple[PerToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "heads", "head_dim", "state_dim", "groups", "kernel", "chunk")
+        check_groups(self.heads, self.groups)
+
+    @property
+    def width(self) -> Number:
+        """Channels of all heads."""
+        return self.heads * self.head_dim
+
+    @property
+    def state(self) -> Number:
+        """A matrix for each head."""
+        return self.width * self.state_dim
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """The channels, and what is written and read."""
+        return (self.width + 2 * self.groups * self.state_dim, self.kernel, self.conv_bias)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """One projection makes the input, its gate, what is written and read, and the steps."""
+        made = 2 * self.width + 2 * self.groups * self.state_dim + self.heads
+        into = d if self.in_width is None else self.in_width
+        return (*linear_step("in_proj", into, made, bias=self.bias), *self.extra)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """The gate, a norm, the output projection."""
+        gate = elementwise("scan.gate", self.width, "silu_gate")
+        norm = (normalisation("scan.norm", self.width, "rms_norm"),) if self.gate_norm else ()
+        return (gate, *norm, *linear_step("out_proj", self.width, d, bias=self.bias))
+
+    @property
+    def mixing_weights(self) -> Number:
+        """The convolution; A, D and the step's bias of each head."""
+        return self.convolution_weights + 3 * self.heads
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Products inside chunks and between them, or one update of the state a token."""
+        n, p, heads = self.state_dim, self.head_dim, layers * self.heads
+        held = Elements(weights=3 * heads * run.steps)
+        inputs = self.width + 2 * self.groups * n + self.heads
+        if run.is_step:
+            entries = run.batch * run.seq * (heads * n * p)
+            update = Op("scan.update", 5 * entries, held, count=layers * run.steps)
+            read = self._scanned(run, layers, "scan", 2 * entries, inputs, self.width)
+            return (update, read)
+        tokens, squares = _chunks(run, self.chunk)
+        inside = 2 * squares * (n + p) + 4 * tokens * n * p
+        if run.masked == "computed":  # states meet chunk by chunk, as one masked product
+            inside = inside + 2 * p * n * (ceil_div(run.seq, self.chunk) + 1) ** 2
+        steps = Op("scan.steps", 6 * run.batch * run.seq * heads, held, count=layers * run.steps)
+        flops = run.batch * (heads * inside)
+        return (steps, self._scanned(run, layers, "scan", flops, inputs, self.width))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortConvolution(Scan):
+    """A gated convolution of a few tokens in place of attention (LFM2)."""
+
+    width: Number
+    kernel: Number = 3
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "width", "kernel")
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """All channels."""
+        return (self.width, self.kernel, self.bias)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """The input and two gates; the first is applied before the convolution."""
+        gate = elementwise("conv.gate_in", self.width, "gate", reads=2 * self.width)
+        return (*linear_step("in_proj", d, 3 * self.width, bias=self.bias), gate)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """The second gate and the output projection."""
+        gate = elementwise("conv.gate_out", self.width, "gate", reads=2 * self.width)
+        return (gate, *linear_step("out_proj", self.width, d, bias=self.bias))
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """The convolution's last inputs."""
+        return (Cache(state=self.width * self.kernel),)
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The convolution alone: no activation follows it."""
+        return convolution(run, layers, *self.convolved)[:1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RGLRU(Scan):
+    """Griffin's recurrence: a gated linear unit whose state is one vector (RecurrentGemma).
+
+    Its two gates are products with one small matrix for each of ``heads``.
+    """
+
+    width: Number
+    heads: Number
+    kernel: Number = 4
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "width", "heads", "kernel")
+
+    @property
+    def state(self) -> Number:
+        """One vector."""
+        return self.width
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """All channels."""
+        return (self.width, self.kernel, True)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Two branches, and the gates of the recurrence."""
+        each = exact_div(self.width, self.heads)
+        flops, gates = FLOPS_PER_MULTIPLY_ADD * self.width * each, 2 * self.width
+        weights = 2 * self.width * each
+        return (
+            *linear_step("y_proj", d, self.width, bias=True),
+            *linear_step("x_proj", d, self.width, bias=True),
+            PerToken("gates", 2 * flops, self.width, gates, weights=weights, is_matmul=True),
+            PerToken("gates.bias", gates, weights=gates, gradient=1),
+        )
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """The other branch multiplies, and the output projection."""
+        gate = elementwise("scan.gate", self.width, "gelu_gate")
+        return (gate, *linear_step("out_proj", self.width, d, bias=True))
+
+    @property
+    def mixing_weights(self) -> Number:
+        """The convolution, and one decay a channel."""
+        return self.convolution_weights + self.width
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The convolution, which no activation follows, and the recurrence."""
+        return (convolution(run, layers, *self.convolved)[0], *self.scan(run, layers))
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Element by element: a decay from the gate, and a step."""
+        flops = 12 * run.batch * run.seq * (layers * self.width)
+        inputs = 3 * self.width
+        held = Op("decay", 0, Elements(weights=layers * self.width * run.steps), count=layers)
+        scan = self._scanned(run, layers, "scan", flops, inputs, self.width, is_matmul=False)
+        return (held, scan)
+
+
+def convolution(
+    run: Pass, layers: Number, channels: Number, kernel: Number, has_bias: bool
+) -> tuple[Op, Op]:
+    """A short convolution of each channel with its own kernel, and the activation after it.
+
+    2·K FLOPs a channel and token. With ``masked="computed"`` it is counted as it is run: over a
+    padding of K − 1 on both sides, that of the past included.
+    """
+    outputs = run.seq
+    if run.masked == "computed" and not run.one_by_one:
+        if run.is_step:
+            outputs = run.seq + 1
+        else:
+            outputs = run.seq + (kernel - 1 if run.is_first else 2 * kernel - 1)
+    flops = FLOPS_PER_MULTIPLY_ADD * run.batch * (layers * channels * kernel) * outputs
+    moved = run.batch * run.seq * (layers * channels)
+    state = run.batch * (layers * channels * kernel) * run.steps
+    weights = layers * channels * (kernel + (1 if has_bias else 0)) * run.steps
+    past = 0 if run.is_first else state
+    reads = Elements(weights=weights, activations=moved, kv=past)
+    writes = Elements(activations=moved, kv=state)
+    conv = Op("conv", flops, reads, writes, True, layers * run.steps)
+    return conv, run.of(elementwise("conv.activation", channels, "silu"), layers)
+
+
+def _low_rank(
+    name: str, d_in: Number, rank: Number | None, d_out: Number, *, bias: bool = False
+) -> tuple[PerToken, ...]:
+    """One projection, or two with a narrow middle; the last may have a bias."""
+    if rank is None:
+        return linear_step(f"{name}_proj", d_in, d_out, bias=bias)
+    up = linear_step(f"{name}_up_proj", rank, d_out, bias=bias)
+    return (*linear_step(f"{name}_down_proj", d_in, rank), *up)
+
+
+def _chunks(run: Pass, chunk: Number) -> tuple[Number, Number]:
+    """Tokens scanned, and the sum of the squares of the chunks' lengths.
+
+    With "computed" the last chunk is filled up.
+    """
+    tokens = ceil_div(run.seq, chunk) * chunk if run.masked == "computed" else run.seq
+    full, rest = tokens // chunk, tokens % chunk
+    return tokens, full * chunk * chunk + rest * rest
