@@ -1,8 +1,8 @@
-"""``python -m costlib``: see `costlib.measure`."""
+"""``python -m costlib``: see `costlib.measured.timing`."""
 
 import sys
 
-from costlib.measure import main
+from costlib.measured.timing import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,16 +14,27 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from costlib.attention import SCORES
+from costlib.ledger import Holding
 from costlib.numbers import Number, ceil_div, choose, is_symbolic, maximum, minimum, size
-from costlib.precision import Precision
+from costlib.precision import Precision, precision_of
 
 if TYPE_CHECKING:
     from costlib.transformer import Transformer
 
 __all__ = [
-    "ADAM_BYTES", "Fit", "Memory", "cached_tokens", "kv_bytes", "kv_elements", "largest_batch",
-    "largest_context", "memory", "saved_activations", "training_memory",
-]  # fmt: skip
+    "ADAM_BYTES",
+    "Fit",
+    "Memory",
+    "cached_tokens",
+    "held_bytes",
+    "kv_bytes",
+    "kv_elements",
+    "largest_batch",
+    "largest_context",
+    "memory",
+    "saved_activations",
+    "training_memory",
+]
 
 #: Bytes per parameter that mixed-precision training with Adam keeps.
 ADAM_BYTES = {
@@ -94,7 +105,7 @@ def kv_elements(model: Transformer, batch: Number, context: Number) -> Number:
 
 
 def kv_bytes(
-    model: Transformer, batch: Number, context: Number, precision: Precision | None = None
+    model: Transformer, batch: Number, context: Number, precision: Precision | str | None = None
 ) -> Number:
     """Bytes of the cache: elements times the bytes of one.
 
@@ -103,11 +114,23 @@ def kv_bytes(
     >>> kv_bytes(model, 1, 4096) == kv_bytes(model, 1, 100_000)
     True
     """
-    return kv_elements(model, batch, context) * (precision or Precision()).kv
+    return kv_elements(model, batch, context) * precision_of(precision).kv
+
+
+def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Number:
+    """Bytes of weights and cache that lie in memory while a pass runs.
+
+    >>> from costlib.transformer import Transformer
+    >>> held_bytes(Transformer(32, 4096, 32, 11008, 32000).decode(1, 4095).holds)
+    15624314880
+    """
+    each = precision_of(precision)
+    cache = kv_elements(holds.model, holds.batch, holds.context) * each.kv
+    return holds.model.params() * each.weights + cache
 
 
 def memory(
-    model: Transformer, batch: Number, context: Number, precision: Precision | None = None, *,
+    model: Transformer, batch: Number, context: Number, precision: Precision | str | None = None, *,
     new: Number = 1, scores: str = "on-chip",
 ) -> Memory:  # fmt: skip
     """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
@@ -119,7 +142,7 @@ def memory(
     >>> Transformer(32, 4096, 32, 11008, 32000).memory(1, 4095).kv / 2**30
     2.0
     """
-    precision = precision or Precision()
+    precision = precision_of(precision)
     choose("scores", scores, SCORES)
     batch, new = size("batch", batch), size("new", new)
     keys = size("context", context, least=0) + new
@@ -133,7 +156,7 @@ def memory(
 
 
 def training_memory(
-    model: Transformer, batch: Number, seq: Number, precision: Precision | None = None, *,
+    model: Transformer, batch: Number, seq: Number, precision: Precision | str | None = None, *,
     recompute: str | None = None, scores: str = "on-chip",
 ) -> Memory:  # fmt: skip
     """What a training step with Adam keeps, in mixed precision: see `ADAM_BYTES`.
@@ -146,7 +169,7 @@ def training_memory(
     >>> training_memory(Transformer(2, 64, 4, 256, 1000), 1, 16).optimizer
     3112704
     """
-    precision = precision or Precision()
+    precision = precision_of(precision)
     choose("scores", scores, SCORES)
     choose("recompute", recompute, (None, "selective", "full"))
     batch, seq = size("batch", batch), size("seq", seq)
@@ -192,7 +215,7 @@ def saved_activations(model: Transformer) -> Number:
 
 
 def largest_batch(
-    model: Transformer, capacity: Number, context: Number, precision: Precision | None = None
+    model: Transformer, capacity: Number, context: Number, precision: Precision | str | None = None
 ) -> Fit:
     """The most sequences of ``context`` tokens that fit: ⌊(capacity − weights) / cache of one⌋.
 
@@ -208,7 +231,7 @@ def largest_batch(
 
 
 def largest_context(
-    model: Transformer, capacity: Number, batch: Number, precision: Precision | None = None
+    model: Transformer, capacity: Number, batch: Number, precision: Precision | str | None = None
 ) -> Fit:
     """The longest context that fits ``batch`` sequences beside the weights.
 
@@ -219,7 +242,7 @@ def largest_context(
     >>> largest_context(Transformer(32, 4096, 32, 11008, 32000), 80 * 10**9, 1).largest
     126882
     """
-    precision, batch = precision or Precision(), size("batch", batch)
+    precision, batch = precision_of(precision), size("batch", batch)
     one = memory(model, batch, 0, precision)
     free = capacity - one.weights - one.activations
     each = batch * model.kv_elements_per_layer() * precision.kv

@@ -9,29 +9,18 @@ Left out: expert and sequence parallelism, communication hidden behind computati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from costlib.kvcache import ADAM_BYTES, Memory, memory
+from costlib.ledger import Elements, Op
 from costlib.numbers import Number, ceil_div, divides, exact_div, size
 from costlib.precision import Precision
 from costlib.transformer import Transformer
 
 __all__ = [
-    "Messages", "all_reduce", "bubble", "data_parallel_messages", "memory_per_device",
+    "all_reduce", "bubble", "data_parallel_messages", "memory_per_device",
     "optimizer_memory", "pipeline_messages", "tensor_parallel", "tensor_parallel_messages",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """What one device sends: so many messages, of so many elements in all."""
-
-    count: Number
-    elements: Number
-
-    def bytes(self, precision: Precision | None = None) -> Number:
-        """Bytes sent, at the precision of activations."""
-        return self.elements * (precision or Precision()).activations
 
 
 def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
@@ -83,39 +72,45 @@ def all_reduce(elements: Number, devices: Number) -> Number:
 
 def tensor_parallel_messages(
     model: Transformer, batch: Number, seq: Number, devices: Number, *, training: bool = False
-) -> Messages:
+) -> Op:
     """Two all-reduces a layer of B·S·D elements, after o_proj and after the feed-forward layer.
 
     A parallel layer needs one. A backward pass has as many again.
 
     >>> llama = Transformer(32, 4096, 32, 11008, 32000)
-    >>> tensor_parallel_messages(llama, 1, 1, 8).bytes()
+    >>> tensor_parallel_messages(llama, 1, 1, 8).bytes_sent()
     917504
     """
     count = model.layers * (1 if model.parallel else 2) * (2 if training else 1)
     each = all_reduce(size("batch", batch) * size("seq", seq) * model.d_model, devices)
-    return Messages(count, count * each)
+    return _message("all_reduce", count, count * each, axis="tensor")
 
 
 def pipeline_messages(
     model: Transformer, batch: Number, seq: Number, *, training: bool = False
-) -> Messages:
+) -> Op:
     """One stage sends B·S·D elements to the next, and gradients of as many come back.
 
-    >>> pipeline_messages(Transformer(32, 4096, 32, 11008, 32000), 1, 128).bytes()
+    >>> pipeline_messages(Transformer(32, 4096, 32, 11008, 32000), 1, 128).bytes_sent()
     1048576
     """
     count = 2 if training else 1
-    return Messages(count, count * size("batch", batch) * size("seq", seq) * model.d_model)
+    each = size("batch", batch) * size("seq", seq) * model.d_model
+    return _message("send", count, count * each, axis="pipeline")
 
 
-def data_parallel_messages(model: Transformer, devices: Number) -> Messages:
+def data_parallel_messages(model: Transformer, devices: Number) -> Op:
     """One all-reduce of every gradient a training step.
 
-    >>> data_parallel_messages(Transformer(2, 64, 4, 256, 1000), 2).elements
+    >>> data_parallel_messages(Transformer(2, 64, 4, 256, 1000), 2).sends
     259392
     """
-    return Messages(1, all_reduce(model.params(), devices))
+    return _message("all_reduce", 1, all_reduce(model.params(), devices), axis="data")
+
+
+def _message(name: str, count: Number, elements: Number, axis: str) -> Op:
+    """What one device sends: so many messages, of so many elements in all."""
+    return Op(name, 0, count=count, elements_sent=Elements(activations=elements), axis=axis)
 
 
 def bubble(stages: Number, microbatches: Number) -> Number:

@@ -1,119 +1,83 @@
-"""Chapter 5: what a cost takes in time on a device.
+"""Chapter 5: how long a cost takes on a device. `time` is the one answer to that question.
 
-A device does at most so many FLOPs a second and moves at most so many bytes a second. A step of
-intensity I (FLOPs per byte) therefore runs at no more than min(peak, I·bandwidth); the two meet at
-the ridge, peak / bandwidth. Times are in seconds, rates in FLOP/s and bytes/s (decimal).
+A step of intensity I (FLOPs per byte) runs at no more than min(peak, I·bandwidth). Computing and
+moving overlap, so the longer of the two binds; launching and sending come on top. The same formula
+serves ideal and calibrated devices: it reads what a `Device` says of itself.
 
-Left out: caches that serve a second read, kernels too small to fill the device, clocks that fall
-under load. An empirical device has factors for what is left: see `Device.with_`.
+Left out: what devices leave out (see `costlib.device`), and sending that hides behind computing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+from warnings import warn
 
+from costlib.catalog import devices
+from costlib.device import Device
+from costlib.kvcache import held_bytes
 from costlib.ledger import Ledger, Op
-from costlib.numbers import Number, is_zero, maximum, minimum
-from costlib.precision import Precision
+from costlib.numbers import (
+    Number,
+    ceil_div,
+    choose,
+    is_symbolic,
+    is_zero,
+    maximum,
+    minimum,
+    square_root,
+    where,
+)
+from costlib.precision import Precision, precision_of
 
-if TYPE_CHECKING:
-    from costlib.calibration import Empirical, Measurement
-
-__all__ = ["Device", "Limit", "calibrate", "limits", "table", "time"]
+__all__ = [
+    "TILES",
+    "Device",
+    "DoesNotFit",
+    "Limit",
+    "device_of",
+    "fits",
+    "limits",
+    "overlapped",
+    "product_shape",
+    "table",
+    "time",
+    "wave_factors",
+]
 
 OVERLAPS = ("perfect", "none")
 GRANULARITIES = ("op", "step")
+TOO_LARGE = ("warn", "ignore", "error")
+
+#: Rows and columns of outputs that one core computes at a time; a library picks the best.
+TILES = (
+    *((256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64)),
+    *((128, 32), (32, 128), (128, 16), (16, 128)),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
-    """What a device can do at most: dense FLOP/s by number format, and bytes/s to its memory.
-
-    ``capacity`` (memory), ``cache`` (shared by all cores) and ``on_chip`` (of one core) are bytes,
-    ``interconnect`` is bytes/s each way. The efficiencies (fractions of the peaks) and overheads
-    (seconds) are 1 and 0 for the ideal device; ``with_`` makes an empirical one.
-
-    >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
-    >>> toy.ridge("bf16"), toy.attainable(10), toy.attainable(1000)
-    (100.0, 10000000000000.0, 100000000000000.0)
-    >>> toy.with_(bandwidth_efficiency=0.5).ridge()
-    200.0
-    >>> toy.ridge("fp8")
-    Traceback (most recent call last):
-        ...
-    ValueError: toy has no peak rate for 'fp8'; it has bf16
-    """
-
-    name: str
-    flops_per_s: Mapping[str, Number] = field(hash=False)
-    bytes_per_s: Number
-    capacity: Number | None = None
-    on_chip: Number | None = None
-    cache: Number | None = None
-    cores: int | None = None
-    interconnect: Number | None = None
-    compute_efficiency: Number = 1
-    bandwidth_efficiency: Number = 1
-    overhead_per_op: Number = 0
-    overhead_per_step: Number = 0
-    provenance: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.flops_per_s:
-            raise ValueError(f"{self.name} needs a peak rate for at least one number format")
-        rates = {f"flops_per_s[{dtype!r}]": rate for dtype, rate in self.flops_per_s.items()}
-        for name, rate in {**rates, "bytes_per_s": self.bytes_per_s}.items():
-            _check(name, rate, 1, 1e30)
-        for part in ("compute", "bandwidth"):
-            _check(f"{part}_efficiency", getattr(self, f"{part}_efficiency"), 1e-9, 1)
-        for part in ("op", "step"):
-            _check(f"overhead_per_{part}", getattr(self, f"overhead_per_{part}"), 0, 1e9)
-        object.__setattr__(self, "flops_per_s", MappingProxyType(dict(self.flops_per_s)))
-
-    def __reduce__(self) -> Any:  # a read-only mapping cannot be pickled, and clusters pickle
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return partial(Device, **values | {"flops_per_s": dict(self.flops_per_s)}), ()
-
-    def with_(self, **changes: Any) -> Device:
-        """The same device with some of its figures changed."""
-        return replace(self, **changes)
-
-    def compute_rate(self, dtype: str = "bf16") -> Number:
-        """FLOP/s reached where compute binds: the dense peak times its efficiency."""
-        if dtype not in self.flops_per_s:
-            raise ValueError(
-                f"{self.name} has no peak rate for {dtype!r}; it has {', '.join(self.flops_per_s)}"
-            )
-        return self.flops_per_s[dtype] * self.compute_efficiency
-
-    @property
-    def memory_rate(self) -> Number:
-        """Bytes/s reached where memory binds: the bandwidth times its efficiency."""
-        return self.bytes_per_s * self.bandwidth_efficiency
-
-    def ridge(self, dtype: str = "bf16") -> Number:
-        """The intensity (FLOPs per byte) from which compute binds: compute rate / memory rate."""
-        return self.compute_rate(dtype) / self.memory_rate
-
-    def attainable(self, intensity: Number, dtype: str = "bf16") -> Number:
-        """FLOP/s at an intensity: min(compute rate, intensity · memory rate), the roofline."""
-        return minimum(self.compute_rate(dtype), intensity * self.memory_rate)
+class DoesNotFit(UserWarning):
+    """What a pass holds is more than the memory of the device that it is timed on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One op on a device: a point of the roofline figure, a row of `table`."""
+    """One op on a device: a point of the roofline figure, a row of `table`.
+
+    ``compute_time``, ``memory_time``, ``sending_time`` and ``overhead`` are seconds; ``compute`` is
+    the number format whose rate was used.
+    """
 
     name: str
     flops: Number
     bytes: Number
     compute_time: Number
     memory_time: Number
-    overhead: Number
+    overhead: Number = 0
+    sending_time: Number = 0
+    blend: Number = inf
+    compute: str = ""
 
     @property
     def intensity(self) -> Number:
@@ -122,8 +86,9 @@ class Limit:
 
     @property
     def time(self) -> Number:
-        """Seconds: the larger of computing and moving, and the overhead."""
-        return _total([_larger(self.compute_time, self.memory_time), self.overhead])
+        """Seconds: computing and moving as they overlap, then the overhead and the sending."""
+        busy = overlapped(self.compute_time, self.memory_time, self.blend)
+        return _total([busy, self.overhead, self.sending_time])
 
     @property
     def rate(self) -> Number:
@@ -132,8 +97,8 @@ class Limit:
 
     @property
     def attainable(self) -> Number:
-        """FLOP/s on the roofline itself, without the overhead."""
-        return _ratio(self.flops, _larger(self.compute_time, self.memory_time))
+        """FLOP/s on the roofline itself, without overhead and sending."""
+        return _ratio(self.flops, overlapped(self.compute_time, self.memory_time, self.blend))
 
     @property
     def is_compute_bound(self) -> Any:
@@ -144,74 +109,99 @@ class Limit:
     def bound(self) -> str:
         """What takes longest, in a word; for a single configuration."""
         times = {
-            "compute": self.compute_time, "memory": self.memory_time, "overhead": self.overhead
-        }  # fmt: skip
+            "compute": self.compute_time,
+            "memory": self.memory_time,
+            "overhead": self.overhead,
+            "sending": self.sending_time,
+        }
         return max(times, key=lambda name: times[name])
 
 
+def device_of(device: Device | str) -> Device:
+    """A device, or the one of the catalogue that has this name.
+
+    >>> device_of("H200").name
+    'H200'
+    """
+    if isinstance(device, Device):
+        return device
+    if isinstance(device, str):
+        return devices[device]
+    raise TypeError(f"device must be a Device or the name of one, got {device!r}")
+
+
 def limits(
-    ledger: Ledger | Op, device: Device, dtype: str = "bf16", precision: Precision | None = None
+    work: Ledger | Op, device: Device | str, precision: Precision | str | None = None
 ) -> tuple[Limit, ...]:
     """Each op's place under the roofline.
 
     >>> from costlib import matmul
     >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
     >>> [point] = limits(matmul(1, 1000, 1000), toy)
-    >>> point.bound, round(point.intensity, 3), round(point.rate / 1e12, 3)
-    ('memory', 0.998, 0.998)
+    >>> point.bound, round(point.intensity, 3), round(point.rate / 1e12, 3), point.compute
+    ('memory', 0.998, 0.998, 'bf16')
     """
-    flop_rate, byte_rate = device.compute_rate(dtype), device.memory_rate
-    points = []
-    for op in (ledger,) if isinstance(ledger, Op) else ledger:
-        moved, overhead = op.bytes(precision), op.count * device.overhead_per_op
-        times = op.flops / flop_rate, moved / byte_rate, overhead
-        points.append(Limit(op.name, op.flops, moved, *times))
-    return tuple(points)
+    device, each = device_of(device), precision_of(precision)
+    compute = each.compute or device.sixteen_bits
+    rates = device.compute_rate(compute), device.memory_rate
+    return tuple(
+        Limit(op.name, op.flops, op.bytes(each), *_seconds(op, device, each, rates), compute)
+        for op in _ops(work)
+    )
 
 
 def time(
-    ledger: Ledger | Op,
-    device: Device,
+    work: Ledger | Op,
+    device: Device | str,
     *,
-    dtype: str = "bf16",
-    precision: Precision | None = None,
+    precision: Precision | str | None = None,
     overlap: str = "perfect",
     granularity: str = "op",
+    steps: Number = 1,
+    too_large: str = "warn",
 ) -> Number:
-    """Seconds a ledger takes on a device.
+    """Seconds that work takes on a device: ideal, calibrated or shaped, with what it sends.
 
-    Overlap "perfect" takes the larger of computing and moving, "none" their sum; granularity "op"
-    does so for each op and adds up, "step" for the totals. Op by op is never faster than the step
-    as a whole, and no overlap at most twice as slow as perfect overlap.
+    Overlap "perfect" takes the larger of computing and moving (or what the device's ``blend`` makes
+    of them), "none" their sum; granularity "op" does so for each op and adds up, "step" for the
+    totals. Op by op is never faster than the step as a whole, and no overlap at most twice as slow
+    as perfect overlap. ``steps`` is how many passes the work is, each with the device's overhead.
+    Without a precision, 16 bits in the device's best 16-bit format. Work that cannot lie in the
+    device's memory is timed all the same, with a warning: `fits` asks beforehand.
 
     >>> from costlib import matmul
-    >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
+    >>> toy = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12)
     >>> time(matmul(1000, 1000, 1000), toy)
     2e-05
     >>> time(matmul(1, 1000, 1000), toy)  # the weights alone are 2 MB
     2.004e-06
+    >>> time(matmul(1, 1000, 1000), toy, precision="fp8")
+    1.002e-06
     """
-    for name, value, among in (
-        ("overlap", overlap, OVERLAPS),
-        ("granularity", granularity, GRANULARITIES),
-    ):
-        if value not in among:
-            raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r}")
-    points = limits(ledger, device, dtype, precision)
-    compute = [point.compute_time for point in points]
-    memory = [point.memory_time for point in points]
-    if overlap == "none":
-        spent = compute + memory
-    elif granularity == "step":
-        spent = [_larger(_total(compute), _total(memory))]
-    else:
-        spent = [_larger(*both) for both in zip(compute, memory, strict=True)]
-    return _total([*spent, *(point.overhead for point in points), device.overhead_per_step])
+    choose("overlap", overlap, OVERLAPS)
+    choose("granularity", granularity, GRANULARITIES)
+    device, each = device_of(device), precision_of(precision)
+    ops = _ops(work)
+    _check_room(work, device, each, too_large)
+    rates = device.compute_rate(each.compute), device.memory_rate
+    spent: list[Number] = [device.overhead_per_step * steps]
+    computing, moving = [], []
+    for op in ops:
+        compute, memory, overhead, sending, blend = _seconds(op, device, each, rates)
+        if overlap == "none":
+            spent += (compute, memory)
+        elif granularity == "op":
+            spent.append(overlapped(compute, memory, blend))
+        else:
+            computing.append(compute)
+            moving.append(memory)
+        spent += (overhead, sending)
+    if computing:
+        spent.append(overlapped(_total(computing), _total(moving), device.blend))
+    return _total(spent)
 
 
-def table(
-    ledger: Ledger | Op, device: Device, dtype: str = "bf16", precision: Precision | None = None
-) -> Any:
+def table(work: Ledger | Op, device: Device | str, precision: Precision | str | None = None) -> Any:
     """A DataFrame: each op's times, what binds it and its share of the whole; the last row totals.
 
     >>> from costlib import matmul
@@ -221,8 +211,10 @@ def table(
     """
     import pandas as pd
 
-    points = limits(ledger, device, dtype, precision)
-    added = ("flops", "bytes", "compute_time", "memory_time", "time")
+    points = limits(work, device, precision)
+    added = ["flops", "bytes", "compute_time", "memory_time", "time"]
+    if any(not is_zero(point.sending_time) for point in points):
+        added.insert(4, "sending_time")
     columns = {name: [getattr(point, name) for point in points] for name in added}
     columns = {name: [*values, _total(values)] for name, values in columns.items()}
     rows = pd.DataFrame(columns, pd.Index([*(point.name for point in points), "total"], name="op"))
@@ -230,50 +222,155 @@ def table(
     rows["rate"] = [*map(_ratio, columns["flops"], columns["time"])]
     rows["share"] = [_ratio(each, columns["time"][-1]) for each in columns["time"]]
     rows["bound"] = [*(point.bound for point in points), ""]
+    rows["computed in"] = [*(point.compute for point in points), ""]
     return rows
 
 
-def calibrate(
-    device: Device,
-    measurements: Iterable[Measurement | Sequence[Any]],
-    *,
-    level: str = "calibrated",
-    keep: Iterable[str] = (),
-) -> Empirical:
-    """The device as measurements find it: efficiencies and overheads, with residuals (chapter 8).
+def fits(work: Ledger, device: Device | str, precision: Precision | str | None = None) -> Any:
+    """Whether what a pass holds, weights and cache, lies in the device's memory less its reserve.
 
-    A measurement is (ledger or op, seconds), with a dtype and a precision after them if they are
-    not bf16 and 16 bits, or a `costlib.calibration.Measurement`. What comes back is a `Device`:
-    `time` takes it. Level "shaped" adds tiles and partial overlap, for `calibration.predict`;
-    ``keep`` names constants of ``device`` that are not to be fitted again.
-
-    >>> from costlib import matmul
-    >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
-    >>> ops = [matmul(m, 4096, 4096) for m in (1, 64, 512, 4096)]
-    >>> ops.append(matmul(1, 512, 512))
-    >>> real = toy.with_(compute_efficiency=0.7, bandwidth_efficiency=0.8, overhead_per_op=4e-6)
-    >>> found = calibrate(toy, [(op, time(op, real)) for op in ops])
-    >>> round(found.compute_efficiency, 2), round(found.bandwidth_efficiency, 2)
-    (0.7, 0.8)
-    >>> round(found.overhead_per_op * 1e6, 1), round(found.median_error, 2)
-    (4.0, 0.0)
+    >>> from costlib import Transformer
+    >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> fits(llama.decode(1, 4096), "RTX-4090"), fits(llama.decode(8, 4096), "RTX-4090")
+    (True, False)
     """
-    from costlib.calibration import fit
+    device = device_of(device)
+    if work.holds is None:
+        raise ValueError("only a whole pass, such as model.decode(1, 4096), says what it holds")
+    return held_bytes(work.holds, precision_of(precision)) <= device.usable
 
-    return fit(device, measurements, level=level, keep=keep)
+
+def overlapped(compute: Number, memory: Number, blend: Number = inf) -> Number:
+    """Seconds of computing and moving at once: (c^q + m^q)^(1/q), the larger where q is infinite.
+
+    >>> overlapped(3.0, 4.0), overlapped(3.0, 4.0, 2), overlapped(3.0, 4.0, 1)
+    (4.0, 5.0, 7.0)
+    """
+    if is_zero(compute) or is_zero(memory):
+        return memory if is_zero(compute) else compute
+    longer = maximum(compute, memory)
+    if isinstance(blend, float) and blend == inf:
+        return longer
+    ratio = minimum(compute, memory) / (longer + (longer == 0))  # 0 seconds of each are 0 seconds
+    return longer * (1 + ratio**blend) ** (1 / blend)
 
 
-def _larger(a: Number, b: Number) -> Number:
-    """The larger time; a plain 0 costs no comparison."""
-    if is_zero(a) or is_zero(b):
-        return b if is_zero(a) else a
-    return maximum(a, b)
+def product_shape(op: Op) -> tuple[Number, Number, Number] | None:
+    """The m, k and n of one matrix product, read off its costs; None if it is no plain product.
+
+    With weights: k·n of them, m·k and m·n activations. Otherwise from m·k + k·n, m·n and m·k·n.
+
+    >>> from costlib import linear, matmul
+    >>> product_shape(linear(7, 512, 2048).ops[0] * 32)
+    (7.0, 512.0, 2048.0)
+    >>> product_shape(matmul(100, 64, 10))
+    (100.0, 64.0, 10.0)
+    """
+    shape = _shape(op)
+    if shape is None:
+        return None
+    m, k, n, is_one = shape
+    return (m, k, n) if _always(is_one) else None
+
+
+def _shape(op: Op) -> tuple[Number, Number, Number, Any] | None:
+    """m, k, n, and where they are those of one product: not of several, as experts are."""
+    read, written, count = op.elements_read, op.elements_written, op.count
+    if not op.is_matmul or not is_zero(read.kv) or not is_zero(read.scores):
+        return None
+    if is_zero(made := written.total) or is_zero(count):
+        return None
+    out, inner = made / count, op.flops / 2 / made
+    if not is_zero(read.weights):
+        m, n = read.activations / count / inner, read.weights / count / inner
+    else:
+        both = read.activations / count / inner
+        root = square_root(maximum(both * both / 4 - out, 0.0))
+        m, n = both / 2 + root, both / 2 - root
+    product = m * n / out
+    near = is_symbolic(product) or (product > 1 - 1e-6) & (product < 1 + 1e-6)
+    return _rounded(m), _rounded(inner), _rounded(n), near
+
+
+def wave_factors(op: Op, cores: int | None) -> list[Number]:
+    """How much more is computed than is asked for if the last wave of tiles is paid in full.
+
+    One number for each of `TILES`; none if an op is no single product or the cores are not known.
+
+    >>> from costlib import linear
+    >>> round(wave_factors(linear(1, 4096, 4096).ops[0], 108)[-1], 2)  # 1 row of 16: 16 × 108 / 32
+    54.0
+    """
+    shape = _shape(op)
+    if shape is None or not cores:
+        return []
+    m, _, n, is_one = shape
+    if not _any(is_one):
+        return []
+    factors = []
+    for rows, columns in TILES:
+        waves = ceil_div(ceil_div(m, rows) * ceil_div(n, columns), cores)
+        paid = waves * (cores * rows * columns) / (m * n)
+        factors.append(paid if _always(is_one) else where(is_one, paid, 1.0))
+    return factors
+
+
+def _seconds(
+    op: Op, device: Device, precision: Precision, rates: tuple[Number, Number]
+) -> tuple[Number, Number, Number, Number, Number]:
+    """An op's seconds of computing, moving, overhead and sending, and how the first two blend."""
+    compute, memory = op.flops / rates[0], op.bytes(precision) / rates[1]
+    if device.blend != inf and (factors := wave_factors(op, device.cores)):
+        best: Number = inf
+        for (rows, columns), factor in zip(TILES, factors, strict=True):
+            best = minimum(best, factor * (1 + device.edge * (1 / rows + 1 / columns)))
+        compute = compute * best
+    if not op.axis:
+        return compute, memory, op.count * device.overhead_per_op, 0, device.blend
+    sending = op.bytes_sent(precision) / device.link_rate
+    return compute, memory, op.count * device.overhead_per_message, sending, device.blend
+
+
+def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_large: str) -> None:
+    """Say so if what the work holds does not fit the device."""
+    choose("too_large", too_large, TOO_LARGE)
+    holds = work.holds if isinstance(work, Ledger) else None
+    if holds is None or device.capacity is None or too_large == "ignore":
+        return
+    held = held_bytes(holds, precision)
+    if is_symbolic(held, device.capacity) or not _any(held > device.usable):
+        return
+    text = (
+        f"this pass holds {_gigabytes(held)} of weights and cache, and {device.name} gives out "
+        f"{_gigabytes(device.usable)} of its {_gigabytes(device.capacity)}: costlib.roofline.fits "
+        "asks beforehand, too_large='ignore' times it all the same"
+    )
+    if too_large == "error":
+        raise ValueError(text)
+    warn(text, DoesNotFit, stacklevel=3)
+
+
+def _gigabytes(count: Number) -> str:
+    largest = count if isinstance(count, (int, float)) else count.max()
+    return f"{float(largest) / 1e9:.1f} GB"
+
+
+def _ops(work: Ledger | Op) -> tuple[Op, ...]:
+    if isinstance(work, Ledger):
+        return work.ops
+    if isinstance(work, Op):
+        return (work,)
+    raise TypeError(
+        f"work must be a Ledger or an Op, such as model.decode(1, 4096), got {work!r:.80}"
+    )
 
 
 def _total(times: list[Number]) -> Number:
     """The sum, small arrays first: a grid is then only touched for what truly fills it."""
     total: Number = 0
-    for value in sorted(times, key=lambda each: getattr(each, "size", 1)):
+    if any(hasattr(each, "size") for each in times):
+        times = sorted(times, key=lambda each: getattr(each, "size", 1))
+    for value in times:
         if not is_zero(value):
             total = value if is_zero(total) else total + value
     return total
@@ -283,9 +380,16 @@ def _ratio(a: Number, b: Number) -> Number:
     return 0.0 if is_zero(b) else a / b
 
 
-def _check(name: str, value: Number, least: float, most: float) -> None:
-    """Check a plain number; arrays and symbols stand for many, and are taken as they are."""
-    if isinstance(value, (bool, str)) or value is None:
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if isinstance(value, (int, float)) and not least <= value <= most:
-        raise ValueError(f"{name} must be between {least:g} and {most:g}, got {value}")
+def _rounded(value: Number) -> Number:
+    """Rounded to a millionth: a size was divided out of products, and is whole but for that."""
+    if is_symbolic(value):
+        return value
+    return round(value, 6) if isinstance(value, (int, float)) else value.round(6)
+
+
+def _any(condition: Any) -> bool:
+    return bool(condition.any() if hasattr(condition, "any") else condition)
+
+
+def _always(condition: Any) -> bool:
+    return bool(condition.all() if hasattr(condition, "all") else condition)

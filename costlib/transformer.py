@@ -36,7 +36,7 @@ from costlib.layers.parts import (
     set_field,
     times,
 )
-from costlib.ledger import Ledger
+from costlib.ledger import Holding, Ledger
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
 from costlib.precision import Precision
 
@@ -336,7 +336,7 @@ class Transformer:
         return (*table.before, *table.after, *table.last)
 
     def kv_bytes(
-        self, batch: Number, context: Number, precision: Precision | None = None
+        self, batch: Number, context: Number, precision: Precision | str | None = None
     ) -> Number:
         """Bytes of the cache of ``context`` tokens; a layer with a window keeps the last of them.
 
@@ -348,7 +348,7 @@ class Transformer:
         return kv_bytes(self, batch, context, precision)
 
     def memory(
-        self, batch: Number, context: Number, precision: Precision | None = None, *,
+        self, batch: Number, context: Number, precision: Precision | str | None = None, *,
         new: Number = 1, scores: str = "on-chip",
     ) -> Memory:  # fmt: skip
         """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached.
@@ -370,7 +370,7 @@ class Transformer:
         if run.one_by_one:
             before, after = ([op * run.seq for op in ops] for ops in (before, after))
         mixing = [op for part, layers in table.mixers for op in part.mixing(run, layers)]
-        return Ledger((*before, *mixing, *after))
+        return Ledger((*before, *mixing, *after), holds=Holding(self, run.batch, run.context))
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""

@@ -8,20 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib import Device, Elements, Op, Precision, devices, linear, matmul, models
-from costlib.calibration import (
-    TILES,
+from costlib import Device, Elements, Op, devices, linear, matmul, models
+from costlib.measured import (
     Empirical,
     Measurement,
+    calibrate,
     error,
-    fit,
+    held_out,
     median_error,
     parts,
-    predict,
-    product_shape,
 )
-from costlib.parallel import Messages
-from costlib.roofline import calibrate, time
+from costlib.measured.calibration import _constants, _flat, _predictions
+from costlib.roofline import TILES, product_shape, time
 
 TOY = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12, cores=100, interconnect=1e11)
 SHAPES = [(1, 4096, 4096), (1, 512, 512), (64, 4096, 4096), (512, 4096, 4096), (4096, 4096, 4096)]
@@ -46,8 +44,6 @@ def test_what_comes_back_is_a_device_for_every_call():
     found = calibrate(TOY, [(op, 2 * time(op, TOY) + 5e-6) for op in OPS])
     assert isinstance(found, Device)
     assert isinstance(found, Empirical)
-    for op in OPS:
-        assert time(op, found) == pytest.approx(predict(op, found), rel=1e-12)
     assert found.ridge() == found.compute_rate() / found.memory_rate
     assert copy.deepcopy(found) == pickle.loads(pickle.dumps(found)) == found
     assert found.with_(name="other").residuals == found.residuals
@@ -76,43 +72,52 @@ def test_the_same_rows_give_the_same_constants():
     assert calibrate(TOY, rows) == calibrate(TOY, iter(rows))
 
 
-def test_dtype_and_precision_of_a_row_count():
+def test_the_precision_of_a_row_counts():
     op = matmul(4096, 4096, 4096)
-    eight = Precision.uniform(1)
-    assert predict(op, TOY, dtype="fp8") == pytest.approx(predict(op, TOY) / 2)
-    assert predict(matmul(1, 4096, 4096), TOY, precision=eight) == pytest.approx(
-        predict(matmul(1, 4096, 4096), TOY) / 2
-    )
-    found = calibrate(TOY, [(op, 2 * predict(op, TOY, dtype="fp8"), "fp8", eight)])
+    found = calibrate(TOY, [(op, 2 * time(op, TOY, precision="fp8"), "fp8")])
     assert found.compute_efficiency == pytest.approx(0.5, rel=0.05)
 
 
+def test_what_a_fit_computes_with_is_time():
+    """All ops of all rows at once, while constants are tried; one by one, once they are found."""
+    for regime in ("decode, batch 1", "GPT 20B requests", "products"):
+        rows = [prediction.row.measurement for prediction in held_out(regime)][:12]
+        ideal = held_out(regime)[0].row.device
+        for device in (
+            ideal,
+            ideal.with_(compute_efficiency=0.6, overhead_per_op=5e-6, overhead_per_step=1e-4),
+            ideal.with_(blend=3.0, edge=12.0, overhead_per_message=2e-5),
+        ):
+            at_once = _predictions(_flat(rows, device), _constants(device))
+            assert at_once == pytest.approx([row.predicted(device) for row in rows], rel=1e-12)
+
+
 def test_messages_have_a_time_and_a_rate_of_their_own():
-    real = Empirical(**_fields(TOY), overhead_per_message=2e-5, interconnect_efficiency=0.3)
+    real = TOY.with_(overhead_per_message=2e-5, interconnect_efficiency=0.3)
     rows = []
     for number in (1, 10, 100):
         for elements in (10**3, 10**7):
-            sent = Messages(number, elements * number)
-            seconds = predict(OPS[2], real, messages=sent)
-            expected = predict(OPS[2], real) + number * 2e-5 + 2 * elements * number / 3e10
-            assert seconds == pytest.approx(expected)
-            rows.append(Measurement(OPS[2], seconds, messages=sent))
+            work = OPS[2] + sent(number, elements * number)
+            expected = time(OPS[2], real) + number * 2e-5 + 2 * elements * number / 3e10
+            assert time(work, real) == pytest.approx(expected)
+            rows.append((work, time(work, real)))
     found = calibrate(TOY, rows)
     assert found.overhead_per_message == pytest.approx(2e-5, rel=0.05)
     assert found.interconnect_efficiency == pytest.approx(0.3, rel=0.05)
 
 
-def _fields(device: Device) -> dict:
-    return {name: getattr(device, name) for name in Device.__dataclass_fields__}
+def sent(count: int, elements: int) -> Op:
+    moved = Elements(activations=elements)
+    return Op("all_reduce", 0, count=count, elements_sent=moved, axis="tensor")
 
 
 def test_waves_of_tiles_are_paid_in_full():
-    shaped = Empirical(**_fields(TOY), level="shaped", blend=50.0, edge=0.0)
+    shaped = TOY.with_(blend=50.0, edge=0.0)
     # 100 cores and tiles of at most 256×128: 100 of the largest make one wave of 3.2 M outputs
-    one = predict(matmul(2560, 8192, 1280), shaped)
+    one = time(matmul(2560, 8192, 1280), shaped)
     assert one == pytest.approx(2 * 2560 * 8192 * 1280 / 100e12, rel=1e-3)
-    assert predict(matmul(2561, 8192, 1280), shaped) > 1.05 * one
-    assert predict(matmul(2561, 8192, 1280), TOY) < 1.01 * one
+    assert time(matmul(2561, 8192, 1280), shaped) > 1.05 * one
+    assert time(matmul(2561, 8192, 1280), TOY) < 1.01 * one
     # one output computes a tile of the smallest kind, on a core of its own
     smallest = min(rows * columns for rows, columns in TILES)
     few = matmul(1, 10**6, 1)
@@ -121,9 +126,9 @@ def test_waves_of_tiles_are_paid_in_full():
 
 
 def test_edges_make_small_tiles_dearer():
-    cheap = Empirical(**_fields(TOY), level="shaped", blend=50.0, edge=0.0)
+    cheap = TOY.with_(blend=50.0, edge=0.0)
     dear = cheap.with_(edge=20.0)
-    ratio = predict(OPS[-1], dear) / predict(OPS[-1], cheap)
+    ratio = time(OPS[-1], dear) / time(OPS[-1], cheap)
     assert ratio * 1.01 >= 1 + 20 * (1 / 256 + 1 / 128)
     assert ratio < 1.5
 
@@ -143,26 +148,22 @@ def test_what_is_no_plain_product_has_no_shape():
 
 
 def test_parts_add_up_to_the_prediction():
-    device = Empirical(
-        **_fields(TOY.with_(compute_efficiency=0.7, overhead_per_op=4e-6)),
-        level="shaped", blend=4.0, edge=10.0, overhead_per_message=1e-5,
-    )  # fmt: skip
-    row = Measurement(models["gpt2"].generate(1, 10, 3), 1, messages=Messages(7, 10**6), steps=3)
+    fitted = {"compute_efficiency": 0.7, "overhead_per_op": 4e-6, "overhead_per_message": 1e-5}
+    device = TOY.with_(**fitted, blend=4.0, edge=10.0)
+    alone = models["gpt2"].generate(1, 10, 3)
+    row = Measurement(alone + sent(7, 10**6), 1, steps=3)
     found = parts(row, device)
-    assert sum(found.values()) == pytest.approx(predict(row, device))
-    assert found["ideal"] == pytest.approx(time(row.work, TOY))
-    assert found["launches"] == pytest.approx(row.work.count * 4e-6)
+    assert sum(found.values()) == pytest.approx(time(row.work, device, steps=3))
+    assert found["ideal"] == pytest.approx(time(alone, TOY))
+    assert found["launches"] == pytest.approx(alone.count * 4e-6)
     assert found["messages"] == pytest.approx(7e-5 + 2e6 / 1e11)
     assert min(found.values()) >= 0
 
 
 def test_shaped_fits_at_least_as_well_and_keeps_what_it_is_told():
-    hidden = Empirical(
-        **_fields(TOY.with_(compute_efficiency=0.8, overhead_per_op=4e-6)),
-        level="shaped", blend=3.0, edge=12.0,
-    )  # fmt: skip
+    hidden = TOY.with_(compute_efficiency=0.8, overhead_per_op=4e-6, blend=3.0, edge=12.0)
     ops = [linear(m, k, 4096) for m in (1, 64, 129, 700, 2561, 5000) for k in (512, 4096)]
-    rows = [Measurement(op, predict(op, hidden)) for op in ops]
+    rows = [Measurement(op, time(op, hidden)) for op in ops]
     shaped = calibrate(TOY, rows, level="shaped")
     assert shaped.median_error < 0.02 < calibrate(TOY, rows).median_error
     kept = calibrate(hidden, rows, level="shaped", keep=("blend", "edge", "overhead_per_op"))
@@ -187,7 +188,7 @@ def test_an_error_has_a_sign():
         ([(OPS[0], True)], TypeError, "seconds must be a number, got True"),
         ([("matmul", 1)], TypeError, "work must be a Ledger or an Op, got 'matmul'"),
         ([OPS[0]], TypeError, "at place 0"),
-        ([(OPS[0], 1, "fp4")], ValueError, "toy has no peak rate for 'fp4'; it has bf16, fp8"),
+        ([(OPS[0], 1, "fp4")], ValueError, "precision must be a Precision or one of"),
         ([(Op("nothing", 0), 1)], ValueError, "measurement 0 does nothing"),
     ],
 )
@@ -198,9 +199,9 @@ def test_nonsense_is_refused_with_a_reason(rows, kind, message):
 
 def test_options_are_refused_with_what_there_is():
     with pytest.raises(ValueError, match="level must be 'calibrated' or 'shaped', got 'ideal'"):
-        fit(TOY, [(OPS[0], 1)], level="ideal")
+        calibrate(TOY, [(OPS[0], 1)], level="ideal")
     with pytest.raises(ValueError, match="got 'speed'"):
-        fit(TOY, [(OPS[0], 1)], keep=("speed",))
+        calibrate(TOY, [(OPS[0], 1)], keep=("speed",))
     with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
         Measurement(OPS[0], 1, steps=0)
 

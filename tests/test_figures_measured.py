@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from costlib import Device, matmul
-from costlib.calibration import Empirical, Measurement
 from costlib.figures import measured as figures
-from costlib.measure import copy
-from costlib.measured import splits
+from costlib.measured import Empirical, Measurement, splits
+from costlib.measured.timing import copy
 
 TOY = Device("toy", {"bf16": 100e12}, 1e12, cores=100)
 FIELDS = {name: getattr(TOY, name) for name in Device.__dataclass_fields__}

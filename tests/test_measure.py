@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from costlib import matmul, measure
-from costlib.calibration import Measurement
-from costlib.measure import copy, machine, main
+from costlib import matmul
+from costlib.measured import Measurement, timing
+from costlib.measured.timing import copy, machine, main
 from paths import ROOT
 from tools.bench import measure_gpu
 
@@ -17,16 +17,16 @@ FEW = [(32, 32, 32), (64, 64, 64), (1, 256, 256)]
 
 
 def test_rows_are_products_and_copies_with_their_sizes():
-    rows = measure.measure(FEW, [1000, 2000], repeats=1)
+    rows = timing.measure(FEW, [1000, 2000], repeats=1)
     assert [row.work.flops for row in rows] == [2 * 32**3, 2 * 64**3, 2 * 256**2, 0, 0]
     assert [row.work.bytes(row.precision) for row in rows[3:]] == [8000, 16000]
-    assert {row.dtype for row in rows} == {"fp32"}
+    assert {row.precision.compute for row in rows} == {"fp32"}
 
 
 def test_the_machine_is_its_best_product_and_its_largest_copy():
     rows = [
-        Measurement(matmul(100, 100, 100), 1e-3),
-        Measurement(matmul(100, 100, 100), 5e-4),
+        Measurement(matmul(100, 100, 100), 1e-3, "bf16"),
+        Measurement(matmul(100, 100, 100), 5e-4, "bf16"),
         Measurement(copy(1000), 1e-9),
         Measurement(copy(10**6), 1e-3),
     ]
@@ -38,7 +38,7 @@ def test_the_machine_is_its_best_product_and_its_largest_copy():
 
 
 def test_the_command_prints_a_table_and_draws_a_roofline(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(measure.measure, "__defaults__", (FEW, (1000, 10**5)))
+    monkeypatch.setattr(timing.measure, "__defaults__", (FEW, (1000, 10**5)))
     file = tmp_path / "own.svg"
     assert main(["measure", "--quick", "--figure", str(file)]) == 0
     told = capsys.readouterr().out
@@ -54,7 +54,7 @@ def test_a_gpu_that_is_not_there_is_said_plainly(capsys):
         main(["measure", "--device", "cuda"])
     assert "torch" in capsys.readouterr().err
     with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got 'tpu'"):
-        measure.measure(device="tpu")
+        timing.measure(device="tpu")
 
 
 def test_the_module_is_a_command():

@@ -8,11 +8,10 @@ import pytest
 
 import costlib
 from costlib import devices, models
-from costlib.calibration import predict
 from costlib.measured import KINDS, REGIMES, fused, held_out, published, regime_errors, splits
 from costlib.measured import sources as read_sources
 
-FILE = Path(costlib.__file__).parent / "catalog" / "measurements.json"
+FILE = Path(costlib.__file__).parent / "measured" / "measurements.json"
 
 
 def rows_of(regime):
@@ -62,12 +61,13 @@ def test_decode_rows_move_the_weights_in_their_bits():
 
 def test_requests_on_several_gpus_send_two_all_reduces_a_layer_and_pass():
     row = published("generate", model="gpt-20b", gpus=8, batch=1, prompt=60)[0]
-    sent = row.measurement.messages
+    sent = row.measurement.work.over("tensor")
     assert sent.count == 2 * 44 * 20
     tokens = 60 + 19
-    assert sent.elements == 2 * 44 * 2 * 7 * tokens * 6144 / 8
+    assert sent.sends == 2 * 44 * 2 * 7 * tokens * 6144 / 8
     assert row.measurement.steps == 20
-    assert published("generate", model="gpt-20b", gpus=1)[0].measurement.messages is None
+    alone = published("generate", model="gpt-20b", gpus=1)[0].measurement.work
+    assert len(alone.over("tensor")) == 0
 
 
 def test_a_training_row_is_a_share_of_the_run():
@@ -96,7 +96,7 @@ def test_no_row_is_fitted_and_reported_on(regime):
 
 def test_the_figures_to_reach():
     sixteen = [
-        abs(predict(row.measurement, row.device) / row.measurement.seconds - 1)
+        abs(row.measurement.predicted(row.device) / row.measurement.seconds - 1)
         for row in published("decode", gpus=1)
         if row.get("weight_bits", 16) == 16
     ]
@@ -113,7 +113,7 @@ def test_products_of_each_device_are_within_15_per_cent(device):
     [split] = [s for s in splits("products") if s.held[0]["device"] == device]
     levels = split.devices()
     errors = [
-        abs(predict(row.measurement, levels["calibrated"]) / row.measurement.seconds - 1)
+        abs(row.measurement.predicted(levels["calibrated"]) / row.measurement.seconds - 1)
         for row in split.held
     ]
     assert np.median(errors) <= 0.15

@@ -6,7 +6,6 @@ import pytest
 from costlib import Precision
 from costlib.kvcache import ADAM_BYTES, memory
 from costlib.parallel import (
-    Messages,
     all_reduce,
     bubble,
     data_parallel_messages,
@@ -88,17 +87,17 @@ def test_what_cannot_be_divided_is_named(devices):
 def test_two_all_reduces_a_layer():
     messages = tensor_parallel_messages(LLAMA, 4, 16, 8)
     assert messages.count == 64
-    assert messages.elements == 64 * 2 * 7 * (4 * 16 * 4096 // 8)
-    assert messages.bytes() == 2 * messages.elements
+    assert messages.sends == 64 * 2 * 7 * (4 * 16 * 4096 // 8)
+    assert messages.bytes_sent() == 2 * messages.sends
     assert tensor_parallel_messages(LLAMA, 4, 16, 8, training=True).count == 128
     assert tensor_parallel_messages(LLAMA.with_(parallel=True), 4, 16, 8).count == 32
-    assert tensor_parallel_messages(LLAMA, 4, 16, 1).elements == 0
+    assert tensor_parallel_messages(LLAMA, 4, 16, 1).sends == 0
 
 
 def test_pipelines_and_data_parallel_messages():
-    assert pipeline_messages(LLAMA, 4, 16).elements == 4 * 16 * 4096
-    assert pipeline_messages(LLAMA, 4, 16, training=True).elements == 2 * 4 * 16 * 4096
-    gradients = data_parallel_messages(LLAMA, 4).elements
+    assert pipeline_messages(LLAMA, 4, 16).sends == 4 * 16 * 4096
+    assert pipeline_messages(LLAMA, 4, 16, training=True).sends == 2 * 4 * 16 * 4096
+    gradients = data_parallel_messages(LLAMA, 4).sends
     assert gradients == 2 * 3 * -(-LLAMA.params() // 4)
     assert bubble(1, 7) == 0
     assert bubble(8, 1) == 7 / 8
@@ -167,8 +166,9 @@ def test_experts_are_not_cut_into_stages():
 
 
 def test_messages_are_counted():
-    assert pipeline_messages(MIXED, 2, 3) == Messages(1, 2 * 3 * 64)
-    assert pipeline_messages(MIXED, 2, 3, training=True) == Messages(2, 2 * 2 * 3 * 64)
+    for training, count in ((False, 1), (True, 2)):
+        sent = pipeline_messages(MIXED, 2, 3, training=training)
+        assert (sent.count, sent.sends, sent.axis) == (count, count * 2 * 3 * 64, "pipeline")
     assert data_parallel_messages(MIXED, 2).count == 1
 
 

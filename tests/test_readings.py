@@ -84,9 +84,9 @@ FORMULAS = {
     "share": lambda a, b, c: tensor_parallel(MIXED, 2).decode(a, c, b),
     "all-reduce": lambda a, b, c: all_reduce(a * c, b),
     "bubble": lambda a, b, c: bubble(a, b),
-    "tensor messages": lambda a, b, c: tensor_parallel_messages(MIXED, a, b, c).elements,
-    "pipeline messages": lambda a, b, c: pipeline_messages(MIXED, a, b).elements,
-    "data messages": lambda a, b, c: data_parallel_messages(MIXED, a).elements,
+    "tensor messages": lambda a, b, c: tensor_parallel_messages(MIXED, a, b, c).sends,
+    "pipeline messages": lambda a, b, c: pipeline_messages(MIXED, a, b).sends,
+    "data messages": lambda a, b, c: data_parallel_messages(MIXED, a).sends,
     "memory per device": lambda a, b, c: memory_per_device(MIXED, a, c, tensor=2, data=b).total,
     "optimizer memory": lambda a, b, c: optimizer_memory(MIXED, data=a, zero=2).total,
 }

@@ -51,9 +51,9 @@ def test_no_overlap_over_a_step_is_sparqs_sum_of_four_times(name):
     device = sparq.HARDWARE[name]
     step = sparq.step(16, 4096, n_layers=32, d=4096, V=32000, g=4)
     four = sum(sparq.latency(step, device).values())
-    assert time(step, device, dtype="fp16", overlap="none", granularity="step") == pytest.approx(
-        four, rel=1e-14
-    )
+    assert time(
+        step, device, precision="fp16", overlap="none", granularity="step"
+    ) == pytest.approx(four, rel=1e-14)
 
 
 def test_sparq_rounds_its_cache_down_and_may_leave_out_the_vocabulary():

@@ -57,7 +57,7 @@ PARTS = (
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("roofline", "parallel"),
+                ("device", "roofline", "parallel"),
             ),
             Chapter(
                 "iomodel",
@@ -72,7 +72,7 @@ PARTS = (
             Chapter(
                 "measured",
                 "how far from the truth is a time computed from a datasheet, and why?",
-                ("calibration", "measured", "measure"),
+                ("measured.calibration", "measured.published", "measured.timing"),
             ),
         ),
     ),

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from costlib.roofline import Device
+from costlib.device import Device
 
 __all__ = ["Catalog", "UnknownName", "devices", "models"]
 

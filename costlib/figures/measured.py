@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from costlib.calibration import Empirical, Measurement, error, parts, predict
+from costlib.device import Device
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.matmul import linear
-from costlib.measure import machine
-from costlib.precision import Precision
-from costlib.roofline import Device, calibrate
+from costlib.measured import Measurement, calibrate, error, parts
+from costlib.measured.timing import machine
+from costlib.roofline import time
 
 __all__ = [
     "errors_by_regime", "own_roofline", "predicted_against_measured", "staircase",
@@ -135,11 +135,11 @@ def staircase(
     first, last = min(m for m, _ in points), max(m for m, _ in points)
     rows = np.unique(np.geomspace(first, last, 400).astype(int))
     curves = {
-        name: np.array([predict(linear(int(m), k, n), device) for m in rows])
+        name: np.array([time(linear(int(m), k, n), device) for m in rows])
         for name, device in levels.items()
     }
     errors = {
-        name: np.abs([error(predict(linear(m, k, n), device), t) for m, t in points])
+        name: np.abs([error(time(linear(m, k, n), device), t) for m, t in points])
         for name, device in levels.items()
     }
     told = "; ".join(f"{name} {np.median(each):.1%}" for name, each in errors.items())
@@ -169,7 +169,7 @@ def under_the_roof(rows: Mapping[str, Sequence[Measurement]], device: Device) ->
     points = {
         name: [_place(row) for row in group if row.work.flops] for name, group in rows.items()
     }
-    peak = device.compute_rate("bf16")
+    peak = device.compute_rate()
     best = max(rate for group in points.values() for _, rate in group)
     told = "; ".join(
         f"{name} reach {min(_shares(group, device)):.0%} to {max(_shares(group, device)):.0%} "
@@ -179,15 +179,15 @@ def under_the_roof(rows: Mapping[str, Sequence[Measurement]], device: Device) ->
     title = f"The best row reaches {best / peak:.0%} of the peak of {device.name}"
     alt = f"Log-log chart of FLOP/s against FLOPs per byte. {told}."
     with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
-        _roof(drawing.axes, device, "bf16", points)
+        _roof(drawing.axes, device, device.sixteen_bits, points)
     return drawing.result
 
 
 def own_roofline(rows: Sequence[Measurement], name: str = "this machine") -> Figure:
     """The machine's own roofline, from its best rates, with what was measured as points."""
     device = machine(rows, name)
-    fitted: Empirical = calibrate(device, rows)
-    dtype = rows[0].dtype
+    fitted = calibrate(device, rows)
+    [dtype] = device.flops_per_s
     points = {"products": [_place(row) for row in rows if row.work.flops]}
     title = f"{name}: {quantity(device.compute_rate(dtype), 'FLOP/s', 3)}, "
     title += f"{quantity(device.bytes_per_s, 'B/s', 3)}"
@@ -203,8 +203,7 @@ def own_roofline(rows: Sequence[Measurement], name: str = "this machine") -> Fig
 
 def _place(row: Measurement) -> tuple[float, float]:
     """Intensity, and the FLOP/s reached."""
-    precision = row.precision or Precision()
-    return float(row.work.intensity(precision)), float(row.work.flops) / row.seconds
+    return float(row.work.intensity(row.precision)), float(row.work.flops) / row.seconds
 
 
 def _shares(points: Sequence[tuple[float, float]], device: Device) -> list[float]:

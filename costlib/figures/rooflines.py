@@ -13,7 +13,7 @@ from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import matmul
 from costlib.numbers import ceil_div
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
-from costlib.precision import Precision
+from costlib.precision import Precision, precision_of
 from costlib.roofline import GRANULARITIES, OVERLAPS, Device, Limit, limits, time
 from costlib.sources import jamesnulliu
 from costlib.transformer import Transformer
@@ -43,7 +43,6 @@ def roofline(
     ledger: Ledger,
     device: Device,
     *,
-    dtype: str = "bf16",
     precision: Precision | None = None,
     named: int = 5,
 ) -> Figure:
@@ -51,10 +50,11 @@ def roofline(
 
     Compute-bound ops are squares, memory-bound ones circles; area grows with the share of time.
     """
-    points = [p for p in limits(ledger, device, dtype=dtype, precision=precision) if p.flops]
+    points = [p for p in limits(ledger, device, precision) if p.flops]
     total = sum(point.time for point in points)
     slowest = _slowest(points, total)[:named]
-    ridge = device.ridge(dtype)
+    compute = precision_of(precision).compute
+    ridge = device.ridge(compute)
     memory = sum(point.time for point in points if not point.is_compute_bound) / total
     title = f"{memory:.0%} of the time memory bound on {device.name} (ridge {ridge:,.0f})"
     shares = "; ".join(
@@ -63,12 +63,12 @@ def roofline(
     )
     alt = (
         "Log-log chart of FLOP/s against FLOPs per byte. The roof rises to "
-        f"{quantity(device.compute_rate(dtype), 'FLOP/s')} at the ridge and is flat from there. "
+        f"{quantity(device.compute_rate(compute), 'FLOP/s')} at the ridge and is flat from there. "
         f"{shares}. {len(points)} ops in all."
     )
     with canvas(title, alt, height=4.2) as drawing:
         axes = drawing.axes
-        _roof(axes, device, dtype, [point.intensity for point in points])
+        _roof(axes, device, compute, [point.intensity for point in points])
         _ops(axes, points, total)
         for line, (text, point) in enumerate(slowest):
             axes.annotate(
@@ -99,10 +99,10 @@ def _slowest(points: Sequence[Limit], total: float) -> list[tuple[str, Limit]]:
     return [each for each in named if not each[0].endswith(": 0%")]
 
 
-def _roof(axes: Any, device: Device, dtype: str, intensities: Sequence[float]) -> None:
-    ridge = device.ridge(dtype)
+def _roof(axes: Any, device: Device, compute: str | None, intensities: Sequence[float]) -> None:
+    ridge = device.ridge(compute)
     ends = [min(0.1, *intensities) / 2, ridge, max(ridge * 10, *intensities)]
-    axes.loglog(ends, device.attainable(np.array(ends), dtype), color=INK, linewidth=1.5)
+    axes.loglog(ends, device.attainable(np.array(ends), compute), color=INK, linewidth=1.5)
     axes.axvline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
 
 
@@ -121,12 +121,12 @@ def _ops(axes: Any, points: Sequence[Limit], total: float) -> None:
         )
 
 
-def roofs(devices: Mapping[str, Device], dtype: str = "fp16") -> Figure:
+def roofs(devices: Mapping[str, Device], compute: str = "fp16") -> Figure:
     """What each device attains at each intensity: its slope, its ridge, its roof."""
-    ridges_ = {name: device.ridge(dtype) for name, device in devices.items()}
+    ridges_ = {name: device.ridge(compute) for name, device in devices.items()}
     title = "A roof has two parts: bandwidth is the slope, peak the flat"
     told = "; ".join(
-        f"{name} rises to {quantity(device.compute_rate(dtype), 'FLOP/s')} at its ridge of "
+        f"{name} rises to {quantity(device.compute_rate(compute), 'FLOP/s')} at its ridge of "
         f"{ridges_[name]:.0f} and is flat from there"
         for name, device in devices.items()
     )
@@ -135,19 +135,19 @@ def roofs(devices: Mapping[str, Device], dtype: str = "fp16") -> Figure:
         axes = drawing.axes
         for number, (name, device) in enumerate(devices.items()):
             look = {"color": COLOURS[number], "linestyle": _DASHES[number]}
-            axes.loglog(intensity, device.attainable(intensity, dtype), label=name, **look)
-            top = device.compute_rate(dtype)
+            axes.loglog(intensity, device.attainable(intensity, compute), label=name, **look)
+            top = device.compute_rate(compute)
             axes.plot([ridges_[name]], [top], _MARKERS[number], color=COLOURS[number])
         axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
         axes.legend(loc="lower right", fontsize=_SMALL)
     return drawing.result
 
 
-def readings(ledgers: Mapping[str, Ledger], device: Device, dtype: str = "bf16") -> Figure:
+def readings(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
     """Four times of each ledger: by op or by step, with overlap or without, to the smallest."""
     kinds = [(g, o) for g in GRANULARITIES for o in OVERLAPS]
     spent = {
-        name: [time(work, device, dtype=dtype, overlap=o, granularity=g) for g, o in kinds]
+        name: [time(work, device, overlap=o, granularity=g) for g, o in kinds]
         for name, work in ledgers.items()
     }
     most = max(max(times) / min(times) for times in spent.values())
@@ -177,11 +177,11 @@ def readings(ledgers: Mapping[str, Ledger], device: Device, dtype: str = "bf16")
     return drawing.result
 
 
-def phases(ledgers: Mapping[str, Ledger], device: Device, dtype: str = "bf16") -> Figure:
+def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
     """Every op of several ledgers as a point under one roof, a colour and a marker for each."""
     shares, drawn = [], {}
     for name, ledger in ledgers.items():
-        points = [point for point in limits(ledger, device, dtype) if point.flops]
+        points = [point for point in limits(ledger, device) if point.flops]
         total = sum(point.time for point in points)
         bound = sum(point.time for point in points if point.is_compute_bound) / total
         shares.append(f"{name}: {len(points)} ops, {bound:.0%} of the time compute bound")
@@ -189,12 +189,12 @@ def phases(ledgers: Mapping[str, Ledger], device: Device, dtype: str = "bf16") -
     title = "The same ops, far apart: " + " and ".join(ledgers)
     alt = (
         f"FLOP/s against FLOPs per byte under the roof of {device.name}, with its ridge at "
-        f"{device.ridge(dtype):.0f}. {'; '.join(shares)}. Areas are shares of each one's time."
+        f"{device.ridge():.0f}. {'; '.join(shares)}. Areas are shares of each one's time."
     )
     with canvas(title, alt, width=WIDTH, height=4) as drawing:
         axes = drawing.axes
         every = [point for points, _ in drawn.values() for point in points]
-        _roof(axes, device, dtype, [point.intensity for point in every])
+        _roof(axes, device, None, [point.intensity for point in every])
         for number, (name, (points, total)) in enumerate(drawn.items()):
             look = {"color": COLOURS[number], "marker": _MARKERS[number]}
             sizes = [16 + 350 * point.time / total for point in points]
@@ -206,16 +206,14 @@ def phases(ledgers: Mapping[str, Ledger], device: Device, dtype: str = "bf16") -
     return drawing.result
 
 
-def decode_batches(
-    model: Transformer, device: Device, contexts: Sequence[int], dtype: str = "bf16"
-) -> Figure:
+def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) -> Figure:
     """Intensity of a decode step against the batch, for several lengths of context."""
     batch = np.unique(np.geomspace(1, 4096, 80).astype(int))
     lines = {
         context: model.decode(batch, context - 1, scores="on-chip").intensity()
         for context in contexts
     }
-    ridge = device.ridge(dtype)
+    ridge = device.ridge()
     title = "The cache sets a ceiling that no batch can pass"
     told = ", ".join(f"{line[-1]:.3g} with {context:,} keys" for context, line in lines.items())
     alt = (
@@ -310,13 +308,13 @@ def speculative_intensity(
     return drawing.result
 
 
-def ridges(devices: Mapping[str, tuple[int, Device]], dtype: str = "fp16") -> Figure:
+def ridges(devices: Mapping[str, tuple[int, Device]], compute: str = "fp16") -> Figure:
     """The ridge of each device against the year it was announced in."""
-    points = {name: (year, device.ridge(dtype)) for name, (year, device) in devices.items()}
+    points = {name: (year, device.ridge(compute)) for name, (year, device) in devices.items()}
     low, high = (f(ridge for _, ridge in points.values()) for f in (min, max))
     title = f"Ridges between {low:.0f} and {high:.0f}, and no straight road"
     told = ", ".join(f"{name} in {year} {ridge:.0f}" for name, (year, ridge) in points.items())
-    with canvas(title, f"FLOPs per byte at the ridge, {dtype}: {told}.", width=WIDTH) as drawing:
+    with canvas(title, f"FLOPs per byte at the ridge, {compute}: {told}.", width=WIDTH) as drawing:
         axes = drawing.axes
         axes.plot(*zip(*points.values(), strict=True), "o--", color=COLOURS[0], linewidth=1)
         for name, (year, ridge) in points.items():
@@ -340,8 +338,8 @@ def splits(model: Transformer, device: Device, seq: int, devices: Sequence[int])
     works, sends = [], []
     for count in devices:
         share = tensor_parallel(model, count).prefill(1, seq, scores="on-chip")
-        works.append(time(share, device))
-        sent = tensor_parallel_messages(model, 1, seq, count).bytes()
+        works.append(time(share, device, too_large="ignore"))
+        sent = tensor_parallel_messages(model, 1, seq, count).bytes_sent()
         sends.append(sent / device.interconnect if sent else 0)
     title = "Work divides among devices, messages do not"
     alt = f"Bars for a prompt of {seq:,} tokens on {device.name}: " + "; ".join(

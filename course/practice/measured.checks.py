@@ -4,9 +4,8 @@ import math
 
 import costlib
 from costlib import matmul
-from costlib.calibration import Measurement, median_error
-from costlib.measured import published
-from costlib.roofline import calibrate, time
+from costlib.measured import Measurement, calibrate, median_error, published
+from costlib.roofline import time
 from course import Mistake, Question
 
 
@@ -21,14 +20,15 @@ def error_between(device, fit_k, test_k):
     return median_error(rows_of(device, test_k), fitted)
 
 
-def own_machine(products, seconds, dtype, fit, test):
+def own_machine(products, seconds, precision, fit, test):
     """The error of exercise 8 with other rows fitted, or tested."""
     rows = [
-        Measurement(matmul(*shape), s, dtype) for shape, s in zip(products, seconds, strict=True)
+        Measurement(matmul(*shape), s, precision)
+        for shape, s in zip(products, seconds, strict=True)
     ]
     peak = max(row.work.flops / row.seconds for row in rows)
-    bandwidth = max(row.work.bytes() / row.seconds for row in rows)
-    own = costlib.Device("own", {dtype: peak}, bandwidth)
+    bandwidth = max(row.work.bytes(precision) / row.seconds for row in rows)
+    own = costlib.Device("own", {precision: peak}, bandwidth)
     return median_error(rows[test], calibrate(own, rows[fit]))
 
 
@@ -286,7 +286,7 @@ QUESTIONS = [
             {
                 "products": [[n, n, n] for n in range(256, 2049, 256)],
                 "seconds": [9e-5, 5e-4, 1.7e-3, 3.6e-3, 7.4e-3, 1.2e-2, 2.1e-2, 2.8e-2],
-                "dtype": "fp32",
+                "precision": "fp32",
             }
         ],
         mistakes=[

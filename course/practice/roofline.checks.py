@@ -58,7 +58,7 @@ def split(model, device, seq, limit_ms, *, network=1, cost=lambda n, t: n * t):
     whole, device, costs = costlib.models[model], costlib.devices[device], {}
     for n in (1, 2, 4, 8):
         part = parallel.tensor_parallel(whole, n)
-        sent = parallel.tensor_parallel_messages(whole, 1, seq, n).bytes()
+        sent = parallel.tensor_parallel_messages(whole, 1, seq, n).bytes_sent()
         work = roofline.time(part.prefill(1, seq, scores="on-chip"), device)
         seconds = work + network * sent / device.interconnect
         if 1e3 * seconds <= limit_ms:

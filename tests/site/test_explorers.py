@@ -206,16 +206,16 @@ def one_step(s: dict[str, Any]) -> list[Any]:
     """Per op FLOPs, bytes and time; then the whole time and what is sent."""
     model, device = models[s["model"]], devices[s["device"]]
     share = tensor_parallel(model, int(s["shared"]))
-    precision = Precision(weights=float(s["weights"]), kv=float(s["kv"]))
+    precision = Precision(weights=float(s["weights"]), kv=float(s["kv"]), compute=s["dtype"])
     options = {"logits": "last", "scores": "on-chip"}
     if s["phase"] == "prefill":
         ledger, new = share.prefill(s["batch"], s["context"], **options), s["context"]
     else:
         ledger, new = share.decode(s["batch"], s["context"], mla="absorbed", **options), 1
-    places = roofline.limits(ledger, device, s["dtype"], precision)
-    message = tensor_parallel_messages(model, s["batch"], new, int(s["shared"])).bytes()
+    places = roofline.limits(ledger, device, precision)
+    message = tensor_parallel_messages(model, s["batch"], new, int(s["shared"])).bytes_sent()
     link = message / device.interconnect if device.interconnect and message else 0.0
-    time = roofline.time(ledger, device, dtype=s["dtype"], precision=precision) + link
+    time = roofline.time(ledger, device, precision=precision, too_large="ignore") + link
     return [[float(x) for p in places for x in (p.flops, p.bytes, p.time)], time, float(message)]
 
 

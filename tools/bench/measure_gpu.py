@@ -319,9 +319,9 @@ def predicted(case: Case, name: str) -> Case:
     """The case with the seconds and bytes of costlib's ideal roofline on a device."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from costlib import Transformer, attention, devices, matmul
-    from costlib.calibration import predict
-    from costlib.measure import copy
     from costlib.measured import fused
+    from costlib.measured.timing import copy
+    from costlib.roofline import time
 
     kind, sizes = case["kind"], {k: v for k, v in case.items() if k != "kind"}
     if kind in ("copy", "gemm"):
@@ -335,7 +335,7 @@ def predicted(case: Case, name: str) -> Case:
         batch, context = sizes.pop("batch"), sizes.pop("context")
         whole = Transformer(vocab=1, rotary_dim=0, **sizes).decode(batch, context - 1)
         work = whole.without("embedding", "unembedding", "final_norm")
-    return {**case, "seconds": predict(work, devices[name]), "bytes": float(work.bytes())}
+    return {**case, "seconds": float(time(work, devices[name])), "bytes": float(work.bytes())}
 
 
 def written(path: Path, about: dict[str, str], rows: list[Case]) -> None:

@@ -295,9 +295,9 @@ def step_formulas() -> str:
     B, S, D, L, G = costlib.symbols("B S d_model layers devices")
     r = costlib.symbols("reduces")
     model: Any = StandIn(1, 1, L, 0, None, D, 1, layers=L)
-    sent = tensor_parallel_messages(model, B, S, G).elements * r / 2
+    sent = tensor_parallel_messages(model, B, S, G).sends * r / 2
     op = costlib.Op("any", flops, costlib.ledger.Elements(weights=moved))
-    one = Precision.uniform(1)
+    one = Precision.uniform(1, compute="any")
     return "".join(
         (
             function("ridge", (rate, width), device.ridge("any")),
@@ -305,7 +305,7 @@ def step_formulas() -> str:
             function(
                 "op_time",
                 (flops, moved, rate, width),
-                costlib.roofline.time(op, device, dtype="any", precision=one),
+                costlib.roofline.time(op, device, precision=one),
             ),
             function("sent", (B, S, D, L, r, G), sent),
         )

@@ -1,6 +1,6 @@
 """Chapter 8: measurements that others published, each as work that costlib can predict.
 
-The rows are in catalog/measurements.json, each with its source. A row says what ran (a model, a
+The rows are in measurements.json, each with its source. A row says what ran (a model, a
 batch, a prompt; or the sizes of one product), on what, and what was measured. Its `measurement` is
 the ledger of that work and the seconds it took.
 
@@ -19,13 +19,13 @@ from statistics import median
 from typing import Any
 
 from costlib.attention import attention
-from costlib.calibration import Measurement, error, predict
 from costlib.catalog import devices, models
+from costlib.device import Device
 from costlib.ledger import Ledger, Op
 from costlib.matmul import linear
-from costlib.parallel import Messages, tensor_parallel, tensor_parallel_messages
-from costlib.precision import Precision
-from costlib.roofline import Device, calibrate
+from costlib.measured.calibration import Measurement, calibrate, error
+from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.precision import Precision, grouped
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "regime_errors", "sources", "splits",
 ]  # fmt: skip
 
-_FILE = Path(__file__).parent / "catalog" / "measurements.json"
+_FILE = Path(__file__).parent / "measurements.json"
 _SECONDS = {"ms": 1e-3, "µs": 1e-6}
 
 #: FLOPs of attention's forward and backward pass together, for each of the forward pass.
@@ -139,23 +139,26 @@ def _model(name: str) -> Transformer:
 def _precision(facts: Mapping[str, Any]) -> Precision:
     """16 bits, or fewer for weights; 4-bit ones have two numbers of 16 bits for each 32."""
     bits = facts.get("weight_bits", 16)
-    return Precision(weights={16: 2, 8: 1, 4: 0.5 + 4 / 32}[bits])
+    weights = {16: 2, 8: 1, 4: grouped(4, 32, scale_bits=16, zero_bits=16)}[bits]
+    return Precision(weights=weights, compute=facts["dtype"])
 
 
-def _messages(facts: Mapping[str, Any], seq: int, more: int = 0) -> Messages | None:
-    """What one of several devices sends in a pass over ``seq`` tokens and ``more`` single ones."""
-    devices_, batch, model = facts["gpus"], facts["batch"], _model(facts["model"])
-    if devices_ == 1:
-        return None
-    first = tensor_parallel_messages(model, batch, seq, devices_)
-    each = tensor_parallel_messages(model, batch, 1, devices_)
-    return Messages(first.count + more * each.count, first.elements + more * each.elements)
+def _with_messages(work: Ledger, facts: Mapping[str, Any], seq: int = 1, more: int = 0) -> Ledger:
+    """The work of one of several devices, and what it sends: for ``seq`` tokens at once, and for
+    ``more`` single ones."""
+    if facts["gpus"] == 1:
+        return work
+    model, batch = _model(facts["model"]), facts["batch"]
+    sent = [tensor_parallel_messages(model, batch, seq, facts["gpus"])]
+    if more:
+        sent.append(tensor_parallel_messages(model, batch, 1, facts["gpus"]) * more)
+    return work + sent
 
 
-def _measured(facts: Mapping[str, Any], work: Ledger | Op, seconds: float, **more: Any) -> Any:
+def _measured(facts: Mapping[str, Any], work: Ledger | Op, seconds: float, steps: int = 1) -> Any:
     names = ("source", "device", "framework", "model", "batch", "prompt", "new", "context", "m")
     name = " ".join(f"{key} {facts[key]}" for key in names if key in facts)
-    return Measurement(work, seconds, facts["dtype"], _precision(facts), name=name, **more)
+    return Measurement(work, seconds, _precision(facts), steps, name)
 
 
 def _decode(facts: Mapping[str, Any]) -> Any:
@@ -163,7 +166,7 @@ def _decode(facts: Mapping[str, Any]) -> Any:
     work = share.decode(facts["batch"], facts["context"], scores="on-chip")
     is_rate = facts["unit"] == "tokens/s"
     seconds = facts["batch"] / facts["value"] if is_rate else facts["value"] * 1e-3
-    return _measured(facts, work, seconds, messages=_messages(facts, 1))
+    return _measured(facts, _with_messages(work, facts), seconds)
 
 
 def _generate(facts: Mapping[str, Any]) -> Any:
@@ -171,14 +174,13 @@ def _generate(facts: Mapping[str, Any]) -> Any:
     work = tensor_parallel(_model(facts["model"]), facts["gpus"]).generate(batch, prompt, new)
     is_rate = facts["unit"] == "tokens/s"
     seconds = batch * new / facts["value"] if is_rate else facts["value"] * 1e-3
-    return _measured(facts, work, seconds, steps=new, messages=_messages(facts, prompt, new - 1))
+    return _measured(facts, _with_messages(work, facts, prompt, new - 1), seconds, new)
 
 
 def _prefill(facts: Mapping[str, Any]) -> Any:
     share = tensor_parallel(_model(facts["model"]), facts["gpus"])
     work = share.prefill(facts["batch"], facts["prompt"], logits="last")
-    messages = _messages(facts, facts["prompt"])
-    return _measured(facts, work, facts["value"] * 1e-3, messages=messages)
+    return _measured(facts, _with_messages(work, facts, facts["prompt"]), facts["value"] * 1e-3)
 
 
 def _gemm(facts: Mapping[str, Any]) -> Any:
@@ -312,7 +314,7 @@ def _held_out(regime: str) -> tuple[Prediction, ...]:
     for split in splits(regime):
         levels = split.devices()
         for row in split.held:
-            seconds = {name: predict(row.measurement, device) for name, device in levels.items()}
+            seconds = {name: row.measurement.predicted(device) for name, device in levels.items()}
             found.append(Prediction(row, seconds))
     return tuple(found)
 

@@ -1,6 +1,6 @@
 """Chapter 8: measure the machine that runs this: products and copies, with NumPy or with torch.
 
-Every row is a `costlib.calibration.Measurement`, so that what was measured here can be calibrated
+Every row is a `costlib.measured.Measurement`, so that what was measured here can be calibrated
 and predicted like what others published. `costlib measure` in a shell prints the table and draws
 the machine's own roofline.
 
@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from costlib.calibration import Measurement, error, predict
+from costlib.device import Device
 from costlib.display import quantity
 from costlib.ledger import Elements, Op
 from costlib.matmul import matmul
-from costlib.precision import Precision
-from costlib.roofline import Device, calibrate
+from costlib.measured.calibration import Measurement, calibrate, error
+from costlib.precision import precision_of
 
 __all__ = ["COPIES", "PRODUCTS", "best_seconds", "copy", "machine", "main", "measure", "report"]
 
@@ -56,7 +56,7 @@ def best_seconds(run: Callable[[], Any], repeats: int = 5, least: float = 0.1) -
 def copy(elements: int) -> Op:
     """So many elements read and written, and no FLOPs.
 
-    >>> copy(1000).flops, copy(1000).bytes(Precision.uniform(4))
+    >>> copy(1000).flops, copy(1000).bytes("fp32")
     (0, 8000)
     """
     moved = Elements(activations=elements)
@@ -78,16 +78,16 @@ def measure(
     if device not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
     runs: _Numpy | _Torch = _Numpy() if device == "cpu" else _Torch()
-    dtype, precision = ("fp32", Precision.uniform(4)) if device == "cpu" else ("bf16", Precision())
+    precision = "fp32" if device == "cpu" else "bf16"
     rows = []
     for m, k, n in products:
         seconds = best_seconds(runs.product(m, k, n), repeats)
         name = f"{m}×{k} by {k}×{n}"
-        rows.append(Measurement(matmul(m, k, n), seconds, dtype, precision, name=name))
+        rows.append(Measurement(matmul(m, k, n), seconds, precision, name=name))
     for elements in copies:
         seconds = best_seconds(runs.copy(elements), repeats)
         name = f"copy of {elements}"
-        rows.append(Measurement(copy(elements), seconds, dtype, precision, name=name))
+        rows.append(Measurement(copy(elements), seconds, precision, name=name))
     return rows
 
 
@@ -107,7 +107,8 @@ def machine(rows: Sequence[Measurement], name: str = "this machine") -> Device:
     peak = max(row.work.flops / row.seconds for row in products)
     largest = max(copies, key=lambda row: row.work.bytes(row.precision))
     bandwidth = largest.work.bytes(largest.precision) / largest.seconds
-    return Device(name, {products[0].dtype: peak}, bandwidth)
+    compute = precision_of(products[0].precision).compute or "bf16"
+    return Device(name, {compute: peak}, bandwidth)
 
 
 def report(rows: Sequence[Measurement]) -> str:
@@ -122,16 +123,16 @@ def report(rows: Sequence[Measurement]) -> str:
     lines = [f"{'what':24}{'time':>12}{'FLOP/s':>16}{'B/s':>14}{'predicted':>12}{'error':>8}"]
     for row in rows:
         rate = row.work.flops / row.seconds
-        predicted = predict(row, fitted)
+        predicted = row.predicted(fitted)
         lines.append(
             f"{row.name:24}{quantity(row.seconds, 's'):>12}{quantity(rate, 'FLOP/s'):>16}"
             f"{quantity(row.work.bytes(row.precision) / row.seconds, 'B/s'):>14}"
             f"{quantity(predicted, 's'):>12}{error(predicted, row.seconds):>+8.0%}"
         )
-    dtype = rows[0].dtype
+    [(compute, peak)] = ideal.flops_per_s.items()
     lines.append(
-        f"best: {quantity(ideal.compute_rate(dtype), 'FLOP/s')} ({dtype}), "
-        f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(dtype):.1f} FLOPs per byte; "
+        f"best: {quantity(peak, 'FLOP/s')} ({compute}), "
+        f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(compute):.1f} FLOPs per byte; "
         f"{quantity(fitted.overhead_per_op, 's')} a call; median error {fitted.median_error:.0%}"
     )
     return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""Chapter 8, prediction against reality: fits, published rows, and timing one's own machine.
+
+>>> published("generate", model="gpt-20b")[0].measurement.steps
+8
+"""
+
+from costlib.measured.calibration import (
+    LEVELS,
+    Empirical,
+    Measurement,
+    calibrate,
+    error,
+    median_error,
+    parts,
+)
+from costlib.measured.published import (
+    KEPT,
+    KINDS,
+    REGIMES,
+    Prediction,
+    Row,
+    Split,
+    fused,
+    held_out,
+    published,
+    regime_errors,
+    sources,
+    splits,
+)
+from costlib.measured.timing import best_seconds, machine, measure, report
+
+__all__ = [
+    "KEPT",
+    "KINDS",
+    "LEVELS",
+    "REGIMES",
+    "Empirical",
+    "Measurement",
+    "Prediction",
+    "Row",
+    "Split",
+    "best_seconds",
+    "calibrate",
+    "error",
+    "fused",
+    "held_out",
+    "machine",
+    "measure",
+    "median_error",
+    "parts",
+    "published",
+    "regime_errors",
+    "report",
+    "sources",
+    "splits",
+]

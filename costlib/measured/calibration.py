@@ -1,0 +1,426 @@
+"""Chapter 8: what a device reaches, fitted to measurements, at three levels.
+
+Ideal: the datasheet, nothing fitted. Calibrated: one efficiency for compute, one for bandwidth, one
+overhead per op (and per step, and per message between devices). Shaped: the same, with products
+rounded up to whole tiles and waves of tiles, and with computing and moving that overlap only in
+part. What comes back is a `costlib.Device`, which `costlib.roofline.time` takes like any other.
+
+Left out: clocks that fall under load, caches that serve a second read, kernels that differ by
+framework. Whatever is left out ends in the residuals, which a fitted device carries along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from costlib.device import Device
+from costlib.ledger import Ledger, Op
+from costlib.numbers import choose
+from costlib.precision import Precision, precision_of
+from costlib.roofline import TILES, device_of, overlapped, time, wave_factors
+
+__all__ = [
+    "LEVELS",
+    "Empirical",
+    "Measurement",
+    "calibrate",
+    "error",
+    "median_error",
+    "parts",
+]
+
+#: What is fitted: two rates and the overheads, or these with tiles, waves and partial overlap.
+LEVELS = ("calibrated", "shaped")
+
+_SMOOTH = 0.02  # errors below two per cent weigh as squares, larger ones by their size
+_RIDGE = 1e-5  # keeps a constant that no measurement speaks of where it started
+_STARTS = (1e-6, 1e-5)  # seconds an op, where the search begins
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Work that ran on one device, messages included, and the seconds that it took.
+
+    ``steps`` is how many passes the work is (each has its own overhead); ``name`` says which row it
+    is.
+
+    >>> from costlib import matmul
+    >>> row = Measurement(matmul(1, 4096, 4096), 26.6e-6)
+    >>> row.seconds, round(row.predicted("A100-80GB") * 1e6, 1)
+    (2.66e-05, 16.5)
+    >>> Measurement(matmul(1, 4096, 4096), -1)
+    Traceback (most recent call last):
+        ...
+    ValueError: seconds must be a positive number, got -1
+    """
+
+    work: Ledger | Op
+    seconds: float
+    precision: Precision | str | None = None
+    steps: int = 1
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.work, (Ledger, Op)):
+            raise TypeError(f"work must be a Ledger or an Op, got {self.work!r}")
+        seconds = self.seconds
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):
+            raise TypeError(f"seconds must be a number, got {seconds!r}")
+        if not (np.isfinite(seconds) and seconds > 0):
+            raise ValueError(f"seconds must be a positive number, got {seconds}")
+        if not self.steps >= 1:
+            raise ValueError(f"steps must be at least 1, got {self.steps}")
+        object.__setattr__(self, "precision", precision_of(self.precision))
+
+    def predicted(self, device: Device | str) -> float:
+        """Seconds that `costlib.roofline.time` says on a device; the work ran, so it did fit."""
+        seconds = time(
+            self.work, device, precision=self.precision, steps=self.steps, too_large="ignore"
+        )
+        return float(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Empirical(Device):
+    """A device as measurements found it: a `Device` with constants, and the residuals of the fit.
+
+    ``residuals`` are predicted / measured − 1, a number for each measurement in its order.
+    """
+
+    level: str = "calibrated"
+    residuals: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def median_error(self) -> float:
+        """The median of the residuals without their signs: on what was fitted, so a best case."""
+        return float(np.median(np.abs(self.residuals))) if self.residuals else 0.0
+
+
+#: The constants of a device that measurements can tell, each with its ideal value.
+IDEAL = {
+    "compute_efficiency": 1,
+    "bandwidth_efficiency": 1,
+    "blend": np.inf,
+    "edge": 0,
+    "overhead_per_op": 0,
+    "overhead_per_step": 0,
+    "overhead_per_message": 0,
+    "interconnect_efficiency": 1,
+}
+
+#: What each part of a time adds to the one before it.
+_ADDED = {
+    "rates": ("compute_efficiency", "bandwidth_efficiency"),
+    "shapes": ("blend", "edge"),
+    "launches": ("overhead_per_op", "overhead_per_step"),
+}
+
+
+def parts(
+    work: Measurement | Ledger | Op, device: Device | str, **options: Any
+) -> dict[str, float]:
+    """Where the seconds of `costlib.roofline.time` go, from the ideal on; they add up to it.
+
+    "ideal" is the roofline's time, "rates" what the fitted efficiencies add, "shapes" what tiles,
+    waves and partial overlap add, "launches" the overheads, "messages" the communication.
+    ``options`` are the fields of a `Measurement`.
+
+    >>> from costlib import matmul
+    >>> slow = Device("toy", {"bf16": 1e14}, 1e12, compute_efficiency=0.5, overhead_per_op=1e-6)
+    >>> {part: round(us * 1e6, 2) for part, us in parts(matmul(1000, 1000, 1000), slow).items()}
+    {'ideal': 20.0, 'rates': 20.0, 'shapes': 0.0, 'launches': 1.0, 'messages': 0.0}
+    """
+    row = work if isinstance(work, Measurement) else Measurement(work, 1.0, **options)
+    device, ops = device_of(device), (row.work,) if isinstance(row.work, Op) else row.work.ops
+    silent = replace(row, work=Ledger(tuple(op for op in ops if not op.axis)))
+    on = device.with_(**IDEAL)
+    found = {"ideal": silent.predicted(on)}
+    for part, names in _ADDED.items():
+        on = on.with_(**{name: getattr(device, name) for name in names})
+        found[part] = silent.predicted(on) - sum(found.values())
+    return {**found, "messages": row.predicted(device) - sum(found.values())}
+
+
+def error(predicted: float, measured: float) -> float:
+    """Predicted over measured, minus 1: −0.2 is a prediction that is a fifth too short.
+
+    >>> round(error(8.0, 10.0), 3)
+    -0.2
+    """
+    return predicted / measured - 1
+
+
+def median_error(measurements: Iterable[Measurement], device: Device | str) -> float:
+    """The median of the errors without their signs.
+
+    >>> from costlib import matmul
+    >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
+    >>> rows = [Measurement(matmul(1000, 1000, 1000), t) for t in (20e-6, 25e-6, 40e-6)]
+    >>> round(median_error(rows, toy), 3)
+    0.2
+    """
+    found = [error(row.predicted(device), row.seconds) for row in _checked(measurements)]
+    return float(np.median(np.abs(found)))
+
+
+def calibrate(
+    device: Device | str,
+    measurements: Iterable[Measurement | Sequence[Any]],
+    *,
+    level: str = "calibrated",
+    keep: Iterable[str] = (),
+) -> Empirical:
+    """The device that explains the measurements best: efficiencies, overheads, and residuals.
+
+    A measurement is (ledger or op, seconds), with a precision after them if it is not 16 bits, or a
+    `Measurement`. Least squares on the logarithm of predicted / measured, large errors weighted
+    down so that the fit follows the median row. A rate that no row depends on stays ideal. Level
+    "shaped" adds tiles and partial overlap. ``keep`` names constants of ``device`` that are not to
+    be fitted again, because other measurements have told them.
+
+    >>> from costlib import matmul
+    >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
+    >>> ops = [matmul(m, 4096, 4096) for m in (1, 64, 512, 4096)]
+    >>> ops.append(matmul(1, 512, 512))
+    >>> real = toy.with_(compute_efficiency=0.7, bandwidth_efficiency=0.8, overhead_per_op=4e-6)
+    >>> found = calibrate(toy, [(op, time(op, real)) for op in ops])
+    >>> round(found.compute_efficiency, 2), round(found.bandwidth_efficiency, 2)
+    (0.7, 0.8)
+    >>> round(found.overhead_per_op * 1e6, 1), round(found.median_error, 2)
+    (4.0, 0.0)
+    """
+    choose("level", level, LEVELS)
+    for name in (keep := tuple(keep)):
+        choose("keep", name, tuple(_FIELDS))
+    device = device_of(device)
+    rows = _checked(measurements)
+    flat, measured = _flat(rows, device), np.array([float(row.seconds) for row in rows])
+    search = _Search(_free(flat, level, keep), _constants(device) if keep else _Constants(), keep)
+
+    def residual(point: Any) -> Any:
+        return np.log(_predictions(flat, search.constants(point)) / measured)
+
+    found = [_descend(residual, *search.start(seconds)) for seconds in _STARTS]
+    best = min(found, key=lambda pair: pair[1])[0]
+    fitted = _empirical(device, search.constants(best), level)
+    errors = tuple(error(row.predicted(fitted), row.seconds) for row in rows)
+    return replace(fitted, residuals=errors)
+
+
+#: Fields of an empirical device, the constant of the search that each stands for, and where the
+#: logarithm of that constant (of blend − 1) begins.
+_FIELDS = {
+    "compute_efficiency": ("compute", 0.25),
+    "bandwidth_efficiency": ("bandwidth", 0.25),
+    "overhead_per_op": ("op", -13.8),
+    "overhead_per_step": ("step", -9.2),
+    "overhead_per_message": ("message", -11.5),
+    "interconnect_efficiency": ("link", 0.5),
+    "blend": ("blend", 0.7),
+    "edge": ("edge", 1.4),
+}
+_RATES = ("compute_efficiency", "bandwidth_efficiency", "interconnect_efficiency")
+
+
+def _free(flat: _Flat, level: str, keep: tuple[str, ...]) -> tuple[str, ...]:
+    """The constants that these measurements can tell, less those to keep."""
+    names = ["compute_efficiency", "bandwidth_efficiency", "overhead_per_op"]
+    if flat.messages.any():
+        names += ["overhead_per_message", "interconnect_efficiency"]
+    if level == "shaped":
+        names += ["blend", "edge"]
+        ops = flat.per_row(flat.launches) / flat.steps
+        if ops.min() > 1 and ops.max() > 1.2 * ops.min():  # else a step is so many ops, always
+            names.append("overhead_per_step")
+    return tuple(name for name in names if name not in keep)
+
+
+@dataclass(frozen=True, slots=True)
+class _Constants:
+    """What is fitted, as factors of time (1 is ideal) and seconds."""
+
+    compute: float = 1.0
+    bandwidth: float = 1.0
+    op: float = 0.0
+    step: float = 0.0
+    message: float = 0.0
+    link: float = 1.0
+    blend: float = np.inf
+    edge: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Constants as a vector of logarithms: those that are free, with the rest as they are."""
+
+    free: tuple[str, ...]
+    rest: _Constants
+    keep: tuple[str, ...]
+
+    def start(self, seconds: float) -> tuple[Any, Any]:
+        """Where the search begins, and where a constant stays that nothing depends on."""
+        begin = [np.log(seconds) if n == "overhead_per_op" else _FIELDS[n][1] for n in self.free]
+        prior = [0.0 if name in _RATES else _FIELDS[name][1] for name in self.free]
+        return np.array(begin), np.array(prior)
+
+    def constants(self, point: Any) -> _Constants:
+        """The constants at a point: no rate above its peak, a blend of 1 to 55."""
+        values = {}
+        for name, value in zip(self.free, map(float, point), strict=True):
+            if name in _RATES:
+                value = max(value, 0.0)
+            shift, most = (1.0, 4.0) if name == "blend" else (0.0, 50.0)
+            values[_FIELDS[name][0]] = shift + float(np.exp(min(value, most)))
+        kept = {_FIELDS[name][0]: getattr(self.rest, _FIELDS[name][0]) for name in self.keep}
+        return replace(_Constants(), **kept | values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """Every op of every measurement, one array a column; ``row`` says whose op it is.
+
+    The columns are what `costlib.roofline.time` computes with, on the device without its constants;
+    a fit tries thousands of constants on them at once.
+    """
+
+    row: Any
+    compute: Any  # ideal seconds
+    memory: Any
+    launches: Any
+    messages: Any
+    sending: Any
+    waves: Any  # how much more is computed with whole waves, a line for each kind of tile
+    is_product: Any
+    steps: Any  # one a measurement
+
+    def per_row(self, column: Any) -> Any:
+        """A column's sum over the ops of each measurement."""
+        return np.bincount(self.row, column, len(self.steps))
+
+
+def _flat(rows: Sequence[Measurement], device: Device) -> _Flat:
+    ideal, columns, waves = device.with_(**IDEAL), [], []
+    for number, row in enumerate(rows):
+        precision = precision_of(row.precision)
+        rates = float(ideal.compute_rate(precision.compute)), float(ideal.memory_rate)
+        for op in (row.work,) if isinstance(row.work, Op) else row.work.ops:
+            sent = float(op.bytes_sent(precision) / ideal.link_rate) if op.axis else 0.0
+            times = float(op.flops) / rates[0], float(op.bytes(precision)) / rates[1]
+            counts = (0.0, float(op.count)) if op.axis else (float(op.count), 0.0)
+            factors = wave_factors(op, device.cores)
+            columns.append((number, *times, *counts, sent, bool(factors)))
+            waves.append(factors or [1.0] * len(TILES))
+    whose, compute, memory, launches, messages, sending, is_product = np.array(columns).T
+    steps = np.array([float(row.steps) for row in rows])
+    return _Flat(
+        row=whose.astype(int),
+        compute=compute,
+        memory=memory,
+        launches=launches,
+        messages=messages,
+        sending=sending,
+        waves=np.array(waves).T,
+        is_product=is_product > 0,
+        steps=steps,
+    )
+
+
+_EDGES = np.array([[1 / rows + 1 / columns] for rows, columns in TILES])
+
+
+def _predictions(flat: _Flat, constants: _Constants) -> Any:
+    """Seconds of every row: `costlib.roofline.time`, for all ops at once."""
+    computing = constants.compute * flat.compute
+    if np.isfinite(constants.blend):
+        paid = (flat.waves * (1 + constants.edge * _EDGES)).min(axis=0)
+        computing = computing * np.where(flat.is_product, paid, 1.0)
+    busy = overlapped(computing, constants.bandwidth * flat.memory, constants.blend)
+    called = constants.op * flat.launches + constants.message * flat.messages
+    total = flat.per_row(busy + called + constants.link * flat.sending)
+    return total + constants.step * flat.steps
+
+
+def _constants(device: Device) -> _Constants:
+    return _Constants(
+        compute=1 / float(device.compute_efficiency),
+        bandwidth=1 / float(device.bandwidth_efficiency),
+        op=float(device.overhead_per_op),
+        step=float(device.overhead_per_step),
+        message=float(device.overhead_per_message),
+        link=1 / float(device.interconnect_efficiency),
+        blend=float(device.blend),
+        edge=float(device.edge),
+    )
+
+
+def _empirical(device: Device, found: _Constants, level: str) -> Empirical:
+    same = {each.name: getattr(device, each.name) for each in fields(Device)}
+    fitted = {
+        "compute_efficiency": 1 / found.compute,
+        "bandwidth_efficiency": 1 / found.bandwidth,
+        "overhead_per_op": found.op if found.op > 1e-10 else 0.0,
+        "overhead_per_step": found.step if found.step > 1e-10 else 0.0,
+        "interconnect_efficiency": 1 / found.link,
+        "overhead_per_message": found.message,
+        "blend": found.blend,
+        "edge": found.edge,
+    }
+    return Empirical(**same | fitted, level=level)
+
+
+def _descend(
+    residual: Callable[[Any], Any], start: Any, prior: Any, most: int = 200
+) -> tuple[Any, float]:
+    """Levenberg and Marquardt's least squares, with weights that make large errors count less."""
+    point, damping = start, 1e-2
+
+    def cost(at: Any) -> float:
+        errors = residual(at)
+        return float(np.sum(np.hypot(errors, _SMOOTH)) + _RIDGE * np.sum((at - prior) ** 2))
+
+    value = cost(point)
+    for _ in range(most):
+        errors = residual(point)
+        slopes = np.column_stack(
+            [(residual(point + step) - errors) / 1e-5 for step in 1e-5 * np.eye(len(point))]
+        )
+        weighted = slopes / np.hypot(errors, _SMOOTH)[:, None]
+        ridge = _RIDGE * np.eye(len(point))
+        gradient = weighted.T @ errors + 2 * ridge @ (point - prior)
+        curve = weighted.T @ slopes + 2 * ridge
+        step = np.linalg.solve(curve + damping * np.diag(np.diag(curve)), -gradient)
+        moved = cost(point + step)
+        if moved < value:
+            done = value - moved < 1e-9 * value
+            point, value, damping = point + step, moved, max(damping / 3, 1e-9)
+            if done:
+                break
+        elif damping > 1e6:
+            break
+        else:
+            damping *= 4
+    return point, value
+
+
+def _checked(measurements: Iterable[Measurement | Sequence[Any]]) -> list[Measurement]:
+    rows = []
+    for number, each in enumerate(measurements):
+        if isinstance(each, Measurement):
+            rows.append(each)
+        elif isinstance(each, (tuple, list)) and 2 <= len(each) <= 3:
+            rows.append(Measurement(*each))
+        else:
+            raise TypeError(
+                "a measurement is a Measurement or (work, seconds[, precision]), "
+                f"got {each!r} at place {number}"
+            )
+    if not rows:
+        raise ValueError("measurements must hold at least one row")
+    for number, row in enumerate(rows):
+        if not (row.work.flops or row.work.elements):
+            raise ValueError(f"the work of measurement {number} does nothing and moves nothing")
+    return rows
