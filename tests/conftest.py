@@ -13,6 +13,8 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from browsing import BROWSER
 from paths import ROOT, SITE
 
+collect_ignore = ["data"]  # what makes the oracles needs torch, which the book does not
+
 set_hypothesis_home_dir(ROOT / "_build" / "hypothesis")
 
 # Machines are shared, so no example has a deadline; in CI the same examples each run.

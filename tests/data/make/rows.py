@@ -1,0 +1,88 @@
+"""families.json: one row a model, counted by counting.py from the row's own config."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import counting
+import torch
+import transformers
+from entries import ENTRIES
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+FILE = Path(__file__).parent.parent / "families.json"
+LARGE = 10**8  # parameters; a smaller model may be run for real, where `meta` will not do
+Case = tuple[int, ...]  # sequences, new tokens, tokens before them; and those of an encoder
+
+
+def cases(model: Any, params: int) -> list[Case]:
+    """The passes that are counted for a new row."""
+    if counting.is_encoder_decoder(model):
+        return [(1, 24, 0, 33), (2, 40, 0, 49), (1, 1, 7, 29), (2, 1, 150, 29)]
+    if not counting.can_cache(model):
+        return [(1, 24, 0), (2, 40, 0), (3, 130, 0)]
+    if params > LARGE:
+        return [(1, 256, 0), (1, 1, 1280)]
+    return [(1, 24, 0), (2, 40, 0), (3, 130, 0), (1, 1, 7), (2, 1, 150), (1, 5, 37)]
+
+
+def row(name: str, source: str, config: dict, wanted: list[Case] | None = None) -> dict:
+    """Everything that is counted about one model."""
+    model = counting.build(config)
+    params, left_out = counting.language_params(model)
+    wanted = wanted or cases(model, params)
+    try:
+        counted = counts(model, params, wanted)
+    except (RuntimeError, NotImplementedError):  # it looks at values, and `meta` has none
+        if params > LARGE:
+            raise
+        counted = counts(counting.build(config, "cpu", "eager"), params, wanted)
+    made = {"name": name, "source": source, "params": params, **counted, "config": config}
+    return made | ({"left_out": left_out} if left_out else {})
+
+
+def counts(model: Any, params: int, wanted: list[Case]) -> dict:
+    """What running the model tells: FLOPs of each pass, routed experts, the cache."""
+    passes = {case: counting.count(model, *case) for case in wanted}
+    held, used = counting.routed_params(model, next(iter(passes.values())))
+    flops = [
+        {"case": case, "total": counter.get_total_flops(), **sorted_counts(counter.kinds)}
+        for case, counter in passes.items()
+    ]
+    lengths = (1024, 2048) if params > LARGE else (128, 256)
+    return {"active": params - held + used, "cache": counting.cache(model, lengths), "flops": flops}
+
+
+def sorted_counts(kinds: dict[str, int]) -> dict[str, int]:
+    return {kind: kinds[kind] for kind in sorted(kinds)}
+
+
+def serialised(entry: dict) -> dict:
+    """An entry's config as the library writes it out: its class's defaults and what it says."""
+    entry = dict(entry)
+    made = CONFIG_MAPPING[entry.pop("model_type")](**entry)
+    return json.loads(made.to_json_string(use_diff=False))
+
+
+def write(rows: list[dict]) -> None:
+    """One row a line, so that a change of one model is a change of one line."""
+    made_with = {"transformers": transformers.__version__, "torch": torch.__version__}
+    lines = ",\n".join(json.dumps(each) for each in sorted(rows, key=lambda each: each["name"]))
+    text = f'{{"made_with": {json.dumps(made_with)},\n"rows": [\n{lines}\n]}}\n'
+    FILE.write_text(text, encoding="utf-8")
+
+
+def make(names: list[str]) -> None:
+    """Count the named models again, or all of them."""
+    rows = {each["name"]: each for each in json.loads(FILE.read_text("utf-8"))["rows"]}
+    for name in names or sorted(rows.keys() | ENTRIES.keys()):
+        if name in ENTRIES:
+            source = f"small {ENTRIES[name]['model_type']} made up for this file"
+            rows[name] = row(name, source, serialised(ENTRIES[name]))
+        else:
+            old = rows[name]
+            rows[name] = row(
+                name, old["source"], old["config"], [tuple(f["case"]) for f in old["flops"]]
+            )
+        print(name, flush=True)
+    write(list(rows.values()))
