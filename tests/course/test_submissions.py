@@ -11,19 +11,21 @@ import platform
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from notebook_checks import EXAMPLE
 
 from course.builder.answer_key import Key
 from course.builder.assignments import build_one
 from course.builder.questions import Question
 from course.builder.samples import hand_in
 from course.grader import marking
-from course.grader.marking import Mark, mark_submission
+from course.grader.marking import Mark, mark_question, mark_submission
 from course.grader.sandbox import (
     Failure,
     Limits,
@@ -35,7 +37,6 @@ from course.grader.sandbox import (
 from course.grader.submission import Submission, find_submissions, read_submission
 from paths import ROOT
 
-EXAMPLE = ROOT / "course" / "example" / "week-1.md"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
 
 ADA = "ada"
@@ -235,12 +236,21 @@ ENDLESS = {
 
 @pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
 def test_what_never_ends_is_ended(key: Key, sandbox: Sandbox, answer: str) -> None:
-    reason = only_lost(marks(key, submission(key, answer), sandbox))
-    assert reason in ("time-out", "ended without an answer")
+    """In the time that it has, which is short here; the sandbox then grades the rest as ever."""
+    handed_in, whole = submission(key, answer), sandbox.limits
+    sandbox.limits = replace(whole, call=0.4)
+    lost = mark_question(key, key.questions["best_seconds"], handed_in, sandbox)
+    sandbox.limits = whole
+    assert lost[0] == 0
+    assert lost[1] in ("time-out", "ended without an answer")
+    for name, question in key.questions.items():
+        if name != "best_seconds":
+            assert mark_question(key, question, handed_in, sandbox)[0] == 1, name
 
 
 def test_a_notebook_has_its_time_too(key: Key, sandbox: Sandbox) -> None:
-    with Sandbox([], bubblewrap=sandbox.bubblewrap, limits=Limits(call=1, submission=0.5)) as short:
+    limits = Limits(call=0.6, submission=0.5)
+    with Sandbox([], bubblewrap=sandbox.bubblewrap, limits=limits) as short:
         endless = {"product_flops": "def product_flops():\n    while True: pass"}
         found = marks(key, parse(hand_in(key, ADA, endless)), short)
     assert found["product_flops"].reason == "time-out"

@@ -1,0 +1,87 @@
+"""What every student notebook must be, whichever assignment it belongs to."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from course.builder.answer_key import Key, load_checks
+from course.builder.assignments import student_notebook
+from course.builder.notebooks import STUB
+from course.builder.source import read_source
+from paths import ROOT
+
+EXAMPLE = ROOT / "course" / "example" / "week-1.md"
+
+
+def key_from(page: Path, checks: Path) -> Key:
+    """The key of a page, as a build makes it, but with a secret that is known here."""
+    source, code = read_source(page), checks.read_text("utf-8")
+    return Key(page.stem, source, load_checks(code, source), "secret", ["ada", "bob"], checks=code)
+
+
+def run(notebook: Any) -> tuple[str, dict[str, Any]]:
+    """What a notebook prints, run in order as plain Python, and the names it leaves behind."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                code = re.sub(r"^( *)%pip.*$", r"\1pass", cell.source, flags=re.MULTILINE)
+                exec(compile(code, "<notebook>", "exec"), space)
+    return out.getvalue(), space
+
+
+def is_the_solved_one_with_lines_removed(key: Key, student: str) -> None:
+    """Cell by cell; the one line that is added says that nothing is there yet."""
+    blank = student_notebook(key, student, checked=False)
+    solved = student_notebook(key, student, solved=True, checked=False)
+    for stub, answer in zip(blank.cells, solved.cells, strict=True):
+        assert stub.cell_type == answer.cell_type
+        lines, kept = iter(answer.source.splitlines()), stub.source.splitlines()
+        if "exercise" in stub.metadata:
+            assert kept.pop() == STUB
+        assert all(line in lines for line in kept)  # in this order: `in` uses the iterator up
+        if "exercise" not in stub.metadata:
+            assert stub.source == answer.source
+
+
+def holds_no_answer(key: Key, student: str, *, slow: Sequence[str] = ()) -> None:
+    """No line of a solution, no long expected number, no hidden case, no words for a mistake."""
+    text = json.dumps(student_notebook(key, student), ensure_ascii=False)
+    given = key.source.setup + "".join(e.statement for e in key.source.exercises)
+    given += "".join(key.public().values())
+    for exercise, question in key.graded():
+        for line in f"{exercise.body}\n{exercise.call}".splitlines():
+            line = line.split("#")[0].strip()
+            if len(line) > 12 and line not in given:
+                assert json.dumps(line)[1:-1] not in text, line
+        assert question.name in text
+        for mistake in question.mistakes:
+            assert mistake.feedback not in text
+        cases = key.cases(exercise.name, student)
+        assert (_as_written(cases[0]) in text) == (question.kind == "function" or not cases[0])
+        for case in cases[1:]:
+            assert case == cases[0] or _as_written(case) not in text, f"{exercise.name}: {case}"
+        for case in cases[:1] if exercise.name in slow else cases:
+            for number in _long_numbers(key.expected(exercise.name, case)):
+                assert number in given or number not in text, f"{exercise.name}: {number}"
+
+
+def _as_written(case: dict[str, Any]) -> str:
+    """A case as the checks of a notebook would hold it, in the notebook's own JSON."""
+    return json.dumps(json.dumps(case)[1:-1])[1:-1]
+
+
+def _long_numbers(value: Any) -> list[str]:
+    """The numbers of an answer that are too long to stand somewhere by chance."""
+    if isinstance(value, (list, dict)):
+        items = value.values() if isinstance(value, dict) else value
+        return [number for item in items for number in _long_numbers(item)]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return []
+    return [text for text in (str(value), f"{value:,}") if sum(map(str.isdigit, text)) > 6]
