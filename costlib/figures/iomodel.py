@@ -18,12 +18,13 @@ import numpy as np
 from costlib.catalog import devices
 from costlib.figures.canvas import COLOURS, Figure, canvas
 from costlib.iomodel import algorithms, bounds, counts
-from costlib.iomodel.best import staircase
+from costlib.iomodel.algorithms.runs import Run
+from costlib.iomodel.counting.block_sizes import staircase
 from costlib.iomodel.memory import Event
 from costlib.iomodel.pebbles.dag import Dag
-from costlib.iomodel.pebbles.game import Board, Game, Move
+from costlib.iomodel.pebbles.game import Game
 from costlib.iomodel.pebbles.partition import Part, minimum_dominator, minimum_set
-from costlib.iomodel.runs import Run
+from costlib.iomodel.pebbles.rules import Board, Move
 from costlib.numbers import sizes
 
 __all__ = [

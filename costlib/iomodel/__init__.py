@@ -12,17 +12,14 @@ Run an algorithm on a counted memory and it returns its output with what it read
 True
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import Any
-
+from costlib.iomodel import algorithms, counting, memory, pebbles
 from costlib.iomodel.algorithms import (
     Run,
     flash,
     flash2,
     flash_backward,
     fused,
+    lru,
     matmul,
     matmul_entries,
     matmul_outer,
@@ -30,9 +27,16 @@ from costlib.iomodel.algorithms import (
     naive_entries,
     naive_rows,
     reference_attention,
+    reference_gradients,
     small_cache,
 )
-from costlib.iomodel.best import best_blocks, crossovers, published_blocks, shrunk_blocks
+from costlib.iomodel.counting import bounds, compression, counts
+from costlib.iomodel.counting.block_sizes import (
+    best_blocks,
+    crossovers,
+    published_blocks,
+    shrunk_blocks,
+)
 from costlib.iomodel.memory import CapacityError, ResidencyError, TwoLevelMemory
 
 __all__ = [
@@ -40,32 +44,29 @@ __all__ = [
     "ResidencyError",
     "Run",
     "TwoLevelMemory",
+    "algorithms",
     "best_blocks",
+    "bounds",
+    "compression",
+    "counting",
+    "counts",
     "crossovers",
     "flash",
     "flash2",
     "flash_backward",
     "fused",
+    "lru",
     "matmul",
     "matmul_entries",
     "matmul_outer",
+    "memory",
     "naive",
     "naive_entries",
     "naive_rows",
+    "pebbles",
     "published_blocks",
     "reference_attention",
+    "reference_gradients",
     "shrunk_blocks",
     "small_cache",
 ]
-
-_SUBMODULES = ("bounds", "challengers", "compression", "counts", "lru", "pebbles")
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"costlib.iomodel.{name}")
-    raise AttributeError(f"module 'costlib.iomodel' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})

@@ -2,7 +2,7 @@
 
 Q, K, V are N×d, M is the fast memory in entries. The theorems are Θ, Ω or O: these are the
 expressions inside, without constants, lower-order terms, or the entries of the inputs and output.
-`costlib.iomodel.bounds` has bounds with their constants.
+`costlib.iomodel.counting.bounds` has bounds with their constants.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import time
 
 from tools import ROOT
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "costlib" / "iomodel"))
 
 from costlib.iomodel.pebbles import Game, Progress
 from pebble_graphs import build, optima

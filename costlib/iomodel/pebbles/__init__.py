@@ -6,16 +6,7 @@
 """
 
 from costlib.iomodel.pebbles.dag import Dag
-from costlib.iomodel.pebbles.game import (
-    Board,
-    Game,
-    IllegalMove,
-    Move,
-    Optimum,
-    Pebbling,
-    Progress,
-    moves,
-)
+from costlib.iomodel.pebbles.game import Game
 from costlib.iomodel.pebbles.partition import (
     Part,
     fewest_parts,
@@ -26,6 +17,8 @@ from costlib.iomodel.pebbles.partition import (
     verify,
 )
 from costlib.iomodel.pebbles.replay import replay
+from costlib.iomodel.pebbles.rules import Board, IllegalMove, Move, Pebbling, moves
+from costlib.iomodel.pebbles.search import Optimum, Progress
 
 __all__ = [
     "Board",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from costlib.iomodel.pebbles.dag import Dag
-from costlib.iomodel.pebbles.game import Game, Move
+from costlib.iomodel.pebbles.rules import Move, Rules
 from costlib.numbers import size
 
 __all__ = [
@@ -46,7 +46,7 @@ class Part:
     minimum: tuple[int, ...]
 
 
-def partition(game: Game, moves: str | Iterable[Move | str]) -> tuple[Part, ...]:
+def partition(game: Rules, moves: str | Iterable[Move | str]) -> tuple[Part, ...]:
     """The partition with limit 2M that a complete pebbling with M red pebbles gives.
 
     Cut the moves into stretches of M reads and writes (fewer in the last). A part holds the
@@ -59,6 +59,7 @@ def partition(game: Game, moves: str | Iterable[Move | str]) -> tuple[Part, ...]
       its end: at most M + M. For a use in the stretch would put a child in the same part.
     - no circle: a parent gets its first red pebble before its child does.
 
+    >>> from costlib.iomodel.pebbles import Game
     >>> game = Game(Dag.tree(leaves=4), red=3)
     >>> [part.vertices for part in partition(game, game.optimal().moves)]
     [(2, 3, 5), (0, 1, 4, 6), ()]
@@ -131,12 +132,12 @@ def minimum_dominator(dag: Dag, part: Iterable[int]) -> tuple[int, ...]:
     >>> minimum_dominator(Dag.fft(points=4), (8, 10)), minimum_dominator(Dag.fft(points=4), (8, 9))
     ((4, 6), (8, 9))
     """
-    room = _network(dag, frozenset(part))
-    while path := _path(room):
+    left = _network(dag, frozenset(part))
+    while path := _path(left):
         for start, end in pairwise(path):
-            room[start][end] -= 1
-            room[end][start] = room[end].get(start, 0) + 1
-    reached = _reached(room)
+            left[start][end] -= 1
+            left[end][start] = left[end].get(start, 0) + 1
+    reached = _reached(left)
     return tuple(
         v for v in range(len(dag.parents)) if ("into", v) in reached and ("out", v) not in reached
     )
@@ -166,6 +167,7 @@ def fewest_parts(dag: Dag, limit: int) -> int:
 def io_bound(dag: Dag, red: int) -> int:
     """Hong and Kung's lower bound on the I/O with M red pebbles: M·(P − 1), P = fewest_parts(2M).
 
+    >>> from costlib.iomodel.pebbles import Game
     >>> io_bound(Dag.fft(points=4), red=3), Game(Dag.fft(points=4), red=3).optimal().cost
     (0, 14)
     """
@@ -178,7 +180,7 @@ class _Stretch:
     moves: tuple[Move, ...]
 
 
-def _stretches(game: Game, moves: Sequence[Move]) -> Iterator[_Stretch]:
+def _stretches(game: Rules, moves: Sequence[Move]) -> Iterator[_Stretch]:
     """The moves in pieces of M reads and writes, each with the vertices red when it starts."""
     boards = list(game.boards(moves))
     start, paid = 0, 0
@@ -190,7 +192,7 @@ def _stretches(game: Game, moves: Sequence[Move]) -> Iterator[_Stretch]:
     yield _Stretch(boards[start].red, tuple(moves[start:]))
 
 
-def _without_idle_computations(game: Game, moves: Sequence[Move]) -> list[Move]:
+def _without_idle_computations(game: Rules, moves: Sequence[Move]) -> list[Move]:
     """The moves without the computations whose pebble is neither used nor written; the same I/O."""
     keep = [True] * len(moves)
     used: set[int] = set()
@@ -237,34 +239,34 @@ _SINK: _Node = ("sink", 0)
 
 
 def _network(dag: Dag, part: frozenset[int]) -> dict[_Node, dict[_Node, int]]:
-    """Room for paths from the inputs to the part: one through a vertex, many along an edge."""
+    """How many paths to the part may still use each arrow: one through a vertex, many beyond."""
     many = len(dag.parents)
-    room: dict[_Node, dict[_Node, int]] = {_SOURCE: {}, _SINK: {}}
+    left: dict[_Node, dict[_Node, int]] = {_SOURCE: {}, _SINK: {}}
     for vertex, parents in enumerate(dag.parents):
-        room["into", vertex] = {("out", vertex): 1}
-        room["out", vertex] = {_SINK: many} if vertex in part else {}
+        left["into", vertex] = {("out", vertex): 1}
+        left["out", vertex] = {_SINK: many} if vertex in part else {}
         for parent in parents:
-            room["out", parent]["into", vertex] = many
+            left["out", parent]["into", vertex] = many
         if not parents:
-            room[_SOURCE]["into", vertex] = many
-    return room
+            left[_SOURCE]["into", vertex] = many
+    return left
 
 
-def _reached(room: dict[_Node, dict[_Node, int]]) -> dict[_Node, _Node]:
+def _reached(left: dict[_Node, dict[_Node, int]]) -> dict[_Node, _Node]:
     """The nodes that one more path could reach, each with the node before it."""
     before = {_SOURCE: _SOURCE}
     waiting = [_SOURCE]
     for node in waiting:
-        for after, left in room[node].items():
-            if left and after not in before:
+        for after, paths in left[node].items():
+            if paths and after not in before:
                 before[after] = node
                 waiting.append(after)
     return before
 
 
-def _path(room: dict[_Node, dict[_Node, int]]) -> list[_Node]:
+def _path(left: dict[_Node, dict[_Node, int]]) -> list[_Node]:
     """One more path from source to sink; empty if there is none."""
-    before = _reached(room)
+    before = _reached(left)
     if _SINK not in before:
         return []
     path = [_SINK]

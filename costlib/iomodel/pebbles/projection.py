@@ -51,7 +51,7 @@ class Projection:
 
     def __init__(self, dag: Dag, red: int, group: Sequence[int]) -> None:
         self._dag = dag
-        self._room = red
+        self._red = red
         self._group = tuple(group)
         self._stored = [
             v for v in group if dag.parents[v]
@@ -91,7 +91,7 @@ class Projection:
             for mask in without
             if parents
             and not parents & self._group_mask & ~mask
-            and (mask | parents | bit).bit_count() <= self._room
+            and (mask | parents | bit).bit_count() <= self._red
         ]
         stored = self._stored.index(vertex) if parents else None
         return (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from costlib.iomodel.pebbles.dag import Dag
-from costlib.iomodel.pebbles.game import Move
+from costlib.iomodel.pebbles.rules import Move
 
 __all__ = ["Transfer", "replay"]
 

@@ -38,20 +38,64 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from costlib.iomodel.pebbles.dag import Dag
-from costlib.iomodel.pebbles.game import Game, Move, Optimum, Progress
 from costlib.iomodel.pebbles.projection import Projection, projections
+from costlib.iomodel.pebbles.rules import Move, Pebbling, Rules
 
-__all__ = ["optimal"]
+__all__ = ["Optimum", "Progress", "optimal"]
 
 #: Positions between two reports of progress.
 REPORT_EVERY = 10_000
 
 #: A cost that no pebbling reaches.
 NEVER = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a search is: every pebbling costs at least lower_bound; states positions are done."""
+
+    lower_bound: int
+    states: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The end of a search. ``cost`` is optimal only if ``proved``.
+
+    ``pebbling`` is the best one found, None if there is none yet; ``lower_bound`` holds in any
+    case.
+    """
+
+    lower_bound: int
+    pebbling: Pebbling | None
+    states: int
+
+    @property
+    def proved(self) -> bool:
+        """True if the pebbling's cost equals the lower bound, so nothing is cheaper."""
+        return self.pebbling is not None and self.pebbling.cost == self.lower_bound
+
+    @property
+    def cost(self) -> int:
+        """The optimal cost; an error if the search ended before it was proved."""
+        if self.pebbling is None or not self.proved:
+            best = "no pebbling" if self.pebbling is None else f"one of cost {self.pebbling.cost}"
+            raise ValueError(
+                f"the optimum is not known: after {self.states} positions the search had {best} "
+                f"and the lower bound {self.lower_bound}; allow more with optimal(states=...)"
+            )
+        return self.pebbling.cost
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The moves of the best pebbling found; none if there is no pebbling."""
+        return self.pebbling.moves if self.pebbling else ()
 
 
 class Position(NamedTuple):
@@ -72,20 +116,19 @@ class Step(NamedTuple):
     written: int
 
 
-def optimal(game: Game, states: int, progress: Callable[[Progress], None] | None) -> Optimum:
+def optimal(game: Rules, states: int, progress: Callable[[Progress], None] | None) -> Optimum:
     """The optimum of a game, or the best bounds after so many states: what `Game.optimal` calls.
 
-    >>> from costlib.iomodel.pebbles import Dag, Game
-    >>> optimal(Game(Dag.tree(4), 3), 10**6, None).cost
+    >>> optimal(Rules(Dag.tree(4), 3), 10**6, None).cost
     7
     """
     tables = projections(game.dag, game.red)
-    once = _Search(_Rules(game.dag, game.red, recompute=False), tables, progress)
+    once = _Search(_NormalForm(game.dag, game.red, recompute=False), tables, progress)
     once.run(states)
     pebbling = game.play(once.moves()) if once.goal else None
     if not game.recompute:
         return Optimum(once.lower_bound, pebbling, once.states)
-    again = _Search(_Rules(game.dag, game.red, recompute=True), tables, progress)
+    again = _Search(_NormalForm(game.dag, game.red, recompute=True), tables, progress)
     again.states = once.states
     again.run(states, below=pebbling.cost if pebbling else NEVER)
     if again.goal:
@@ -93,11 +136,11 @@ def optimal(game: Game, states: int, progress: Callable[[Progress], None] | None
     return Optimum(again.lower_bound, pebbling, again.states)
 
 
-class _Rules:
+class _NormalForm:
     """The moves of a game in normal form, on bit masks."""
 
     def __init__(self, dag: Dag, red: int, recompute: bool) -> None:
-        self.room = red
+        self.red = red
         self.recompute = recompute
         self.parents = [_mask(parents) for parents in dag.parents]
         self.children = [_mask(children) for children in dag.children]
@@ -148,7 +191,7 @@ class _Rules:
             crowd = red | parents | bit
             written_now = bit & self.outputs
             done = 0 if self.recompute else computed | bit
-            for removed in _subsets(red & ~parents, crowd.bit_count() - self.room):
+            for removed in _subsets(red & ~parents, crowd.bit_count() - self.red):
                 for written in self._choices(removed & ~blue & ~self.inputs):
                     cost, after = self.settled(
                         Position(
@@ -174,7 +217,7 @@ class _Rules:
             if useful != red:
                 moves += [Move("D", vertex) for vertex in _bits(red & ~useful)]
                 red = useful
-            vertex = self._forced(red, open_now) if red.bit_count() < self.room else None
+            vertex = self._forced(red, open_now) if red.bit_count() < self.red else None
             if vertex is None:
                 blue = self._useful(blue & ~self.outputs, open_now) | blue & self.outputs
                 return cost, Position(red, blue, computed)
@@ -239,7 +282,7 @@ class _Search:
 
     def __init__(
         self,
-        rules: _Rules,
+        rules: _NormalForm,
         tables: list[Projection],
         progress: Callable[[Progress], None] | None,
     ) -> None:

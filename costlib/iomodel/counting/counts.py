@@ -3,9 +3,7 @@
 Pass ints for an exact count, NumPy arrays for a sweep, SymPy symbols for the formula. Block sizes
 larger than what they divide count as cut to it, as in the runs.
 
-Under a causal mask the tiles wholly above the diagonal are skipped. What the others cover is a sum
-of floors, found in O(log N) steps for ints and arrays; with symbols it stays a sum. Only the causal
-forms look at the numbers to find the sum, so lazy arrays can be passed to the others alone.
+Under a causal mask the tiles wholly above the diagonal are skipped, see `coverage`.
 
 The peak is the most entries held in fast memory at once.
 """
@@ -13,17 +11,14 @@ The peak is the most entries held in fast memory at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, sizes, triangle
+from costlib.iomodel.counting.coverage import covered_columns, covered_entries, covered_rows
+from costlib.numbers import Number, ceil_div, maximum, minimum, sizes, triangle
 
 __all__ = [
     "Count",
-    "covered_columns",
-    "covered_entries",
-    "covered_rows",
     "flash",
     "flash2",
     "flash_backward",
@@ -32,6 +27,8 @@ __all__ = [
     "naive",
     "naive_entries",
     "naive_rows",
+    "recomputed",
+    "sawtooth",
     "small_cache",
 ]
 
@@ -308,111 +305,48 @@ def fused(
     )
 
 
-def covered_columns(
-    N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
-) -> Number:
-    """Columns covered by the live tiles, summed over the blocks of rows: ⌈N/block_rows⌉·N unmasked.
+def sawtooth(N: Number, d: Number, block_rows: Number, block_cols: Number = 1) -> Count:
+    """N·d + 2T_r·N·d reads less 2d for each column of the tiles at the T_r − 1 turns.
 
-    Causal: block i of rows needs min(N, block_cols·⌈i·block_rows/block_cols⌉) columns, and the last
-    block needs all N.
+    The turns alternate between the last tile, which may be short, and the first.
 
-    >>> covered_columns(10, 4, 3), covered_columns(10, 4, 3, causal=True)
-    (30, 25)
+    >>> sawtooth(6, 2, 2, 2)
+    Count(reads=68, writes=12, peak=26)
     """
-    N, block_rows, block_cols = sizes(N=N, block_rows=block_rows, block_cols=block_cols)
+    N, d = sizes(N=N, d=d)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
     blocks = ceil_div(N, block_rows)
-    if not causal:
-        return blocks * N
-    whole = block_cols * (N // block_cols)
-    inside = minimum(whole // block_rows, blocks - 1)  # blocks whose tiles end within whole tiles
-    ceilings = _sum_of_quotients(inside, block_rows, block_cols, up=True)
-    return block_cols * ceilings + (blocks - inside) * N
+    last = N - (ceil_div(N, block_cols) - 1) * block_cols
+    saved = (blocks // 2) * last + ((blocks - 1) // 2) * cols
+    return Count(
+        reads=N * d + 2 * blocks * N * d - 2 * saved * d,
+        writes=N * d,
+        peak=2 * rows * d + 2 * cols * d + rows * cols + 3 * rows,
+    )
 
 
-def covered_rows(
-    N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
-) -> Number:
-    """Rows covered by the live tiles, summed over the blocks of columns: ⌈N/block_cols⌉·N unmasked.
+def recomputed(
+    N: Number, d: Number, tile_rows: Number, tile_cols: Number, value_cols: Number
+) -> Count:
+    """⌈d/value_cols⌉·(⌈N/tile_cols⌉ + ⌈N/tile_rows⌉)·N·d + ⌈N/tile_rows⌉·N·d reads, N·d writes.
 
-    Causal: block j of columns is needed from row block_rows·⌊j·block_cols/block_rows⌋ on.
-
-    >>> covered_rows(10, 4, 3), covered_rows(10, 4, 3, causal=True)
-    (40, 28)
+    >>> recomputed(6, 4, 3, 2, 2)
+    Count(reads=288, writes=24, peak=26)
     """
-    N, block_rows, block_cols = sizes(N=N, block_rows=block_rows, block_cols=block_cols)
-    blocks = ceil_div(N, block_cols)
-    if not causal:
-        return blocks * N
-    return blocks * N - block_rows * _sum_of_quotients(blocks - 1, block_cols, block_rows)
-
-
-def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Number:
-    """Scores in the live square tiles: N² unmasked; causal about half, plus a diagonal excess.
-
-    >>> covered_entries(10, 4), covered_entries(10, 4, causal=True)
-    (100, 68)
-    """
-    N, tile = sizes(N=N, tile=tile)
-    if not causal:
-        return N * N
-    whole = ceil_div(N, tile) - 1
-    return triangle(whole) * tile * tile + (N - whole * tile) * N
+    N, d, value_cols = sizes(N=N, d=d, value_cols=value_cols)
+    tile_rows, tile_cols = sizes(tile_rows=tile_rows, tile_cols=tile_cols)
+    rows, cols, part = minimum(tile_rows, N), minimum(tile_cols, N), minimum(value_cols, d)
+    row_blocks = ceil_div(N, tile_rows)
+    again = ceil_div(d, value_cols) * (ceil_div(N, tile_cols) + row_blocks)
+    streamed = rows + cols + part - minimum(rows + cols, part)  # the wider of the two phases
+    return Count(
+        reads=again * N * d + row_blocks * N * d,
+        writes=N * d,
+        peak=rows * cols + rows * part + 3 * rows + streamed,
+    )
 
 
 def _product_peak(rows: Number, cols: Number, depth: Number) -> Number:
     """A resident tile of a product and a slice of each factor."""
     return rows * cols + rows * depth + depth * cols
-
-
-def _sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool = False) -> Number:
-    """Σ ⌊i·step/divisor⌋ for i = 1 … terms, or of the ceilings, by the steps of Euclid's algorithm.
-
-    Counting the lattice points under a line: whole slopes and offsets are summed directly, and what
-    is left is the same count with the axes exchanged.
-    """
-    if is_symbolic(terms, step, divisor):
-        import sympy
-
-        # From 1, because a sum of floors from 0 sometimes takes ⌊0⌋ for −1 (SymPy 1.14).
-        i = sympy.Dummy("i", integer=True, positive=True)
-        rounded = (sympy.ceiling if up else sympy.floor)(step * i / divisor)
-        return sympy.Sum(rounded, (i, 1, terms))
-    start = step + divisor - 1 if up else step
-    if any(isinstance(value, np.ndarray) for value in (terms, step, divisor)):
-        return _floor_sums(*np.broadcast_arrays(terms, divisor, step, start))
-    return _floor_sum(terms, divisor, step, start)
-
-
-def _floor_sum(terms: int, divisor: int, step: int, start: int) -> int:
-    """Σ ⌊(step·i + start)/divisor⌋ for i = 0 … terms − 1."""
-    total = 0
-    while terms > 0:
-        total += terms * (terms - 1) // 2 * (step // divisor) + terms * (start // divisor)
-        step, start = step % divisor, start % divisor
-        terms, start = divmod(step * terms + start, divisor)
-        divisor, step = step, divisor
-    return total
-
-
-def _floor_sums(*arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """`_floor_sum` at every point of four arrays; points that are done drop out of the steps."""
-    flat: list[Any] = [array.ravel() for array in arrays]
-    terms, divisor, step, start = flat
-    totals = 0 * terms
-    left: Any = np.arange(terms.size)
-    while True:
-        alive = terms > 0
-        if not alive.all():
-            left = left[alive]
-            terms, divisor, step, start = (x[alive] for x in (terms, divisor, step, start))
-        if not left.size:
-            break
-        slopes, offsets = step // divisor, start // divisor
-        totals[left] += terms * (terms - 1) // 2 * slopes + terms * offsets
-        step, start = step - slopes * divisor, start - offsets * divisor
-        end = step * terms + start
-        terms = end // divisor
-        start = end - terms * divisor
-        divisor, step = step, divisor
-    result: np.ndarray[Any, Any] = totals.reshape(arrays[0].shape)
-    return result

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pebble_graphs import build, graphs, optima, plain_optimum
 
 from costlib.iomodel.pebbles import Dag, Game, Progress
 from costlib.iomodel.pebbles.projection import Projection, projections
-from costlib.iomodel.pebbles.search import Position, _Rules, _Search
-from pebble_graphs import build, graphs, optima, plain_optimum
+from costlib.iomodel.pebbles.search import Position, _NormalForm, _Search
 
 #: tools/bench/pebbles.py solves these, and fails if an optimum differs.
 MINUTES = ("attention_N2_d2_fma", "attention_N3_d1_fma")
@@ -69,7 +69,7 @@ def test_groups_never_estimate_more_than_the_whole(dag, spare, data):
     groups = [[v for v in range(count) if colours[v] == colour] for colour in range(3)]
     tables = [Projection(dag, red, group) for group in groups if group]
     whole = Projection(dag, red, range(count))
-    rules = _Rules(dag, red, recompute=True)
+    rules = _NormalForm(dag, red, recompute=True)
     inner = [v for v in range(count) if dag.parents[v]]
     for _ in range(20):
         chosen = data.draw(st.sets(st.integers(0, count - 1), max_size=red))
@@ -84,7 +84,7 @@ def test_groups_never_estimate_more_than_the_whole(dag, spare, data):
 @pytest.mark.parametrize(("name", "red"), [("fft4", 3), ("grid3x4", 3), ("matmul2x1x2", 3)])
 def test_no_step_lowers_the_estimate_by_more_than_its_cost(name, red, recompute):
     dag = build(name)
-    search = _Search(_Rules(dag, red, recompute), projections(dag, red), None)
+    search = _Search(_NormalForm(dag, red, recompute), projections(dag, red), None)
     waiting, seen = [search.start], {search.start}
     while waiting and len(seen) < 3_000:
         position = waiting.pop(0)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from math import isqrt
 from typing import Any
 
+from costlib.iomodel.algorithms.runs import Run, Workplace, block_size
+from costlib.iomodel.algorithms.tiles import cut
 from costlib.iomodel.memory import TwoLevelMemory, spans
-from costlib.iomodel.runs import Run, Workplace, block_size
-from costlib.iomodel.tiles import cut
 
 __all__ = ["matmul", "matmul_entries", "matmul_outer"]
 

@@ -11,7 +11,7 @@ import pytest
 from costlib.figures import Figure
 from costlib.figures import iomodel as figures
 from costlib.iomodel import TwoLevelMemory, bounds, counts, flash, flash2
-from costlib.iomodel.best import best_blocks, crossovers, staircase
+from costlib.iomodel.counting.block_sizes import best_blocks, crossovers, staircase
 from costlib.iomodel.pebbles import Dag, Game, minimum_dominator, minimum_set
 from figure_checks import check_colours, check_described, check_small_and_readable_on_a_phone
 

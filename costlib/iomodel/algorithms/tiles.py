@@ -77,17 +77,22 @@ def value_tile(
     return tile
 
 
-def fold_online(weight: Block, new_top: Block, top: Block, total: Block) -> None:
-    """Fold a tile of scores into row maxima and sums; the tile becomes weights.
+def fold_scores(tile: Block, top: Block, total: Block, change: Block) -> None:
+    """The online softmax: a tile of scores becomes weights, folded into row maxima and sums.
 
-    The sum so far shrinks by exp(old maximum − new maximum), never the other way round.
+    ``change`` becomes the factor exp(old maximum − new maximum), by which everything that was
+    summed before shrinks. It is at most 1, so nothing overflows; the other way round it would grow.
     """
-    new_top.copy_from(top)
-    new_top.raise_to_row_maxima(weight)
-    top -= new_top
-    top.exp()
-    total *= top
-    weight -= new_top
-    weight.exp()
-    total.add_row_sums(weight)
-    top.copy_from(new_top)
+    change.copy_from(top)
+    top.raise_to_row_maxima(tile)
+    weigh(tile, change, top, total)
+
+
+def weigh(tile: Block, old_top: Block, new_top: Block, total: Block) -> None:
+    """`fold_scores` with the new maxima known: ``old_top`` is what becomes the factor."""
+    old_top -= new_top
+    old_top.exp()
+    tile -= new_top
+    tile.exp()
+    total *= old_top
+    total.add_row_sums(tile)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from costlib.iomodel.counting.block_sizes import best_blocks
 from costlib.iomodel.memory import Block, Event, SlowArray, TwoLevelMemory
 
 __all__ = ["Run", "Workplace", "block_size", "reference_attention"]
@@ -119,6 +121,28 @@ def block_size(name: str, value: Any, most: int) -> int:
     if isinstance(value, (bool, np.bool_)) or int(value) != value or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
     return min(int(value), most)
+
+
+def resolved_blocks(
+    algorithm: str,
+    work: Workplace,
+    given: Mapping[str, int | None],
+    *,
+    causal: bool,
+    **options: Any,
+) -> dict[str, int]:
+    """The block sizes of a run: those given, cut to the matrices, or the best that fit."""
+    N, d = work.arrays["Q"].shape
+    missing = [name for name, value in given.items() if value is None]
+    if not missing:
+        most = {"value_cols": d, "inner": N if algorithm in ("naive", "small_cache") else d}
+        if algorithm == "naive":  # its tile cuts the width of V too
+            most["tile"] = max(N, d)
+        return {name: block_size(name, value, most.get(name, N)) for name, value in given.items()}
+    if len(missing) < len(given):
+        raise ValueError(f"give all of {', '.join(given)} or none: {', '.join(missing)} missing")
+    M = math.inf if work.memory.capacity is None else work.memory.capacity
+    return dict(best_blocks(algorithm, N, d, M, causal=causal, **options).blocks)
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.best import resolved_blocks
+from costlib.iomodel.algorithms.runs import Run, Workplace, resolved_blocks, temporaries
+from costlib.iomodel.algorithms.tiles import cut, finish_scores
 from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
-from costlib.iomodel.runs import Run, Workplace, temporaries
-from costlib.iomodel.tiles import cut, finish_scores
 
 __all__ = ["flash_backward", "reference_gradients"]
 
@@ -41,7 +40,7 @@ def flash_backward(
     set to zero in slow memory: dK and dV are summed on chip and written once.
 
     >>> x = np.eye(4, 2)
-    >>> from costlib.iomodel.flash_attention import flash
+    >>> from costlib.iomodel.algorithms.flash_attention import flash
     >>> forward = flash(x, x, x, 100, block_rows=2, block_cols=2)
     >>> run = flash_backward(
     ...     x, x, x, forward.output, x, forward.extras["l"], forward.extras["m"], 100,

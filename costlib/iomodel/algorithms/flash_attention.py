@@ -16,10 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.best import resolved_blocks
+from costlib.iomodel.algorithms.runs import (
+    Run,
+    Workplace,
+    attention_inputs,
+    resolved_blocks,
+    row_state,
+    temporaries,
+)
+from costlib.iomodel.algorithms.tiles import cut, finish_scores, live_columns, weigh
 from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
-from costlib.iomodel.runs import Run, Workplace, attention_inputs, row_state, temporaries
-from costlib.iomodel.tiles import cut, finish_scores, live_columns
 
 __all__ = ["flash", "flash2"]
 
@@ -246,15 +252,10 @@ def _flash2_tile(
             memory.drop(key)
             value = memory.load(work.arrays["V"], cols)
         finish_scores(tile, rows, cols, scale, causal)
-        change.set_row_maxima(tile)
-        new_top.set_maximum(top, change)
+        new_top.copy_from(top)
+        new_top.raise_to_row_maxima(tile)
         change.copy_from(top)
-        change -= new_top
-        change.exp()
-        tile -= new_top
-        tile.exp()
-        total *= change
-        total.add_row_sums(tile)
+        weigh(tile, change, new_top, total)
         out *= change
         out.add_product(tile, value)
         top.copy_from(new_top)

@@ -8,6 +8,7 @@ from itertools import combinations, product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pebble_graphs import build, graphs
 
 from costlib.iomodel.pebbles import (
     Dag,
@@ -19,7 +20,6 @@ from costlib.iomodel.pebbles import (
     partition,
     verify,
 )
-from pebble_graphs import build, graphs
 
 
 def paths_to(dag, vertex):

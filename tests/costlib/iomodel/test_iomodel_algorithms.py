@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib.iomodel import CapacityError, TwoLevelMemory, algorithms, bounds, challengers, counts
-from costlib.iomodel.best import ALGORITHMS, best_blocks, published_blocks, shrunk_blocks
-from costlib.iomodel.runs import block_size
+from costlib.iomodel import CapacityError, TwoLevelMemory, algorithms, bounds, counts
+from costlib.iomodel.algorithms.runs import block_size
+from costlib.iomodel.counting.block_sizes import (
+    ALGORITHMS,
+    best_blocks,
+    published_blocks,
+    shrunk_blocks,
+)
 
 FORWARD = {
     "naive": [{"softmax": "online"}, {"softmax": "row"}, {"softmax": "three-pass"}],
@@ -134,16 +139,16 @@ def test_reference_gradients_agree_with_differences(causal):
 
 @quick
 @given(N=st.integers(1, 20), d=st.integers(1, 7), rows=st.integers(1, 22), cols=st.integers(1, 22))
-def test_challengers_do_not_beat_the_bounds(N, d, rows, cols):
+def test_orders_made_to_beat_the_bounds_do_not_beat_the_bounds(N, d, rows, cols):
     Q, K, V = inputs(N, d)
     reference = algorithms.reference_attention(Q, K, V)
-    turning = challengers.sawtooth_count(N, d, rows, cols)
-    run = challengers.sawtooth(Q, K, V, turning.peak, block_rows=rows, block_cols=cols)
+    turning = counts.sawtooth(N, d, rows, cols)
+    run = algorithms.sawtooth(Q, K, V, turning.peak, block_rows=rows, block_cols=cols)
     check(run, turning, N, d, False)
     np.testing.assert_allclose(run.output, reference, rtol=1e-9, atol=1e-12)
     width = 1 + (rows + cols) % d
-    again = challengers.recomputed_count(N, d, rows, cols, width)
-    run = challengers.recomputed(
+    again = counts.recomputed(N, d, rows, cols, width)
+    run = algorithms.recomputed(
         Q, K, V, again.peak, tile_rows=rows, tile_cols=cols, value_cols=width
     )
     check(run, again, N, d, False)
@@ -163,8 +168,8 @@ def test_no_tile_shape_beats_the_bounds_at_real_sizes():
         counts.fused(N, d, *sizes),
         counts.small_cache(N, d, sizes[0], 1, sizes[1], width),
         counts.naive(N, d, sizes[0], softmax="row"),
-        challengers.sawtooth_count(N, d, *sizes),
-        challengers.recomputed_count(N, d, *sizes, width),
+        counts.sawtooth(N, d, *sizes),
+        counts.recomputed(N, d, *sizes, width),
     ):
         assert (count.total >= bounds.attention(N, d, count.peak)).all()
     for count in (

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.blocks import (
+from costlib.iomodel.memory.blocks import (
     Array,
     Block,
     CapacityError,
@@ -31,15 +31,7 @@ from costlib.iomodel.blocks import (
     opened,
 )
 
-__all__ = [
-    "Block",
-    "CapacityError",
-    "Event",
-    "ResidencyError",
-    "SlowArray",
-    "TwoLevelMemory",
-    "spans",
-]
+__all__ = ["Event", "TwoLevelMemory", "spans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +81,8 @@ class TwoLevelMemory:
     >>> memory.load(memory.place("B", np.ones((4, 4))))
     Traceback (most recent call last):
         ...
-    costlib.iomodel.blocks.CapacityError: step 'start': loading B[0:4, 0:4] needs 16 entries, \
-but 6 of 6 are free (nothing is resident)
+    costlib.iomodel.memory.blocks.CapacityError: step 'start': loading B[0:4, 0:4] needs 16 \
+entries, but 6 of 6 are free (nothing is resident)
     """
 
     def __init__(self, capacity: int | None, *, trace: bool = False) -> None:

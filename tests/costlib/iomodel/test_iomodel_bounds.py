@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib.iomodel import bounds, counts, lru
-from costlib.iomodel.best import best_blocks, staircase
-from costlib.iomodel.lru import LRUCache
+from costlib.iomodel.algorithms.lru import LRUCache
+from costlib.iomodel.counting.block_sizes import best_blocks, staircase
 from costlib.numbers import symbols
 
 

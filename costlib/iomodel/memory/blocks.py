@@ -6,13 +6,10 @@ computes on it with its methods, or with NumPy's own functions and ``out=``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-
-if TYPE_CHECKING:
-    from costlib.iomodel.memory import TwoLevelMemory
 
 __all__ = ["Array", "Block", "CapacityError", "ResidencyError", "SlowArray"]
 
@@ -31,12 +28,24 @@ class ResidencyError(RuntimeError):
     """A step touched data that is not in fast memory."""
 
 
+class Memory(Protocol):
+    """What a handle needs of the memory that it belongs to."""
+
+    _resident_blocks: dict[int, Block]
+
+    def holds(self, block: Block) -> bool:
+        """True while a block is resident."""
+
+    def drop(self, *blocks: Block) -> None:
+        """Free what resident blocks take."""
+
+
 class SlowArray:
     """A matrix in slow memory: its name and shape are known, its data only to the memory."""
 
     __slots__ = ("_data", "_memory", "name", "shape")
 
-    def __init__(self, memory: TwoLevelMemory, name: str, data: Array) -> None:
+    def __init__(self, memory: Memory, name: str, data: Array) -> None:
         self.name = name
         self.shape: tuple[int, int] = (data.shape[0], data.shape[1])
         self._memory = memory
@@ -66,7 +75,7 @@ class Block(NDArrayOperatorsMixin):
     >>> x *= 3
     Traceback (most recent call last):
         ...
-    costlib.iomodel.blocks.ResidencyError: x (2×2) was dropped: load it again
+    costlib.iomodel.memory.blocks.ResidencyError: x (2×2) was dropped: load it again
     """
 
     __slots__ = ("_cols", "_data", "_memory", "_number", "_owner", "_rows", "name", "shape")
@@ -74,7 +83,7 @@ class Block(NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        memory: TwoLevelMemory,
+        memory: Memory,
         name: str,
         data: Array,
         number: int,

@@ -14,17 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.best import resolved_blocks
-from costlib.iomodel.memory import SlowArray, TwoLevelMemory, spans
-from costlib.iomodel.runs import Run, Workplace, attention_inputs, temporaries
-from costlib.iomodel.tiles import (
+from costlib.iomodel.algorithms.runs import (
+    Run,
+    Workplace,
+    attention_inputs,
+    resolved_blocks,
+    temporaries,
+)
+from costlib.iomodel.algorithms.tiles import (
     cut,
     finish_scores,
-    fold_online,
+    fold_scores,
     live_columns,
     score_tile,
     value_tile,
 )
+from costlib.iomodel.memory import SlowArray, TwoLevelMemory, spans
 
 __all__ = ["naive", "naive_entries", "naive_rows"]
 
@@ -243,11 +248,11 @@ def _softmax_stream(
 def _online_statistics(
     memory: TwoLevelMemory, scores: SlowArray, rows: slice, chunks: Any, top: Any, total: Any
 ) -> None:
-    """Maximum and sum in one pass: the sum so far shrinks by exp(old maximum − new maximum)."""
-    with memory.allocate("m_new", cut(rows)) as new_top:
+    """Maximum and sum in one pass."""
+    with memory.allocate("r", cut(rows)) as change:
         for cols in chunks:
             with memory.load(scores, rows, cols) as weight:
-                fold_online(weight, new_top, top, total)
+                fold_scores(weight, top, total, change)
 
 
 def _two_pass_statistics(

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from costlib.iomodel.counts import Count
+from costlib.iomodel.algorithms.runs import Run, Workplace, attention_inputs, block_size, row_state
+from costlib.iomodel.algorithms.tiles import cut, fold_scores, score_tile
 from costlib.iomodel.memory import Block, TwoLevelMemory, spans
-from costlib.iomodel.runs import Run, Workplace, attention_inputs, block_size, row_state
-from costlib.iomodel.tiles import cut, score_tile
-from costlib.numbers import Number, ceil_div, minimum, sizes
 
-__all__ = ["recomputed", "recomputed_count", "sawtooth", "sawtooth_count"]
+__all__ = ["recomputed", "sawtooth"]
 
 
 def sawtooth(
@@ -85,48 +83,14 @@ def _fold_tile(
     row: list[Block],
     scale: float,
 ) -> None:
-    _, key, value = kept
+    (_, key, value), (out, top, total, change) = kept, row
     with memory.allocate("S", query.shape[0], key.shape[0]) as tile:
         tile.set_product(query, key.T)
         if scale != 1.0:
             tile *= scale
-        _rescale(tile, row)
-        row[0].add_product(tile, value)
-
-
-def _rescale(tile: Block, row: list[Block]) -> None:
-    """Make a tile of scores weights, and rescale O and l to the new maxima."""
-    out, top, total, change = row
-    change.copy_from(top)
-    top.raise_to_row_maxima(tile)
-    change -= top
-    change.exp()
-    tile -= top
-    tile.exp()
-    total *= change
-    total.add_row_sums(tile)
-    out *= change
-
-
-def sawtooth_count(N: Number, d: Number, block_rows: Number, block_cols: Number = 1) -> Count:
-    """N·d + 2T_r·N·d reads less 2d for each column of the tiles at the T_r − 1 turns.
-
-    The turns alternate between the last tile, which may be short, and the first.
-
-    >>> sawtooth_count(6, 2, 2, 2)
-    Count(reads=68, writes=12, peak=26)
-    """
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
-    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
-    blocks = ceil_div(N, block_rows)
-    last = N - (ceil_div(N, block_cols) - 1) * block_cols
-    saved = (blocks // 2) * last + ((blocks - 1) // 2) * cols
-    return Count(
-        reads=N * d + 2 * blocks * N * d - 2 * saved * d,
-        writes=N * d,
-        peak=2 * rows * d + 2 * cols * d + rows * cols + 3 * rows,
-    )
+        fold_scores(tile, top, total, change)
+        out *= change
+        out.add_product(tile, value)
 
 
 def recomputed(
@@ -172,30 +136,11 @@ def _recomputed_tile(
     work: Workplace, row: list[Block], rows: slice, cols: slice, part: slice, scale: float
 ) -> None:
     memory, arrays = work.memory, work.arrays
+    out, top, total, change = row
     with score_tile(memory, arrays["Q"], arrays["K"], rows, cols, 1, scale, False) as tile:
-        _rescale(tile, row)
+        fold_scores(tile, top, total, change)
+        out *= change
         for number, key in enumerate(spans(cut(cols), 1)):
             key_row = slice(cols.start + number, cols.start + number + 1)
             with memory.load(arrays["V"], key_row, part) as value:
-                row[0].add_product(tile.part(cols=key), value)
-
-
-def recomputed_count(
-    N: Number, d: Number, tile_rows: Number, tile_cols: Number, value_cols: Number
-) -> Count:
-    """⌈d/value_cols⌉·(⌈N/tile_cols⌉ + ⌈N/tile_rows⌉)·N·d + ⌈N/tile_rows⌉·N·d reads, N·d writes.
-
-    >>> recomputed_count(6, 4, 3, 2, 2)
-    Count(reads=288, writes=24, peak=26)
-    """
-    N, d, value_cols = sizes(N=N, d=d, value_cols=value_cols)
-    tile_rows, tile_cols = sizes(tile_rows=tile_rows, tile_cols=tile_cols)
-    rows, cols, part = minimum(tile_rows, N), minimum(tile_cols, N), minimum(value_cols, d)
-    row_blocks = ceil_div(N, tile_rows)
-    again = ceil_div(d, value_cols) * (ceil_div(N, tile_cols) + row_blocks)
-    streamed = rows + cols + part - minimum(rows + cols, part)  # the wider of the two phases
-    return Count(
-        reads=again * N * d + row_blocks * N * d,
-        writes=N * d,
-        peak=rows * cols + rows * part + 3 * rows + streamed,
-    )
+                out.add_product(tile.part(cols=key), value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from costlib.iomodel.counts import Count
+from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import spans
 
 __all__ = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costlib.iomodel.compression import (
+from costlib.iomodel.counting.compression import (
     Message,
     decode,
     elements_needed,

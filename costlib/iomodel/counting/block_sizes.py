@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel import counts
-from costlib.iomodel.counts import Count
+from costlib.iomodel.counting import counts, coverage
+from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import CapacityError
-from costlib.iomodel.runs import Workplace, block_size
 
 __all__ = [
     "ALGORITHMS",
@@ -113,7 +112,8 @@ def best_blocks(
     >>> best_blocks("flash2", N=64, d=8, M=20)
     Traceback (most recent call last):
         ...
-    costlib.iomodel.blocks.CapacityError: flash2 needs at least 29 entries for d = 8, got M = 20
+    costlib.iomodel.memory.blocks.CapacityError: flash2 needs at least 29 entries for d = 8, \
+got M = 20
     """
     steps = staircase(algorithm, N, d, causal=causal, **options)
     step = steps.step_at(M)
@@ -218,28 +218,6 @@ def staircase(algorithm: str, N: int, d: int, *, causal: bool = False, **options
     return _staircase(algorithm, N, d, causal, tuple(sorted(options.items())))
 
 
-def resolved_blocks(
-    algorithm: str,
-    work: Workplace,
-    given: Mapping[str, int | None],
-    *,
-    causal: bool,
-    **options: Any,
-) -> dict[str, int]:
-    """The block sizes of a run: those given, cut to the matrices, or the best that fit."""
-    N, d = work.arrays["Q"].shape
-    missing = [name for name, value in given.items() if value is None]
-    if not missing:
-        most = {"value_cols": d, "inner": N if algorithm in ("naive", "small_cache") else d}
-        if algorithm == "naive":  # its tile cuts the width of V too
-            most["tile"] = max(N, d)
-        return {name: block_size(name, value, most.get(name, N)) for name, value in given.items()}
-    if len(missing) < len(given):
-        raise ValueError(f"give all of {', '.join(given)} or none: {', '.join(missing)} missing")
-    M = math.inf if work.memory.capacity is None else work.memory.capacity
-    return dict(best_blocks(algorithm, N, d, M, causal=causal, **options).blocks)
-
-
 @lru_cache(maxsize=256)
 def _staircase(
     algorithm: str, N: int, d: int, causal: bool, options: tuple[tuple[str, Any], ...]
@@ -287,13 +265,13 @@ def _small_cache_staircase(N: int, d: int, stable: bool) -> Staircase:
     fixed = counts.small_cache(N, d, 1, stable=stable).writes + (2 if stable else 1) * N
     first = _steps(
         counts.score_phase_peak(N, d, tile, 1, stable=stable),
-        2.0 * d * counts.covered_columns(N, tile, tile),
+        2.0 * d * coverage.covered_columns(N, tile, tile),
         tile[:, None],
         ("tile",),
     )
     second = _steps(
         counts.value_phase_peak(N, d, 1, 1, rows, cols, stable=stable),
-        d * counts.covered_columns(N, rows, 1) + -(-d // cols) * float(N * N),
+        d * coverage.covered_columns(N, rows, 1) + -(-d // cols) * float(N * N),
         np.stack([rows, cols], axis=1),
         ("value_rows", "value_cols"),
     )

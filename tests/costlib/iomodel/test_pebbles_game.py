@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from pebble_graphs import ORACLE, build
 
 from costlib.iomodel.pebbles import Dag, Game, IllegalMove, Move, moves
-from pebble_graphs import ORACLE, build
 
 
 @pytest.mark.parametrize("graph", ORACLE["graphs"], ids=lambda graph: graph["name"])

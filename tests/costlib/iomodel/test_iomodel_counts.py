@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib.iomodel import CapacityError, bounds, counts
-from costlib.iomodel.best import (
+from costlib.iomodel.counting.block_sizes import (
     ALGORITHMS,
     best_blocks,
     best_matmul_blocks,

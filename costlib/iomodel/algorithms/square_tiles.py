@@ -12,10 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.best import resolved_blocks
+from costlib.iomodel.algorithms.runs import (
+    Run,
+    Workplace,
+    attention_inputs,
+    resolved_blocks,
+    row_state,
+)
+from costlib.iomodel.algorithms.tiles import cut, fold_scores, live_columns, score_tile, value_tile
 from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
-from costlib.iomodel.runs import Run, Workplace, attention_inputs, row_state
-from costlib.iomodel.tiles import cut, fold_online, live_columns, score_tile, value_tile
 
 __all__ = ["fused", "small_cache"]
 
@@ -103,17 +108,12 @@ def _score_phase(
                         memory.store(weight, slow["P"], rows, cols)
                     else:
                         memory.store(weight, slow["P"], rows, cols)
-                        _online_sum(memory, weight, top, total)
+                        with memory.allocate("r", cut(rows)) as change:
+                            fold_scores(weight, top, total, change)
             memory.store(total, slow["l"], rows)
         if top is not None:
             memory.store(top, slow["m"], rows)
             memory.drop(top)
-
-
-def _online_sum(memory: TwoLevelMemory, weight: Block, top: Block, total: Block) -> None:
-    """Fold a tile of scores into the row maxima and sums; the tile becomes weights."""
-    with memory.allocate("m_new", top.shape[0]) as new_top:
-        fold_online(weight, new_top, top, total)
 
 
 def _value_phase(
@@ -202,23 +202,8 @@ def _fused_tile(
     memory, (top, total, change) = work.memory, row
     queries, keys = work.arrays["Q"], work.arrays["K"]
     with score_tile(memory, queries, keys, rows, cols, inner, scale, causal) as tile:
-        _fold(tile, top, total, change)
+        fold_scores(tile, top, total, change)
         _stream_values(work, output, tile, change, rows, cols, inner, total if last else None)
-
-
-def _fold(tile: Block, top: Block, total: Block, change: Block) -> None:
-    """Make a tile of scores weights; ``change`` becomes the factor that rescales what O holds.
-
-    The factor exp(m_old − m_new) is found in place: m_old moves to ``change``, ``top`` rises.
-    """
-    change.copy_from(top)
-    top.raise_to_row_maxima(tile)
-    change -= top
-    change.exp()
-    tile -= top
-    tile.exp()
-    total *= change
-    total.add_row_sums(tile)
 
 
 def _stream_values(

@@ -1,0 +1,34 @@
+"""All the counted algorithms in one place, and what they are checked against.
+
+Each takes matrices and a memory (a capacity in entries, a `TwoLevelMemory`, or None for no limit)
+and returns a `Run`: output, reads, writes, peak.
+"""
+
+from costlib.iomodel.algorithms import lru
+from costlib.iomodel.algorithms.backward import flash_backward, reference_gradients
+from costlib.iomodel.algorithms.flash_attention import flash, flash2
+from costlib.iomodel.algorithms.materialised import naive, naive_entries, naive_rows
+from costlib.iomodel.algorithms.other_orders import recomputed, sawtooth
+from costlib.iomodel.algorithms.products import matmul, matmul_entries, matmul_outer
+from costlib.iomodel.algorithms.runs import Run, reference_attention
+from costlib.iomodel.algorithms.square_tiles import fused, small_cache
+
+__all__ = [
+    "Run",
+    "flash",
+    "flash2",
+    "flash_backward",
+    "fused",
+    "lru",
+    "matmul",
+    "matmul_entries",
+    "matmul_outer",
+    "naive",
+    "naive_entries",
+    "naive_rows",
+    "recomputed",
+    "reference_attention",
+    "reference_gradients",
+    "sawtooth",
+    "small_cache",
+]
