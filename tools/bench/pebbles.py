@@ -17,8 +17,9 @@ from tools import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "costlib" / "iomodel"))
 
-from costlib.iomodel.pebbles import Game, Progress
 from pebble_graphs import build, optima
+
+from costlib.iomodel.pebbles import Game, Progress
 
 FORMAT = "{:22} {:>2} {:>9} {:>7} {:>9} {:>8} {:>7}"
 FORMS = {"recompute": True, "once": False}
