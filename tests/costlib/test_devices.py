@@ -1,0 +1,329 @@
+"""Devices and nodes: every figure has a source, and agrees with another way of arriving at it.
+
+A peak is cores x FLOPs a cycle x clock, a bandwidth is pins x bits a second: neither is in the data
+file, so a figure that is mistyped there has nothing here to agree with.
+"""
+
+import re
+
+import pytest
+
+from costlib.catalog import Node, Nodes, devices, nodes
+
+WANTED = """
+    A10 A40 A100-40GB A100-80GB H100-SXM H100-PCIe H200 B200 B300 GB200 GB300 H20 L4 L20 L40S
+    T4 V100 RTX-3060 RTX-4090 RTX-5090 RTX-PRO-6000 DGX-Spark Jetson-Thor Jetson-AGX-Orin
+    MI300X MI325X MI350X MI355X TPU-v5e TPU-v5p TPU-v6e TPU7x Trainium2 Trainium3 Gaudi-3
+    M1-Max M3-Ultra M4 M4-Pro M4-Max M5 M5-Pro M5-Max EPYC-7763
+"""
+FIGURES = [
+    (catalog, name, figure, about)
+    for catalog in (devices, nodes)
+    for name in catalog
+    for figure, about in catalog.provenance(name).items()
+]
+#: Cores, FLOPs a cycle and core on 16-bit matrices with fp32 sums, GHz: from the architectures.
+CLOCKS = {
+    "V100": (80, 1024, 1.53),
+    "T4": (40, 1024, 1.59),
+    "A10": (72, 1024, 1.695),
+    "A30": (56, 2048, 1.44),
+    "A40": (84, 1024, 1.74),
+    "A100-40GB": (108, 2048, 1.41),
+    "A100-80GB": (108, 2048, 1.41),
+    "RTX-A6000": (84, 1024, 1.8),
+    "RTX-3060": (28, 512, 1.777),
+    "RTX-3090": (82, 512, 1.695),
+    "H100-SXM": (132, 4096, 1.83),
+    "H100-PCIe": (114, 4096, 1.62),
+    "H200": (132, 4096, 1.83),
+    "GH200-96GB": (132, 4096, 1.83),
+    "GH200-144GB": (132, 4096, 1.83),
+    "L4": (58, 1024, 2.04),
+    "L20": (92, 512, 2.52),
+    "L40S": (142, 1024, 2.49),
+    "RTX-4090": (128, 512, 2.52),
+    "RTX-6000-Ada": (142, 1024, 2.505),
+    "RTX-5090": (170, 512, 2.407),
+    "RTX-PRO-6000": (188, 1024, 2.617),
+    "Jetson-Thor": (20, 8192, 1.575),
+    "Jetson-AGX-Orin": (16, 2048, 1.3),
+    "MI250X-GCD": (110, 1024, 1.7),
+    "MI300X": (304, 2048, 2.1),
+    "MI325X": (304, 2048, 2.1),
+    "MI350X": (256, 4096, 2.2),
+    "MI355X": (256, 4096, 2.4),
+    "TPU-v4": (8, 2 * 128**2, 1.05),
+    "TPU-v5e": (4, 2 * 128**2, 1.5),
+    "TPU-v5p": (8, 2 * 128**2, 1.75),
+    "Gaudi-2": (2, 2 * 256**2, 1.65),
+    "Gaudi-3": (8, 2 * 256**2, 1.6),
+    "M5": (10, 1024, 1.75),
+    "M5-Pro": (20, 1024, 1.75),
+    "M5-Max": (40, 1024, 1.75),
+}
+#: Pins of the memory interface and Gbit/s of each; printed bandwidths are rounded from these.
+PINS = {
+    "V100": (4096, 1.758),
+    "T4": (256, 10),
+    "A10": (384, 12.5),
+    "A30": (3072, 2.43),
+    "A40": (384, 14.5),
+    "A100-40GB": (5120, 2.43),
+    "A100-80GB": (5120, 3.186),
+    "RTX-A6000": (384, 16),
+    "RTX-3060": (192, 15),
+    "RTX-3090": (384, 19.5),
+    "H100-SXM": (5120, 5.234),
+    "H100-PCIe": (5120, 3.186),
+    "H200": (6144, 6.25),
+    "L4": (192, 12.5),
+    "L20": (384, 18),
+    "L40S": (384, 18),
+    "RTX-4090": (384, 21),
+    "RTX-6000-Ada": (384, 20),
+    "RTX-5090": (512, 28),
+    "RTX-PRO-6000": (512, 28),
+    "DGX-Spark": (256, 8.533),
+    "Jetson-Thor": (256, 8.533),
+    "Jetson-AGX-Orin": (256, 6.4),
+    "MI250X-GCD": (4096, 3.2),
+    "MI300X": (8192, 5.2),
+    "MI325X": (8192, 6),
+    "MI350X": (8192, 8),
+    "MI355X": (8192, 8),
+    "B200": (8192, 8),
+    "GB200": (8192, 8),
+    "GB300": (8192, 8),
+    "Arc-Pro-B60": (192, 19),
+    "M1-Max": (512, 6.4),
+    "M1-Ultra": (1024, 6.4),
+    "M3-Ultra": (1024, 6.4),
+    "M4": (128, 7.5),
+    "M4-Pro": (256, 8.533),
+    "M4-Max": (512, 8.533),
+    "M5": (128, 9.6),
+    "M5-Pro": (256, 9.6),
+    "M5-Max": (512, 9.6),
+    "EPYC-7763": (512, 3.2),
+}
+#: Rates of other formats over the 16-bit one, where the architecture fixes them.
+AMPERE = {"tf32": 0.5, "int8": 2, "int4": 4}
+HOPPER = {"tf32": 0.5, "fp8": 2, "int8": 2}
+BLACKWELL = {**HOPPER, "fp6": 2, "fp4": 4}
+ADA = {"tf32": 0.5, "fp8": 2, "int8": 2, "int4": 4}
+GEFORCE = {"fp16-acc16": 2, "tf32": 0.5, "fp8": 2, "fp8-acc16": 4, "int8": 4, "int4": 8, "fp4": 8}
+AMD3 = {"tf32": 0.5, "fp8": 2, "int8": 2}
+AMD4 = {"fp8": 2, "fp6": 4, "fp4": 4, "int8": 2}
+RATIOS = {
+    **dict.fromkeys(("A10", "A30", "A40", "A100-40GB", "A100-80GB", "RTX-A6000"), AMPERE),
+    **dict.fromkeys(("H100-SXM", "H100-PCIe", "H200", "H20", "GH200-96GB", "GH200-144GB"), HOPPER),
+    **dict.fromkeys(("B200", "GB200"), BLACKWELL),
+    # Blackwell Ultra gave most of int8 for half as much fp4 again.
+    "B300": {**BLACKWELL, "fp4": 14 / 2.25, "int8": 153.5 / 2250},
+    "GB300": {**BLACKWELL, "fp4": 6, "int8": 165 / 2500},
+    "T4": {"int8": 2, "int4": 4},
+    **dict.fromkeys(("L4", "L20", "RTX-6000-Ada"), ADA),
+    "L40S": {"tf32": 183 / 362.05, **dict.fromkeys(("fp8", "int8", "int4"), 733 / 362.05)},
+    **dict.fromkeys(("RTX-3060", "RTX-3090", "RTX-4090", "RTX-5090"), GEFORCE),
+    "RTX-PRO-6000": {"tf32": 0.5, "fp8": 2, "int8": 2, "fp4": 4},
+    "DGX-Spark": {"fp8": 1, "int8": 1, "fp4": 500 / 213},
+    "Jetson-Thor": {"fp8": 2, "fp4": 4},
+    "Jetson-AGX-Orin": {"int8": 2},
+    "MI250X-GCD": {"int8": 1},
+    **dict.fromkeys(("MI300X", "MI325X"), AMD3),
+    **dict.fromkeys(("MI350X", "MI355X"), AMD4),
+    "TPU-v4": {"int8": 1},
+    "TPU-v5e": {"int8": 2},
+    "TPU-v5p": {"fp8": 1, "int8": 2},
+    "TPU-v6e": {"fp8": 1, "int8": 2},
+    "TPU7x": {"fp8": 2},
+    "Trainium": {"tf32": 1, "fp8": 1, "int8": 2},
+    "Trainium2": {"tf32": 1, "fp8": 1299 / 667},
+    "Trainium3": {"tf32": 1, "fp8": 2517 / 671, "fp4": 2517 / 671},
+    "Gaudi-2": {"fp8": 2},
+    "Gaudi-3": {"fp8": 1, "fp16": 459 / 1677.7, "tf32": 459 / 1677.7},
+    "Arc-Pro-B60": {"int8": 2},
+}
+#: KiB of shared memory that one multiprocessor's programs manage, by NVIDIA's architectures.
+ON_CHIP = {
+    96: "V100",
+    64: "T4 MI250X-GCD MI300X MI325X",
+    100: "A10 A40 L4 L20 L40S RTX-3060 RTX-3090 RTX-4090 RTX-5090 RTX-A6000 RTX-6000-Ada "
+    "RTX-PRO-6000 DGX-Spark",
+    160: "MI350X MI355X",
+    164: "A30 A100-40GB A100-80GB",
+    228: "H100-SXM H100-PCIe H200 H20 GH200-96GB GH200-144GB B200 B300 GB200 GB300 Jetson-Thor",
+}
+#: GB/s each way of each generation of NVLink, as a whole GPU has it, and of a PCIe slot.
+LINKS = {
+    150: "V100",
+    300: "A100-40GB A100-80GB H100-PCIe Gaudi-2",
+    450: "H100-SXM H200 H20 GH200-96GB GH200-144GB",
+    900: "B200 B300 GB200 GB300",
+    56.25: "A40 RTX-3090 RTX-A6000",
+    16: "T4",
+    32: "A10 L4 L20 L40S RTX-3060 RTX-4090 RTX-6000-Ada Arc-Pro-B60",
+    64: "RTX-5090 RTX-PRO-6000",
+    448: "MI300X MI325X",
+    537.6: "MI350X MI355X",
+    600: "TPU-v5p TPU7x Gaudi-3",
+}
+
+
+def test_there_are_enough():
+    assert len(devices) >= 50
+    assert len(nodes) >= 12
+    assert set(devices) >= set(WANTED.split())
+
+
+@pytest.mark.parametrize("name", devices)
+def test_every_device_is_whole(name):
+    device = devices[name]
+    assert device.name == name
+    assert 1e11 < device.bytes_per_s < 1e13, "bytes/s, decimal"
+    assert device.capacity >= 12 * 2**30
+    assert all(2e12 < rate <= 15e15 for rate in device.flops_per_s.values())
+    figures = set(devices.provenance(name))
+    assert {"bytes_per_s", "capacity", *device.flops_per_s} <= figures
+
+
+def test_every_figure_has_a_source_and_a_date():
+    for catalog, name, figure, about in FIGURES:
+        source, where = about["source"], (name, figure)
+        assert source["title"], where
+        assert re.match(r"https?://\w", source["url"]), where
+        assert re.fullmatch(r"20\d\d(-\d\d){0,2}", source["date"]), where
+        assert isinstance(about["value"], int) or figure == "latency", where
+        assert about.get("basis", "estimate") in ("measured", "estimate"), where
+        assert "checked" not in about or "read" in catalog.data["sources"][about["checked"]], where
+
+
+@pytest.mark.parametrize("catalog", [devices, nodes], ids=["devices", "nodes"])
+def test_every_source_is_used(catalog):
+    used = set()
+    for entry in catalog._entries.values():
+        for about in (*entry.get("flops_per_s", {}).values(), *entry.values()):
+            if isinstance(about, dict) and "value" in about:
+                used |= {about["source"], about.get("checked", about["source"])}
+    assert used == set(catalog.data["sources"])
+
+
+def test_sparse_figures_are_halved_once_and_say_so():
+    halved = [(name, about) for _, name, _, about in FIGURES if "halved_from" in about]
+    assert {name for name, _ in halved} >= {"H200", "B200", "L4", "RTX-3060", "Jetson-Thor"}
+    for _, about in halved:
+        assert 2 * about["value"] == about["halved_from"]
+
+
+def _sixteen_bit(name):
+    rates = devices[name].flops_per_s
+    return rates["bf16"] if "bf16" in rates else rates["fp16"]
+
+
+@pytest.mark.parametrize(("name", "counted"), CLOCKS.items())
+def test_a_peak_is_cores_times_flops_a_cycle_times_the_clock(name, counted):
+    cores, flops, gigahertz = counted
+    assert _sixteen_bit(name) == pytest.approx(cores * flops * gigahertz * 1e9, rel=0.009)
+    if devices[name].cores and name not in ("TPU-v5e", "TPU-v5p"):  # there, matrix units
+        assert devices[name].cores == cores
+
+
+@pytest.mark.parametrize(("name", "pins"), PINS.items())
+def test_a_bandwidth_is_pins_times_bits_a_second(name, pins):
+    wires, gigabits = pins
+    assert devices[name].bytes_per_s == pytest.approx(wires * gigabits * 1e9 / 8, rel=0.025)
+
+
+@pytest.mark.parametrize(("name", "ratios"), RATIOS.items())
+def test_formats_stand_in_the_ratio_of_the_architecture(name, ratios):
+    rates = devices[name].flops_per_s
+    for dtype in set(rates) - {"bf16", "fp32"}:
+        over = rates[dtype] / _sixteen_bit(name)
+        assert over == pytest.approx(ratios.get(dtype, 1), rel=9e-3), dtype
+    assert set(ratios) >= set(rates) - {"bf16", "fp16", "fp32"}
+
+
+@pytest.mark.parametrize("name", devices)
+def test_what_no_format_ratio_says_is_said_by_a_clock(name):
+    """Every 16-bit rate is checked by one of the tables, or is an Apple GPU's or a processor's."""
+    makers = devices._entries[name]["vendor"]
+    assert name in {*CLOCKS, *RATIOS} or makers in ("Apple", "AMD")
+
+
+@pytest.mark.parametrize(("kibibytes", "names"), ON_CHIP.items())
+def test_shared_memory_of_a_multiprocessor(kibibytes, names):
+    for name in names.split():
+        assert devices[name].on_chip == kibibytes * 2**10, name
+
+
+@pytest.mark.parametrize(("gigabytes", "names"), LINKS.items())
+def test_links_each_way(gigabytes, names):
+    for name in names.split():
+        assert devices[name].interconnect == gigabytes * 1e9, name
+
+
+def test_memory_is_what_is_printed():
+    for name in devices:
+        about = devices._entries[name]["capacity"]
+        printed = re.search(r"printed as (\d+) Gi?B", about.get("note", ""))
+        if printed and "driver" not in about["note"]:
+            assert about["value"] == pytest.approx(int(printed[1]) * 2**30, rel=0.025), name
+
+
+def test_the_last_cache_before_memory_is_named():
+    levels = {name: devices._entries[name].get("cache", {}).get("level") for name in devices}
+    assert {name: level for name, level in levels.items() if level} == {
+        **dict.fromkeys(("MI300X", "MI325X", "MI350X", "MI355X"), "Infinity Cache"),
+        "EPYC-7763": "L3",
+        "Gaudi-3": "L2 or L3",
+    }
+    assert devices["H100-SXM"].cache == 50 * 2**20
+    assert devices["H200"].cache == 60 * 2**20
+
+
+def test_the_two_a100_differ():
+    small, large = devices["A100-40GB"], devices["A100-80GB"]
+    assert (small.bytes_per_s, large.bytes_per_s) == (1555 * 10**9, 2039 * 10**9)
+    assert (small.capacity, large.capacity) == (40 * 2**30, 80 * 2**30)
+    with pytest.raises(KeyError, match="'a100' could be A100-40GB or A100-80GB"):
+        devices["a100"]
+
+
+@pytest.mark.parametrize("name", nodes)
+def test_every_node_is_whole(name):
+    node = nodes[name]
+    assert (node.name, node.devices > 1) == (name, True)
+    assert node.topology in ("switch", "mesh", "torus")
+    assert (node.axes > 1) == (node.topology == "torus")
+    assert node.network is None or node.network < node.link
+    assert {"devices", "link"} <= set(node.provenance)
+    # What a device sends within its node is all that its links carry; a Gaudi keeps three ports.
+    share = 21 / 24 if name == "8xGaudi-3" else 1
+    assert node.link == node.device.interconnect * share
+
+
+def test_known_nodes():
+    found = {name: (n.device.name, n.devices, n.link, n.network) for name, n in nodes.items()}
+    assert found["DGX-H100"] == ("H100-SXM", 8, 450 * 10**9, 50 * 10**9)
+    assert found["GB200-NVL72"] == ("GB200", 72, 900 * 10**9, 50 * 10**9)
+    assert nodes["8xH100"] is nodes["DGX H100"]
+    assert nodes["v5e pod"].link_per_axis == 100e9
+    assert nodes["DGX-A100"].link_per_axis == 300e9
+    assert sum(node.link * node.devices * 2 for node in (nodes["NVL72"],)) == pytest.approx(
+        130e12, rel=0.01
+    )
+
+
+def test_a_node_of_ones_own_and_what_it_must_be():
+    mine = Nodes("node", nodes._build)
+    pair = Node(name="pair", device=devices["RTX-4090"], devices=2, link=32e9)
+    assert mine.register(pair) is mine["Pair"]
+    with pytest.raises(TypeError, match="takes a Node, got 'pair'"):
+        mine.register("pair")
+    with pytest.raises(ValueError, match="devices of a node must be a whole number from 1, got 0"):
+        Node(name="none", device=devices["T4"], devices=0, link=1e9)
+    with pytest.raises(ValueError, match="link of dead must be positive or None, got 0"):
+        Node(name="dead", device=devices["T4"], devices=2, link=0)
+    with pytest.raises(KeyError, match="no node named 'DGX-H1000'; the nearest is DGX-H100"):
+        nodes["DGX-H1000"]
