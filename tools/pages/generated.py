@@ -9,7 +9,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,41 +117,104 @@ def models() -> str:
         "that one token uses in a mixture of experts. *KV bytes* are what one token adds to the "
         "cache at 16 bits, when every layer keeps it. Letters are those of "
         "[the notation page](notation.md).\n\n"
-        f"{table(head, rows)}\n\n" + _sources(costlib.models)
+        f"{_wide(table(head, rows))}\n\n" + _sources(costlib.models)
     )
+
+
+#: The formats that have a column; fp16 has bf16's, where both exist and are equal.
+FORMATS = ("tf32", "fp8", "fp6", "fp4", "int8", "int4")
 
 
 def devices() -> str:
-    """Every device of the catalogue: its rates and sizes, each with where it comes from."""
-    rows = []
-    for name, device in costlib.devices.items():
-        dtype = "bf16" if "bf16" in device.flops_per_s else "fp16"
-        dtype = dtype if dtype in device.flops_per_s else next(iter(device.flops_per_s))
-        origin = costlib.devices.provenance(name)
-        figures = {
-            dtype: quantity(device.flops_per_s[dtype], "FLOP/s"),
-            "bytes_per_s": quantity(device.bytes_per_s, "B/s"),
-            "capacity": _binary(device.capacity),
-            "cache": _binary(device.cache),
-            "on_chip": _binary(device.on_chip),
-        }
-        cells = [f"{text}{_mark(origin.get(figure))}" for figure, text in figures.items()]
-        tags = {_tag(costlib.devices, about["source"]) for about in origin.values()}
-        rate = "" if dtype == "bf16" else f" ({dtype})"
-        ridge = f"{device.ridge(dtype):.0f}"
-        rows.append([name, cells[0] + rate, cells[1], ridge, *cells[2:], _links(tags)])
-    head = ["device", "dense peak", "bandwidth", "ridge", "memory", "L2", "on chip", "from"]
+    """Every device and node of the catalogue: rates, sizes and links, each with its source."""
+    rates = [_rates(name, device) for name, device in costlib.devices.items()]
+    sizes = [_sizes(name, device) for name, device in costlib.devices.items()]
+    joined = [_node(name, node) for name, node in catalog.nodes.items()]
+    wide = ["device", "16-bit", *FORMATS, "ridge", "from"]
+    memory = ["device", "bandwidth", "memory", "cache", "on chip", "cores", "links", "from"]
+    links = ["node", "of", "joined by", "links", "latency", "network", "from"]
     return (
         "# Devices\n\n"
-        "Every device that `costlib.devices` knows. Rates are peaks for dense 16-bit matrices "
-        "unless another format is named; the *ridge* is their quotient, in FLOPs per byte. "
-        "*On chip* is the fast memory that one core's program manages.\n\n"
+        f"Every device that `costlib.devices` knows: {len(rates)} of them, and {len(joined)} nodes "
+        "that join them.\n\n"
         "A figure marked ° was entered from the named publication and has not been read there a "
-        "second time; a figure marked ½ is printed twice as large, for sparse matrices, and halved "
-        "here. More formats, and a note for each figure that needs one, are in "
-        "`costlib.devices.provenance(name)`.\n\n"
-        f"{table(head, rows)}\n\n" + _sources(costlib.devices)
+        "second time; ½ is printed twice as large, for sparse matrices, and halved here; ≈ is "
+        "measured or estimated by others, because the maker prints none. A note for each figure "
+        "that needs one is in `costlib.devices.provenance(name)`.\n\n"
+        "## Rates\n\n"
+        "Peaks in TFLOP/s for dense matrices, sums kept in 32 bits. *16-bit* is bf16, or fp16 "
+        "where a device has no bf16; the *ridge* is that rate over the bandwidth, in FLOPs per "
+        "byte. "
+        "GeForce cards do fp16 twice as fast with sums in 16 bits: `fp16-acc16`.\n\n"
+        f"{_wide(table(wide, rates))}\n\n"
+        "## Memory and links\n\n"
+        "*Cache* is the last one before memory, an L2 unless it says otherwise; *on chip* is the "
+        "fast memory that one core's program manages. *Links* are bytes a second each way, all "
+        "links of a device together.\n\n"
+        f"{_wide(table(memory, sizes))}\n\n"
+        "## Nodes\n\n"
+        "What `costlib.catalog.nodes` knows: devices that reach one another over fast links. "
+        "*Links* and the *network* to the next node are bytes a second each way, for each device. "
+        "Through a switch every other device gets all of it, in a mesh its share, in a torus each "
+        "axis its own.\n\n"
+        f"{_wide(table(links, joined))}\n\n"
+        + _sources(costlib.devices, numbered=True)
+        + "\n"
+        + _sources(catalog.nodes, numbered=True).replace("Sources", "Sources of the nodes", 1)
     )
+
+
+def _rates(name: str, device: costlib.Device) -> list[str]:
+    """A row of peaks: the 16-bit one, the other formats, the ridge."""
+    origin = costlib.devices.provenance(name)
+    first = next((dtype for dtype in ("bf16", "fp16") if dtype in device.flops_per_s), "fp32")
+    cells = [
+        f"{device.flops_per_s[dtype] / 1e12:,.5g}{_mark(origin[dtype])}"
+        if dtype in device.flops_per_s
+        else ""
+        for dtype in (first, *FORMATS)
+    ]
+    cells[0] += " (fp32)" if first == "fp32" else ""
+    used = (about["source"] for figure, about in origin.items() if figure in device.flops_per_s)
+    return [name, *cells, f"{device.ridge(first):.0f}", _numbers(costlib.devices, used)]
+
+
+def _sizes(name: str, device: costlib.Device) -> list[str]:
+    """A row of bytes, and bytes a second."""
+    origin = costlib.devices.provenance(name)
+    link = quantity(device.interconnect, "B/s") if device.interconnect else ""
+    level = origin.get("cache", {}).get("level", "")
+    figures = {
+        "bytes_per_s": quantity(device.bytes_per_s, "B/s"),
+        "capacity": _binary(device.capacity),
+        "cache": f"{_binary(device.cache)} {level}".strip(),
+        "on_chip": _binary(device.on_chip),
+        "cores": str(device.cores or ""),
+        "interconnect": link,
+    }
+    cells = [f"{text}{_mark(origin.get(figure))}" for figure, text in figures.items()]
+    used = (origin[figure]["source"] for figure in figures if figure in origin)
+    return [name, *cells, _numbers(costlib.devices, used)]
+
+
+def _node(name: str, node: catalog.Node) -> list[str]:
+    """A row of what joins devices."""
+    origin = catalog.nodes.provenance(name)
+    figures = {
+        "devices": f"{node.devices:,} × {node.device.name}",
+        "link": quantity(node.link, "B/s"),
+        "latency": quantity(node.latency, "s") if node.latency else "",
+        "network": quantity(node.network, "B/s") if node.network else "",
+    }
+    cells = [f"{text}{_mark(origin.get(figure))}" for figure, text in figures.items()]
+    kind = f"{node.axes}D torus" if node.topology == "torus" else node.topology
+    used = (about["source"] for about in origin.values())
+    return [name, cells[0], kind, *cells[1:], _numbers(catalog.nodes, used)]
+
+
+def _wide(text: str) -> str:
+    """A table that may reach into the margin."""
+    return f":::{{container}} full-width\n{text}\n:::"
 
 
 def _binary(size: Any) -> str:
@@ -167,20 +230,25 @@ def _mark(about: Mapping[str, Any] | None) -> str:
         return ""
     halved = "½" if "halved_from" in about else ""
     was_read = "checked" in about or "read" in about["source"]
-    return f" {halved}{'' if was_read else '°'}".rstrip()
+    return f" {'≈' if 'basis' in about else ''}{halved}{'' if was_read else '°'}".rstrip()
 
 
 def _tag(entries: catalog.Catalog[Any], source: Mapping[str, Any]) -> str:
     return next(tag for tag, about in entries.data["sources"].items() if about == source)
 
 
-def _links(tags: set[str]) -> str:
-    return ", ".join(f"[{tag}](#sources)" for tag in sorted(tags))
+def _numbers(entries: catalog.Catalog[Any], used: Iterable[Mapping[str, Any]]) -> str:
+    """The numbers of sources, each a link to the list."""
+    tags = list(entries.data["sources"])
+    place = "#sources" if entries is costlib.devices else "#sources-of-the-nodes"
+    numbers = sorted({tags.index(_tag(entries, source)) + 1 for source in used})
+    return " ".join(f"[{number}]({place})" for number in numbers)
 
 
-def _sources(entries: catalog.Catalog[Any]) -> str:
+def _sources(entries: catalog.Catalog[Any], *, numbered: bool = False) -> str:
     lines = [
-        f"- **{tag}**: [{_plain(about['title'])}]({about['url']}), {about['kind']}, {about['date']}"
+        f"{'1.' if numbered else f'- **{tag}**:'} [{_plain(about['title'])}]({about['url']}), "
+        f"{about['kind']}, {about['date']}{', read ' + about['read'] if 'read' in about else ''}"
         for tag, about in entries.data["sources"].items()
     ]
     return "## Sources\n\n" + "\n".join(lines) + "\n"
