@@ -117,7 +117,7 @@ def models() -> str:
         "that one token uses in a mixture of experts. *KV bytes* are what one token adds to the "
         "cache at 16 bits, when every layer keeps it. Letters are those of "
         "[the notation page](notation.md).\n\n"
-        f"{_wide(table(head, rows))}\n\n" + _sources(costlib.models)
+        f"{table(head, rows)}\n\n" + _sources(costlib.models)
     )
 
 
@@ -146,18 +146,18 @@ def devices() -> str:
         "where a device has no bf16; the *ridge* is that rate over the bandwidth, in FLOPs per "
         "byte. "
         "GeForce cards do fp16 twice as fast with sums in 16 bits: `fp16-acc16`.\n\n"
-        f"{_wide(table(wide, rates))}\n\n"
+        f"{table(wide, rates)}\n\n"
         "## Memory and links\n\n"
         "*Cache* is the last one before memory, an L2 unless it says otherwise; *on chip* is the "
         "fast memory that one core's program manages. *Links* are bytes a second each way, all "
         "links of a device together.\n\n"
-        f"{_wide(table(memory, sizes))}\n\n"
+        f"{table(memory, sizes)}\n\n"
         "## Nodes\n\n"
         "What `costlib.catalog.nodes` knows: devices that reach one another over fast links. "
         "*Links* and the *network* to the next node are bytes a second each way, for each device. "
         "Through a switch every other device gets all of it, in a mesh its share, in a torus each "
         "axis its own.\n\n"
-        f"{_wide(table(links, joined))}\n\n"
+        f"{table(links, joined)}\n\n"
         + _sources(costlib.devices, numbered=True)
         + "\n"
         + _sources(catalog.nodes, numbered=True).replace("Sources", "Sources of the nodes", 1)
@@ -212,11 +212,6 @@ def _node(name: str, node: catalog.Node) -> list[str]:
     return [name, cells[0], kind, *cells[1:], _numbers(catalog.nodes, used)]
 
 
-def _wide(text: str) -> str:
-    """A table that may reach into the margin."""
-    return f":::{{container}} full-width\n{text}\n:::"
-
-
 def _binary(size: Any) -> str:
     """Bytes in the binary unit that keeps them short."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
@@ -247,9 +242,10 @@ def _numbers(entries: catalog.Catalog[Any], used: Iterable[Mapping[str, Any]]) -
 
 def _sources(entries: catalog.Catalog[Any], *, numbered: bool = False) -> str:
     lines = [
-        f"{'1.' if numbered else f'- **{tag}**:'} [{_plain(about['title'])}]({about['url']}), "
-        f"{about['kind']}, {about['date']}{', read ' + about['read'] if 'read' in about else ''}"
-        for tag, about in entries.data["sources"].items()
+        f"{f'{number}.' if numbered else f'- **{tag}**:'} [{_plain(about['title'])}]"
+        f"({about['url']}), {about['kind']}, {about['date']}"
+        f"{', read ' + about['read'] if 'read' in about else ''}."
+        for number, (tag, about) in enumerate(entries.data["sources"].items(), start=1)
     ]
     return "## Sources\n\n" + "\n".join(lines) + "\n"
 
