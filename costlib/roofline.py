@@ -14,7 +14,7 @@ from math import inf
 from typing import Any
 from warnings import warn
 
-from costlib.catalog import devices
+from costlib.catalog import device_of
 from costlib.device import Device
 from costlib.kvcache import held_bytes
 from costlib.ledger import Ledger, Op
@@ -36,7 +36,6 @@ __all__ = [
     "Device",
     "DoesNotFit",
     "Limit",
-    "device_of",
     "fits",
     "limits",
     "overlapped",
@@ -115,19 +114,6 @@ class Limit:
             "sending": self.sending_time,
         }
         return max(times, key=lambda name: times[name])
-
-
-def device_of(device: Device | str) -> Device:
-    """A device, or the one of the catalogue that has this name.
-
-    >>> device_of("H200").name
-    'H200'
-    """
-    if isinstance(device, Device):
-        return device
-    if isinstance(device, str):
-        return devices[device]
-    raise TypeError(f"device must be a Device or the name of one, got {device!r}")
 
 
 def limits(

@@ -27,7 +27,7 @@ from costlib.device import Device
 if TYPE_CHECKING:
     from costlib.transformer import Transformer
 
-__all__ = ["Catalog", "Node", "UnknownName", "device", "devices", "model", "models", "nodes"]
+__all__ = ["Catalog", "Node", "UnknownName", "device_of", "devices", "model_of", "models", "nodes"]
 
 
 class Devices(Catalog[Device]):
@@ -73,10 +73,10 @@ class Models(Catalog["Transformer"]):
         return self._register(name, model)
 
 
-def device(given: Device | str) -> Device:
+def device_of(given: Device | str) -> Device:
     """A device, or the one of that name: what every function that runs on a device accepts.
 
-    >>> device("T4") is devices["T4"], device(devices["T4"]) is devices["T4"]
+    >>> device_of("T4") is devices["T4"], device_of(devices["T4"]) is devices["T4"]
     (True, True)
     """
     if isinstance(given, str):
@@ -86,10 +86,10 @@ def device(given: Device | str) -> Device:
     return given
 
 
-def model(given: Transformer | str) -> Transformer:
+def model_of(given: Transformer | str) -> Transformer:
     """A model, or the one of that name.
 
-    >>> model("gpt2") is models["gpt2"]
+    >>> model_of("gpt2") is models["gpt2"]
     True
     """
     if isinstance(given, str):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from costlib.numbers import Number
 from costlib.device import Device
+from costlib.numbers import Number
 
 __all__ = ["Node"]
 

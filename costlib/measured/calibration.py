@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from costlib.catalog import device_of
 from costlib.device import Device
 from costlib.ledger import Ledger, Op
 from costlib.numbers import choose
 from costlib.precision import Precision, precision_of
-from costlib.roofline import TILES, device_of, overlapped, time, wave_factors
+from costlib.roofline import TILES, overlapped, time, wave_factors
 
 __all__ = [
     "LEVELS",
