@@ -17,8 +17,8 @@ from costlib.catalog import (
     models,
     nodes,
 )
-from costlib.device import Device
 from costlib.catalog.lookup import plain
+from costlib.device import Device
 
 
 @pytest.mark.parametrize("catalog", [devices, nodes, models], ids=["devices", "nodes", "models"])
