@@ -77,6 +77,8 @@ got 100000000000000.0
     blend: Number = inf
     edge: Number = 0
     provenance: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    #: The format that stands for 16 bits here: the faster of bf16 and fp16, else what there is.
+    sixteen_bits: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.flops_per_s, Mapping):
@@ -91,36 +93,24 @@ got 100000000000000.0
             for dtype, rate in self.flops_per_s.items()
         }
         object.__setattr__(self, "flops_per_s", MappingProxyType(rates))
+        object.__setattr__(self, "sixteen_bits", _sixteen_bits(rates))
         for name, (least, most) in _LIMITS.items():
             value = getattr(self, name)
             if value is not None or name == "bytes_per_s":
                 object.__setattr__(self, name, _figure(name, value, least, most))
 
     def __reduce__(self) -> Any:  # a read-only mapping cannot be pickled, and clusters pickle
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         return partial(type(self), **values | {"flops_per_s": dict(self.flops_per_s)}), ()
 
     def with_(self, **changes: Any) -> Device:
         """The same device with some of its figures changed."""
         return replace(self, **changes)
 
-    @property
-    def sixteen_bits(self) -> str:
-        """The format that stands for 16 bits here: the faster of bf16 and fp16, else what there is.
-
-        >>> Device("old", {"fp16": 65e12, "fp32": 8e12}, 3e11).sixteen_bits
-        'fp16'
-        """
-        rates = self.flops_per_s
-        known = [each for each in SIXTEEN_BITS if each in rates] or [*rates]
-        if known[:2] == ["bf16", "fp16"] and np.all(rates["fp16"] > rates["bf16"]):
-            return "fp16"
-        return known[0]
-
     def compute_rate(self, compute: str | None = None) -> Number:
         """FLOP/s reached where compute binds: the dense peak of a format times its efficiency.
 
-        Without a format, that of the device's `sixteen_bits`.
+        Without a format, in 16 bits.
         """
         compute = self.sixteen_bits if compute is None else compute
         if compute not in self.flops_per_s:
@@ -175,6 +165,18 @@ _LIMITS = {
 }
 
 
+def _sixteen_bits(rates: Mapping[str, Number]) -> str:
+    """The format that 16-bit work is done in.
+
+    >>> _sixteen_bits({"fp32": 8e12, "fp16": 65e12}), _sixteen_bits({"fp32": 8e12})
+    ('fp16', 'fp32')
+    """
+    known = [each for each in SIXTEEN_BITS if each in rates] or [*rates]
+    if known[:2] == ["bf16", "fp16"] and np.all(rates["fp16"] > rates["bf16"]):
+        return "fp16"
+    return known[0]
+
+
 def _figure(name: str, value: Number, least: float, most: float) -> Number:
     """A figure of a device, checked, in a type that cannot wrap; a symbol is taken as it is."""
     if is_symbolic(value):
@@ -184,4 +186,6 @@ def _figure(name: str, value: Number, least: float, most: float) -> Number:
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not np.all((np.asarray(value) >= least) & (np.asarray(value) <= most)):
         raise ValueError(f"{name} must be between {least:g} and {most:g}, got {value}")
+    if isinstance(value, float) and value == inf:
+        return inf  # the very object, so that "overlaps perfectly" is seen at once
     return value if isinstance(value, (int, float)) else value * 1.0

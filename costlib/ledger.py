@@ -18,9 +18,10 @@ from costlib.precision import Precision, precision_of
 __all__ = ["Elements", "Holding", "Ledger", "Op"]
 
 _PLAIN = frozenset({int, float})
+_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to add
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Elements:
     """Numbers of elements by kind of tensor.
 
@@ -34,10 +35,15 @@ class Elements:
     kv: Number = 0
     scores: Number = 0
 
-    def __post_init__(self) -> None:
-        for kind in ("weights", "activations", "kv", "scores"):
-            if type(value := getattr(self, kind)) not in _PLAIN:
-                object.__setattr__(self, kind, unwrappable(value))
+    def __init__(
+        self, weights: Number = 0, activations: Number = 0, kv: Number = 0, scores: Number = 0
+    ) -> None:  # by hand and without a loop: a pass makes dozens, and takes microseconds
+        _put_weights(self, weights if type(weights) in _PLAIN else unwrappable(weights))
+        _put_activations(
+            self, activations if type(activations) in _PLAIN else unwrappable(activations)
+        )
+        _put_kv(self, kv if type(kv) in _PLAIN else unwrappable(kv))
+        _put_scores(self, scores if type(scores) in _PLAIN else unwrappable(scores))
 
     @property
     def total(self) -> Number:
@@ -46,15 +52,19 @@ class Elements:
 
     def bytes(self, precision: Precision | str | None = None) -> Number:
         """Bytes at a precision: each kind's elements times its bytes per element."""
-        each, total = precision_of(precision), 0
-        if not _is_zero(self.weights):
+        each = precision if type(precision) is Precision else precision_of(precision)
+        total: Number = 0
+        if self.weights is not _ZERO:
             total = self.weights * each.weights
-        if not _is_zero(self.activations):
-            total = _plus(total, self.activations * each.activations)
-        if not _is_zero(self.kv):
-            total = _plus(total, self.kv * each.kv)
-        if not _is_zero(self.scores):
-            total = _plus(total, self.scores * each.scores)
+        if self.activations is not _ZERO:
+            moved = self.activations * each.activations
+            total = moved if total is _ZERO else total + moved
+        if self.kv is not _ZERO:
+            moved = self.kv * each.kv
+            total = moved if total is _ZERO else total + moved
+        if self.scores is not _ZERO:
+            moved = self.scores * each.scores
+            total = moved if total is _ZERO else total + moved
         return total
 
     def __add__(self, other: Elements) -> Elements:
@@ -75,6 +85,12 @@ class Elements:
 
     __rmul__ = __mul__
 
+
+# A slot's own setter is the quickest way past the freeze while an instance is made.
+_put_weights = Elements.__dict__["weights"].__set__
+_put_activations = Elements.__dict__["activations"].__set__
+_put_kv = Elements.__dict__["kv"].__set__
+_put_scores = Elements.__dict__["scores"].__set__
 
 #: Nothing moved: one value that all ops share.
 NOTHING = Elements()
@@ -116,7 +132,8 @@ class _Cost:
 
     def bytes(self, precision: Precision | str | None = None) -> Number:
         """Bytes read and written at a precision (2 bytes per element unless said otherwise)."""
-        return _plus(self.elements_read.bytes(precision), self.elements_written.bytes(precision))
+        read, written = self.elements_read.bytes(precision), self.elements_written.bytes(precision)
+        return read if written is _ZERO else _plus(read, written)
 
     def bytes_sent(self, precision: Precision | str | None = None) -> Number:
         """Bytes sent to other devices at a precision."""
@@ -128,7 +145,7 @@ class _Cost:
         return 0.0 if _is_zero(moved) else self.flops / moved
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Op(_Cost):
     """One step's cost: FLOPs, and the elements it reads, writes and sends.
 
@@ -159,13 +176,28 @@ class Op(_Cost):
     elements_sent: Elements = NOTHING
     axis: str = ""
 
-    def __post_init__(self) -> None:
-        if type(self.flops) not in _PLAIN:
-            object.__setattr__(self, "flops", unwrappable(self.flops))
-        if type(self.count) not in _PLAIN:
-            object.__setattr__(self, "count", unwrappable(self.count))
-        if self.elements_sent is not NOTHING and not self.axis:
-            raise ValueError(f"op {self.name!r} sends elements: name the axis that it sends over")
+    def __init__(
+        self,
+        name: str,
+        flops: Number,
+        elements_read: Elements = NOTHING,
+        elements_written: Elements = NOTHING,
+        is_matmul: bool = False,
+        count: Number = 1,
+        *,
+        elements_sent: Elements = NOTHING,
+        axis: str = "",
+    ) -> None:  # by hand, as that of Elements
+        _put_name(self, name)
+        _put_flops(self, flops if type(flops) in _PLAIN else unwrappable(flops))
+        _put_read(self, elements_read)
+        _put_written(self, elements_written)
+        _put_is_matmul(self, is_matmul)
+        _put_count(self, count if type(count) in _PLAIN else unwrappable(count))
+        _put_sent(self, elements_sent)
+        _put_axis(self, axis)
+        if elements_sent is not NOTHING and not axis:
+            raise ValueError(f"op {name!r} sends elements: name the axis that it sends over")
 
     @property
     def matmul_flops(self) -> Number:
@@ -200,6 +232,16 @@ class Op(_Cost):
             f"<Op {self.name}: {_shown(self.flops)} FLOPs, "
             f"reads {_shown(self.reads)}, writes {_shown(self.writes)}{sent}>"
         )
+
+
+_put_name = Op.__dict__["name"].__set__
+_put_flops = Op.__dict__["flops"].__set__
+_put_read = Op.__dict__["elements_read"].__set__
+_put_written = Op.__dict__["elements_written"].__set__
+_put_is_matmul = Op.__dict__["is_matmul"].__set__
+_put_count = Op.__dict__["count"].__set__
+_put_sent = Op.__dict__["elements_sent"].__set__
+_put_axis = Op.__dict__["axis"].__set__
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ __all__ = [
     "wave_factors",
 ]
 
+_PLAIN = frozenset({int, float})
+_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to add
 OVERLAPS = ("perfect", "none")
 GRANULARITIES = ("op", "step")
 TOO_LARGE = ("warn", "ignore", "error")
@@ -181,7 +183,10 @@ def time(
         else:
             computing.append(compute)
             moving.append(memory)
-        spent += (overhead, sending)
+        if overhead is not _ZERO:
+            spent.append(overhead)
+        if sending is not _ZERO:
+            spent.append(sending)
     if computing:
         spent.append(overlapped(_total(computing), _total(moving), device.blend))
     return _total(spent)
@@ -232,11 +237,13 @@ def overlapped(compute: Number, memory: Number, blend: Number = inf) -> Number:
     >>> overlapped(3.0, 4.0), overlapped(3.0, 4.0, 2), overlapped(3.0, 4.0, 1)
     (4.0, 5.0, 7.0)
     """
-    if is_zero(compute) or is_zero(memory):
-        return memory if is_zero(compute) else compute
+    if blend is inf:
+        if type(compute) in _PLAIN and type(memory) in _PLAIN:
+            return compute if compute > memory else memory
+        if is_zero(compute) or is_zero(memory):
+            return memory if is_zero(compute) else compute
+        return maximum(compute, memory)
     longer = maximum(compute, memory)
-    if isinstance(blend, float) and blend == inf:
-        return longer
     ratio = minimum(compute, memory) / (longer + (longer == 0))  # 0 seconds of each are 0 seconds
     return longer * (1 + ratio**blend) ** (1 / blend)
 
@@ -306,15 +313,17 @@ def _seconds(
 ) -> tuple[Number, Number, Number, Number, Number]:
     """An op's seconds of computing, moving, overhead and sending, and how the first two blend."""
     compute, memory = op.flops / rates[0], op.bytes(precision) / rates[1]
-    if device.blend != inf and (factors := wave_factors(op, device.cores)):
+    blend = device.blend
+    if blend is not inf and (factors := wave_factors(op, device.cores)):
         best: Number = inf
         for (rows, columns), factor in zip(TILES, factors, strict=True):
             best = minimum(best, factor * (1 + device.edge * (1 / rows + 1 / columns)))
         compute = compute * best
     if not op.axis:
-        return compute, memory, op.count * device.overhead_per_op, 0, device.blend
+        overhead = device.overhead_per_op
+        return compute, memory, 0 if overhead is _ZERO else op.count * overhead, 0, blend
     sending = op.bytes_sent(precision) / device.link_rate
-    return compute, memory, op.count * device.overhead_per_message, sending, device.blend
+    return compute, memory, op.count * device.overhead_per_message, sending, blend
 
 
 def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_large: str) -> None:
@@ -352,13 +361,16 @@ def _ops(work: Ledger | Op) -> tuple[Op, ...]:
 
 
 def _total(times: list[Number]) -> Number:
-    """The sum, small arrays first: a grid is then only touched for what truly fills it."""
+    """The sum: plain numbers, then arrays, small ones first, so that a grid is touched last."""
     total: Number = 0
-    if any(hasattr(each, "size") for each in times):
-        times = sorted(times, key=lambda each: getattr(each, "size", 1))
+    arrays = []
     for value in times:
-        if not is_zero(value):
-            total = value if is_zero(total) else total + value
+        if type(value) in _PLAIN:
+            total += value
+        else:
+            arrays.append(value)
+    for value in sorted(arrays, key=lambda each: getattr(each, "size", 1)):
+        total = value if is_zero(total) else total + value
     return total
 
 

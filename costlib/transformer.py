@@ -177,7 +177,9 @@ class Transformer:
 
     def params(self) -> Number:
         """Parameters stored: a tied unembedding and the embedding are one matrix."""
-        return self._parameters()
+        if self._table.params is None:
+            self._table.params = self._parameters()
+        return self._table.params
 
     def active_params(self) -> Number:
         """Parameters that a token uses: of the experts, those it is routed to.
@@ -401,9 +403,10 @@ class _Table:
     Layers that do the same are one row, so many times over.
     """
 
-    __slots__ = ("after", "before", "caches", "last", "mixers")
+    __slots__ = ("after", "before", "caches", "last", "mixers", "params")
 
     def __init__(self, model: Transformer) -> None:
+        self.params: Number = None  # counted when first asked for
         d, norm = model.d_model, model.norm
         shapes: list[tuple[Part, Number]] = []
         mixers: list[tuple[Part, Number]] = []

@@ -111,12 +111,18 @@ class PerToken:
 
     def op(self, tokens: Number, experts: str = "expected", masked: str = "skipped") -> Op:
         """The step for so many tokens."""
-        weights = self.read_weights(tokens, experts)
+        weights = self.weights if self.experts is _ZERO else self.read_weights(tokens, experts)
         flops = self.flops * tokens
         if self.runs_all and masked == "computed" and self.is_matmul:
             flops = flops * self.experts // self.chosen
-        reads = Elements(weights=weights + self.rows * tokens, activations=self.reads * tokens)
-        writes = Elements(activations=self.writes * tokens, kv=self.kv_writes * tokens)
+        if self.rows is not _ZERO:
+            weights = weights + self.rows * tokens
+        reads = Elements(weights, 0 if self.reads is _ZERO else self.reads * tokens)
+        writes = Elements(
+            0,
+            0 if self.writes is _ZERO else self.writes * tokens,
+            0 if self.kv_writes is _ZERO else self.kv_writes * tokens,
+        )
         return Op(self.name, flops, reads, writes, self.is_matmul, self.times)
 
     def backward(self, tokens: Number, experts: str = "expected") -> Ledger:
@@ -136,6 +142,7 @@ class PerToken:
         return Ledger((of_input, op("grad_weights", 1, into + out, stored)))
 
 
+_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to multiply
 _PER_TOKEN = ("flops", "reads", "writes", "kv_writes", "rows")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ class Empirical(Device):
 IDEAL = {
     "compute_efficiency": 1,
     "bandwidth_efficiency": 1,
-    "blend": np.inf,
+    "blend": inf,
     "edge": 0,
     "overhead_per_op": 0,
     "overhead_per_step": 0,
@@ -250,7 +251,7 @@ class _Constants:
     step: float = 0.0
     message: float = 0.0
     link: float = 1.0
-    blend: float = np.inf
+    blend: float = inf
     edge: float = 0.0
 
 
@@ -359,7 +360,7 @@ def _constants(device: Device) -> _Constants:
 
 
 def _empirical(device: Device, found: _Constants, level: str) -> Empirical:
-    same = {each.name: getattr(device, each.name) for each in fields(Device)}
+    same = {each.name: getattr(device, each.name) for each in fields(Device) if each.init}
     fitted = {
         "compute_efficiency": 1 / found.compute,
         "bandwidth_efficiency": 1 / found.bandwidth,
