@@ -15,7 +15,7 @@ from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, exact_div, sizes, triangle
 from costlib.precision import Precision
 from costlib.roofline import Device
-from costlib.sources.reconciliation import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
+from costlib.sources.op_groups import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
 from costlib.transformer import Transformer
 
 __all__ = [

@@ -10,22 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from costlib.ledger import Elements, Ledger
-from costlib.numbers import Number
+from costlib.numbers import Number, choose
 from costlib.precision import KINDS, Precision
+from costlib.sources import deepml, jamesnulliu, saha_ye, sparq, suresh
 
-__all__ = ["ELEMENTWISE", "FEED_FORWARD", "PROJECTIONS", "Reconciliation", "reconcile"]
+__all__ = ["Reconciliation", "reconcile"]
 
-#: Patterns for the ops of a model's ledger.
-PROJECTIONS = r"([qkvo]|q_[ab]|kv_[ab])_proj"
-FEED_FORWARD = r"((ffn|experts|shared)\.(gate|up|down)|router|shared_gate)"
-ELEMENTWISE = (
-    r"(softmax|embedding|positions|\w+_norm|norms|rotary|sinks|residual|.+\.bias|router\.softmax"
-    r"|experts\.combine|(ffn|experts|shared)\.activation)"
-)
+SOURCES = {
+    "deepml": deepml,
+    "jamesnulliu": jamesnulliu,
+    "saha-ye": saha_ye,
+    "sparq": sparq,
+    "suresh": suresh,
+}
 
 #: Pairs of a reason and a pattern for "op kind"; the first pattern that matches claims it.
 Reasons = tuple[tuple[str, str], ...]
@@ -56,7 +56,8 @@ def reconcile(source: str | Any, *model: Any, **sizes: Number) -> Mapping[str, R
     (-262144, -262144)
     """
     if isinstance(source, str):
-        source = import_module(f"costlib.sources.{source.replace('-', '_')}")
+        choose("source", source, tuple(SOURCES))
+        source = SOURCES[source]
     published, ledger, precision = source.sides(*model, **sizes)
     return {
         quantity: _reconciled(published, ledger, source.REASONS[quantity], quantity, precision)

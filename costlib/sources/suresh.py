@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, exact_div, sizes
 from costlib.precision import Precision
-from costlib.sources.reconciliation import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
+from costlib.sources.op_groups import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
 from costlib.transformer import Transformer
 
 __all__ = [
