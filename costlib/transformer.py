@@ -83,7 +83,8 @@ class Transformer:
 
     Any other model is written by its ``blocks`` (see `costlib.layers`): sizes are a short way to
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
-    steps beside the embedding, and before the unembedding.
+    steps beside the embedding, and before the unembedding. ``left_out`` names what a config had
+    beside the language model (eyes, ears), which is not counted.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
@@ -126,6 +127,7 @@ class Transformer:
     first: tuple[PerToken, ...] = ()
     last: tuple[PerToken, ...] = ()
     blocks: tuple[Block, ...] = field(default=(), repr=False)
+    left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
     _derived: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
@@ -165,15 +167,13 @@ class Transformer:
         >>> wider.kv_heads, wider.head_dim
         (8, 16)
         """
-        derived = set(self._derived)
-        if "blocks" in derived:
-            is_outside = set(changes) <= set(_OUTSIDE_BLOCKS)
-            derived = set(_SIZES) if is_outside and "layers" not in changes else derived
-        elif "blocks" not in changes and not set(changes) <= set(_OUTSIDE_BLOCKS):
-            names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
-            raise ValueError(f"the layers of this model differ, so that {names} is not one number "
-                             "of it: change its blocks")  # fmt: skip
-        return replace(self, **{**_defaults(derived), **changes})
+        is_inside = not set(changes) <= set(_OUTSIDE_BLOCKS)
+        if "blocks" in self._derived:
+            kept = self._derived if is_inside else _SIZES
+            return replace(self, **{**_defaults(kept), **changes})
+        if not is_inside or "blocks" in changes:
+            return replace(self, **{**_defaults(_SIZES), **changes})
+        return _by_sizes(self, changes).with_(**changes)
 
     def params(self) -> Number:
         """Parameters stored: a tied unembedding and the embedding are one matrix."""
@@ -393,8 +393,10 @@ _SIZES = (
     "layers", "heads", "d_ff", "kv_heads", "head_dim", "gated", "activation", "norms", "qk_norm",
     "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla",
 )  # fmt: skip
-_OUTSIDE_BLOCKS = ("blocks", "vocab", "tied", "final_norm", "embedding_norm", "positions",
-                   "first", "last")  # fmt: skip
+_OUTSIDE_BLOCKS = (
+    "blocks", "left_out", "vocab", "tied", "final_norm", "embedding_norm", "positions", "first",
+    "last",
+)  # fmt: skip
 
 
 class _Table:
@@ -524,7 +526,7 @@ def _blocks(model: Transformer) -> tuple[Block, ...]:
     made = zip(counts, ((dense, 0), (dense, 1), (sparse, 0), (sparse, 1)), strict=True)
     how: dict[str, Any] = {"norms": model.norms, "norm": model.norm, "parallel": model.parallel}
     return tuple(
-        Block(layers=count, parts=(mixers[which], feed), residuals=2, **how)
+        Block(layers=count, parts=(mixers[which], feed), **how)
         for count, (feed, which) in made
         if not is_zero(count)
     )
@@ -557,6 +559,58 @@ def _feeds(model: Transformer) -> tuple[Mlp, Part]:
         router_bias="router" in model.biases, bias="experts" in model.biases, **kind,
     )  # fmt: skip
     return dense, sparse
+
+
+def _by_sizes(model: Transformer, changes: Iterable[str]) -> Transformer:
+    """A model that is given by its blocks, written by its sizes, where these say the same."""
+    sizes = {name: getattr(model, name) for name in _SIZES}
+    heads, layers = model.heads, model.layers
+    usual = {"kv_heads": (heads,), "rotary_dim": (model.head_dim,), "local_layers": (0, layers)}
+    if model.head_dim is not None and heads * model.head_dim == model.d_model:
+        usual["head_dim"] = (model.head_dim,)
+    sizes |= {name: None for name, values in usual.items() if sizes[name] in values}
+    if model.mla is not None:
+        sizes |= dict.fromkeys(("kv_heads", "head_dim", "rotary_dim"))
+    sizes["d_ff"] = model.moe.width if model.d_ff is None and model.moe else model.d_ff
+    try:
+        found = replace(model, **{**sizes, "biases": _biases_in(model), "blocks": ()})
+    except (TypeError, ValueError):
+        found = None
+    if found is None or not _same_layers(found.blocks, model.blocks):
+        names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
+        raise ValueError(
+            f"the layers of this model differ, so that it has no one {names}: change its blocks"
+        )
+    return found
+
+
+def _biases_in(model: Transformer) -> tuple[str, ...]:
+    """The short names of biases that the blocks have."""
+    found = set(model.biases)
+    for part in (part for block in model.blocks for part in block.parts):
+        if isinstance(part, Attention):
+            named = (("qkv", "q_proj"), ("o_proj", "o_proj"))
+            found |= {short for short, name in named if name in part.biases}
+        if isinstance(part, Mlp) and part.bias:
+            found.add("ffn")
+        if isinstance(part, Mixture):
+            found |= {"router"} if part.router_bias else set()
+            found |= {"experts"} if part.bias else set()
+    return tuple(bias for bias in BIASES if bias in found)
+
+
+def _same_layers(some: tuple[Block, ...], others: tuple[Block, ...]) -> bool:
+    """Whether there are as many layers of each kind, in whatever order."""
+    counts = []
+    for blocks in (some, others):
+        rows: list[tuple[Block, Number]] = []
+        for block in blocks:
+            _count(rows, replace(block, layers=1), block.layers)
+        counts.append(rows)
+    return len(counts[0]) == len(counts[1]) and all(
+        any(same(one, other) and same(count, number) for other, number in counts[1])
+        for one, count in counts[0]
+    )
 
 
 def _defaults(names: Iterable[str]) -> dict[str, Any]:

@@ -83,12 +83,18 @@ def test_a_field_of_another_type_is_refused_or_does_not_matter(name, data):
         assert model == from_hf(config), field
 
 
-#: Fields that published configs leave out, because the family's code has a default; it is the
-#: value that these configs have too, except where a test below says what is made of it.
+#: Fields that published configs leave out because the family's code has a default: what is missing
+#: then has that value, whatever this config said.
+DEFAULTS = {
+    "tie_word_embeddings": {"qwen2.5-0.5b": False},
+    "sliding_window": {"mistral-7b-v0.1": 4096},
+    "qk_head_dim": {},
+}
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_missing_field_is_named_or_does_not_matter(name):
     config, whole = CONFIGS[name], from_hf(CONFIGS[name])
-    optional = {"sliding_window", "q_lora_rank", "use_sliding_window"}
     for field in config:
         less = {key: value for key, value in config.items() if key != field}
         try:
@@ -96,14 +102,25 @@ def test_a_missing_field_is_named_or_does_not_matter(name):
         except (TypeError, ValueError) as problem:
             assert field in str(problem) or field == "layer_types", field
         else:
-            assert model == whole or field in optional, field
+            default = DEFAULTS.get(field, {}).get(name)
+            assert model == (whole if default is None else from_hf(config | {field: default})), (
+                field
+            )
 
 
-def test_a_window_that_is_null_or_missing_is_none():
-    """Libraries drop nulls when they write a config: both mean no window."""
+def test_a_window_that_is_null_is_none_and_a_missing_one_is_the_codes():
     config = CONFIGS["mistral-7b-v0.1"]
     assert from_hf(config | {"sliding_window": None}).window is None
-    assert from_hf({k: v for k, v in config.items() if k != "sliding_window"}).window is None
+    assert from_hf({k: v for k, v in config.items() if k != "sliding_window"}).window == 4096
+
+
+def test_a_missing_rank_is_the_codes_unless_the_library_wrote_the_config():
+    """The library writes qk_head_dim and drops nulls; who writes by hand drops neither."""
+    config = CONFIGS["deepseek-v2-lite"]
+    by_hand = {key: value for key, value in config.items() if key != "qk_head_dim"}
+    assert from_hf(config).mla.q_rank is None
+    assert from_hf(by_hand).mla.q_rank == 1536
+    assert from_hf(by_hand | {"q_lora_rank": None}).mla.q_rank is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+"""A Hugging Face config.json as a Transformer: one short entry for each family.
+
+A config says some things and leaves others to the code of its family: which layers have biases,
+how many norms there are, what a missing field means. The entries hold that (`costlib.families
+.family` says how to write one). What a config says is checked: a missing field, a wrong type, two
+fields that contradict one another, or a variant that would be counted wrongly is an error that
+names the field.
+
+Parameters are those of the transformers library's causal language model: buffers (such as
+DeepSeek-V3's router correction) and extra prediction heads are left out. So is quantisation: a
+parameter is a parameter however it is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from costlib.families import decoders  # noqa: F401  (each module enters its families)
+from costlib.families.config import MOST_BYTES, Config, fields_of
+from costlib.families.family import FAMILIES, WRAPPERS, Family
+from costlib.layers import Block
+from costlib.layers.parts import same
+from costlib.transformer import Transformer
+
+__all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
+
+#: Fields that no family here has otherwise.
+_NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}
+
+#: Where models that also see or hear keep the config of their text model.
+_INSIDE = ("text_config", "llm_config", "language_config")
+
+
+def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
+    """The model of a config: a dict, the path of a config.json (or its folder), or JSON text.
+
+    >>> from_hf({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+    ...          "n_positions": 1024, "vocab_size": 50257}).params()
+    124439808
+    >>> from_hf('{"model_type": "gpt2", "n_embd": 768}')
+    Traceback (most recent call last):
+        ...
+    ValueError: gpt2 config: 'n_layer' is missing
+    """
+    fields, left_out = _text_fields(fields_of(source))
+    name = Config(fields, "the").read("model_type", str)
+    if name not in FAMILIES:
+        raise ValueError(_unknown(name))
+    entry = FAMILIES[name]
+    model = _build(Config(fields, name, entry.names), entry)
+    return model.with_(left_out=left_out) if left_out else model
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, FAMILIES, n=1, cutoff=0.3)
+    nearest = f"the nearest is {near[0]!r}; " if near else ""
+    return (
+        f"model_type {name!r} is not one that costlib knows; {nearest}it knows "
+        f"{', '.join(sorted(FAMILIES))}. A family is one entry: see help(costlib.families.family)"
+    )
+
+
+def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The text model's fields, and what of a model that also sees or hears is left out."""
+    name = Config(fields, "the").read("model_type", str)
+    inside = next((key for key in _INSIDE if isinstance(fields.get(key), Mapping)), None)
+    if inside is None or (name in FAMILIES and name not in WRAPPERS):
+        return fields, ()
+    inner = fields[inside]
+    kind = inner.get("model_type", WRAPPERS.get(name))
+    if not isinstance(kind, str):
+        raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
+    if kind not in FAMILIES and name in WRAPPERS:
+        kind = WRAPPERS[name]
+    tie = "tie_word_embeddings"
+    outer = fields.get(tie)
+    found = {**({} if outer is None else {tie: outer}), **inner, "model_type": kind}
+    if outer is not None and inner.get(tie) is not None and inner[tie] != outer:
+        found[tie] = outer  # the head belongs to the outer model
+    others = (key for key, value in fields.items() if key.endswith("_config") and key != inside)
+    return found, tuple(key for key in others if isinstance(fields[key], Mapping))
+
+
+def _build(config: Config, entry: Family) -> Transformer:
+    """Sizes by their names, the family's facts, and its layers one by one."""
+    _check_variant(config, entry)
+    sizes: dict[str, Any] = {
+        "d_model": config.d_model,
+        "vocab": config.count("vocab_size"),
+        "tied": _tied(config, entry),
+        "norm": entry.norm,
+        "final_norm": entry.final_norm,
+        "embedding_norm": entry.embedding_norm,
+        "biases": ("unembedding",) if entry.unembedding_bias else (),
+    }
+    if entry.positions is not None:
+        sizes["positions"] = config.count("max_position_embeddings") + entry.positions
+    for name in ("first", "last"):
+        steps = getattr(entry, name)
+        sizes[name] = () if steps is None else steps(config)
+    try:
+        sizes["blocks"] = _runs(entry.layer(config, i) for i in range(config.layers))
+        if entry.size is not None:
+            sizes |= entry.size(config)
+        return Transformer(**sizes)
+    except (TypeError, ValueError) as problem:
+        if str(problem).startswith(config.family):
+            raise
+        raise config.error(str(problem), type(problem)) from problem
+
+
+def _tied(config: Config, entry: Family) -> bool:
+    stated = config.flag("tie_word_embeddings", entry.tied if entry.always_tied is None else True)
+    return stated if entry.always_tied is None else entry.always_tied
+
+
+def _runs(layers: Any) -> tuple[Block, ...]:
+    """Layers in order, those alike after one another as one block."""
+    blocks: list[Block] = []
+    for one in layers:
+        if blocks and same(replace(blocks[-1], layers=1), one):
+            blocks[-1] = replace(one, layers=blocks[-1].layers + 1)
+        else:
+            blocks.append(one)
+    return tuple(blocks)
+
+
+def _check_variant(config: Config, entry: Family) -> None:
+    """Refuse what the family's entry would count wrongly."""
+    stated = config.entries("architectures", str)
+    config.require(
+        not stated or entry.architecture in stated,
+        f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}",
+    )
+    for name, only in {**_NEVER, **entry.refuse}.items():
+        value = config.get(name)
+        is_right = value is None or (type(value) is type(only) and value == only)
+        config.require(is_right, f"{name!r} must be {only!r} to be counted here, got {value!r}")
+    for name, other in entry.agree.items():
+        config.same(name, config.count(other), repr(other))

@@ -1,0 +1,225 @@
+"""A Hugging Face config.json, read field by field: a right value, or an error that names the field.
+
+A config is a dict, a path, or JSON text. Null and missing mean the same. A field has one type, and
+fields that say the same thing twice must agree.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MOST_BYTES", "Config", "fields_of"]
+
+#: A config is a page of text. Far more than that is something else: weights, or an accident.
+MOST_BYTES = 5_000_000
+
+#: No size of a model comes near these; a larger one is a slip, and would overflow a float.
+MOST_OF_A_SIZE = 10**12
+MOST_LAYERS = 10_000
+
+_KINDS = {int: "a whole number", bool: "true or false", str: "a string", list: "a list"}
+_KINDS |= {dict: "an object", float: "a number"}
+
+
+class Config:
+    """A config's fields, read by name and type; an error names the field and the family.
+
+    A field is asked for by its usual name; ``names`` has those that the family spells its own way,
+    one spelling or several.
+
+    >>> config = Config({"hidden_size": 64, "bias": "no"}, "llama")
+    >>> config.count("hidden_size")
+    64
+    >>> config.flag("bias")
+    Traceback (most recent call last):
+        ...
+    TypeError: llama config: 'bias' must be true or false, got 'no' (str)
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Any],
+        family: str,
+        names: Mapping[str, str | tuple[str, ...]] | None = None,
+    ) -> None:
+        self.fields, self.family, self.names = fields, family, names or {}
+
+    def error(self, text: str, kind: type[Exception] = ValueError) -> Exception:
+        """An error that says whose config it is."""
+        return kind(f"{self.family} config: {text}")
+
+    def require(self, is_right: bool, text: str) -> None:
+        """Stop with an error unless this holds."""
+        if not is_right:
+            raise self.error(text)
+
+    def spelled(self, name: str) -> str:
+        """A field's name in this family: of several spellings the one that is there."""
+        spellings = self.names.get(name, name)
+        if isinstance(spellings, str):
+            return spellings
+        stated = [s for s in spellings if self.fields.get(s) is not None]
+        for other in stated[1:]:
+            first, second = self.fields[stated[0]], self.fields[other]
+            text = f"{stated[0]!r} is {first!r}, but {other!r}, which says the same, is {second!r}"
+            self.require(first == second and type(first) is type(second), text)
+        return (stated or [spellings[0]])[0]
+
+    def has(self, name: str) -> bool:
+        """Whether a field is there, and not null."""
+        return self.get(name) is not None
+
+    def get(self, name: str) -> Any:
+        """A field's value; null and missing are both None."""
+        return self.fields.get(self.spelled(name))
+
+    def read(self, name: str, kind: type, default: Any = None) -> Any:
+        """A field of one type; missing is an error unless there is a default."""
+        value = default if self.get(name) is None else self.get(name)
+        if value is None:
+            raise self.error(f"{self.spelled(name)!r} is missing")
+        if type(value) is not kind:
+            raise self._wrong(name, _KINDS[kind], value)
+        return value
+
+    def count(self, name: str, default: int | None = None, *, least: int = 1) -> int:
+        """A whole number."""
+        value: int = self.read(name, int, default)
+        if value < least:
+            shown = value if value > -MOST_OF_A_SIZE else "far less"
+            raise self.error(f"{self.spelled(name)!r} must be at least {least}, got {shown}")
+        most = MOST_LAYERS if name == "num_hidden_layers" else MOST_OF_A_SIZE
+        if value > most:  # perhaps of too many digits to be printed
+            raise self.error(f"{self.spelled(name)!r} must be at most {most:,}")
+        return value
+
+    def optional(self, name: str, *, least: int = 1) -> int | None:
+        """A whole number, or None where it is missing or null."""
+        return self.count(name, least=least) if self.has(name) else None
+
+    def flag(self, name: str, default: bool | None = None) -> bool:
+        """true or false."""
+        value: bool = self.read(name, bool, default)
+        return value
+
+    def share(self, name: str, default: float | None = None) -> float:
+        """A fraction of 1."""
+        value: Any = default if self.get(name) is None else self.get(name)
+        is_share = type(value) in (int, float) and 0 < value <= 1
+        self.require(is_share, f"{name!r} must be a fraction of 1, got {value!r}")
+        return float(value)
+
+    def entries(self, name: str, kind: type) -> list[Any]:
+        """A list whose entries have one type; empty where it is missing."""
+        values: list[Any] = self.read(name, list, [])
+        if not all(type(value) is kind for value in values):
+            raise self._wrong(name, f"a list, each entry {_KINDS[kind]}", values)
+        return values
+
+    def each_layer(self, name: str, kind: type) -> list[Any]:
+        """A list with an entry for each layer; empty where it is missing."""
+        values, layers = self.entries(name, kind), self.layers
+        text = f"{name!r} has {len(values)} entries, but 'num_hidden_layers' is {layers}"
+        self.require(not values or len(values) == layers, text)
+        return values
+
+    def inside(self, name: str) -> Config:
+        """The fields of an object inside this one; empty where it is missing."""
+        return Config(self.read(name, dict, {}), f"{self.family} {name}")
+
+    def same(self, name: str, value: Any, why: str) -> None:
+        """A field that may be there, and then must agree with the others."""
+        stated = self.get(name)
+        text = f"{self.spelled(name)!r} is {stated!r}, but {why} makes it {value!r}"
+        self.require(stated is None or stated == value, text)
+
+    @property
+    def layers(self) -> int:
+        """How many layers there are."""
+        return self.count("num_hidden_layers")
+
+    @property
+    def d_model(self) -> int:
+        """The width of the residual stream."""
+        return self.count("hidden_size")
+
+    def kind(self, i: int, rule: Callable[[int], str] | None = None, *among: str) -> str:
+        """The kind of layer i: as layer_types says, or else as the family's rule does.
+
+        >>> config = Config({"num_hidden_layers": 2, "layer_types": ["full", "sliding"]}, "mine")
+        >>> config.kind(1, None, "full", "sliding")
+        'sliding'
+        """
+        kinds = self.each_layer("layer_types", str)
+        unknown = sorted(set(kinds) - set(among))
+        text = f"'layer_types' has {unknown}, which is not counted here"
+        self.require(not unknown or not among, text)
+        if kinds:
+            return str(kinds[i])
+        if rule is None:
+            raise self.error("'layer_types' is missing")
+        return rule(i)
+
+    def _wrong(self, name: str, wanted: str, value: object) -> Exception:
+        try:
+            shown = repr(value)
+        except ValueError:  # an int of too many digits to print
+            shown = "a very long number"
+        shown = shown if len(shown) <= 40 else shown[:37] + "..."
+        text = f"{self.spelled(name)!r} must be {wanted}, got {shown} ({type(value).__name__})"
+        return self.error(text, TypeError)
+
+
+def fields_of(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str, Any]:
+    """The config as a dict, from whatever form it has.
+
+    >>> fields_of('{"model_type": "gpt2"}')
+    {'model_type': 'gpt2'}
+    """
+    if isinstance(source, Mapping):
+        return source
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
+        return _parsed(source.lstrip("\ufeff"), "the JSON text")
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"a config is a dict, a path or JSON text, got {type(source).__name__}")
+    path = Path(source)
+    try:
+        path = path / "config.json" if path.is_dir() else path
+        is_file = path.is_file()
+    except (OSError, ValueError):  # too long for a path, or a null character in it
+        is_file = False
+    if not is_file:
+        raise ValueError(f"no config at {str(path)[:200]!r}: give a path, a dict or JSON text")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{path} is {path.stat().st_size:,} bytes: that is not a config.json")
+    try:
+        return _parsed(path.read_text(encoding="utf-8-sig"), str(path))
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"{path} is not JSON: it is not even text") from problem
+
+
+def _parsed(text: str, where: str) -> Mapping[str, Any]:
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"{where} is {len(text):,} characters: that is not a config.json")
+    try:
+        fields = json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as problem:
+        raise ValueError(f"{where} is not valid JSON (cut off?): {problem}") from problem
+    except RecursionError as problem:
+        raise ValueError(f"{where} is nested too deeply to be a config") from problem
+    if not isinstance(fields, dict):
+        raise TypeError(f"{where} must hold an object, {{...}}, got a {type(fields).__name__}")
+    return fields
+
+
+def _without_repeats(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in entries:
+        if name in fields and fields[name] != value:
+            raise ValueError(f"{name!r} is there twice: {fields[name]!r} and {value!r}")
+        fields[name] = value
+    return fields

@@ -1,0 +1,88 @@
+"""A family: what the code of one model_type fixes, and how its config.json spells the rest.
+
+An entry is a function of a config and the number of a layer that returns that layer, under a
+decorator that says what holds for the whole model. It reads as documentation, and a new one takes
+ten minutes:
+
+    @family("mymodel", "MyModelForCausalLM", tied=False)
+    def mymodel(c: Config, i: int) -> Block:
+        \"\"\"Llama with a norm of each head's queries and keys, and a window in odd layers.\"\"\"
+        window = c.count("sliding_window") if i % 2 else None
+        return layer(grouped(c, qk_norm="head", window=window), mlp(c))
+
+Fields are read through `Config`, so that a missing one or a wrong type is an error that names it;
+`costlib.families.readers` has what many families share. The kinds of layer are in `costlib.layers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from costlib.families.config import Config
+from costlib.layers import Block, PerToken
+
+__all__ = ["FAMILIES", "WRAPPERS", "Family", "family"]
+
+Steps = Callable[[Config], tuple[PerToken, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One model_type.
+
+    ``architecture``: the language model's class, which 'architectures' must name if it is there.
+    ``layer``: layer i of a config. ``tied``: what a missing tie_word_embeddings means (None: it
+    must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
+    the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
+    no table). ``names``: fields that the family spells its own way, by their usual name.
+    ``agree``: fields that may be there, and then must equal another. ``refuse``: fields with the
+    only value that the entry is right for. ``first`` and ``last``: further steps beside the
+    embedding and before the unembedding. ``size`` can change anything of the finished model.
+    """
+
+    architecture: str
+    layer: Callable[[Config, int], Block]
+    tied: bool | None = None
+    always_tied: bool | None = None
+    norm: str = "rms_norm"
+    final_norm: bool = True
+    embedding_norm: bool = False
+    positions: int | None = None
+    unembedding_bias: bool = False
+    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    agree: Mapping[str, str] = field(default_factory=dict)
+    refuse: Mapping[str, Any] = field(default_factory=dict)
+    first: Steps | None = None
+    last: Steps | None = None
+    size: Callable[[Config], Mapping[str, Any]] | None = None
+
+    @property
+    def about(self) -> str:
+        """What the entry says of itself."""
+        return (self.layer.__doc__ or "").strip()
+
+
+#: The families, by model_type. An entry's module adds it.
+FAMILIES: dict[str, Family] = {}
+
+#: model_types of models that also see or hear, and the model_type of the text model inside, where
+#: its own config does not say.
+WRAPPERS: dict[str, str] = {}
+
+
+def family(
+    model_type: str, architecture: str, *, wrapped_by: tuple[str, ...] = (), **facts: Any
+) -> Callable[[Callable[[Config, int], Block]], Callable[[Config, int], Block]]:
+    """Enter a function of a config and a layer's number as a family.
+
+    ``wrapped_by`` names the model_types of models that also see or hear and have this one inside.
+    """
+
+    def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:
+        FAMILIES[model_type] = Family(architecture=architecture, layer=layer, **facts)
+        WRAPPERS.update(dict.fromkeys(wrapped_by, model_type))
+        return layer
+
+    return enter
