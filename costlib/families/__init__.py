@@ -44,7 +44,7 @@ def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
     >>> from_hf('{"model_type": "gpt2", "n_embd": 768}')
     Traceback (most recent call last):
         ...
-    ValueError: gpt2 config: 'n_layer' is missing
+    ValueError: gpt2 config: 'vocab_size' is missing
     """
     fields, left_out = _text_fields(fields_of(source))
     name = Config(fields, "the").read("model_type", str)
