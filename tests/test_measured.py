@@ -26,6 +26,7 @@ def test_every_row_has_a_source_a_device_and_a_positive_value():
         assert source["url"].startswith("https://")
         assert source["title"]
         assert source["version"]
+        assert source["left_out"], "which of its rows the file does not have"
     for row in published():
         assert row["device"] in devices
         assert row["value"] > 0
