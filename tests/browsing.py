@@ -7,6 +7,7 @@ import shutil
 from typing import Any
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
+STARTED = "() => [...document.querySelectorAll('[data-explorer]')].every((e) => e.explorer)"
 
 
 class Visit:
@@ -21,8 +22,8 @@ class Visit:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.route(re.compile("^(?!" + re.escape(address) + ")https?:"), self.refuse)
         self.page.goto(f"{address}/{path}")
-        if "explore_" in path:
-            self.page.wait_for_load_state("networkidle")  # its script asks for more
+        if options.get("java_script_enabled", True):
+            self.page.wait_for_function(STARTED)
 
     def refuse(self, route: Any) -> None:
         """The network is cut: only the site itself answers."""
