@@ -74,7 +74,7 @@ class LRUCache:
 
 
 def matmul(
-    m: int, n: int, k: int, M: int, *, tile_rows: int, tile_cols: int, inner: int = 1
+    m: int, k: int, n: int, M: int, *, tile_rows: int, tile_cols: int, inner: int = 1
 ) -> Count:
     """The tiled product on an LRU cache of M entries.
 
@@ -91,12 +91,12 @@ def matmul(
     5103
     """
     return LRUCache(M).run(
-        matmul_accesses(m, n, k, tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
+        matmul_accesses(m, k, n, tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
     )
 
 
 def matmul_accesses(
-    m: int, n: int, k: int, *, tile_rows: int, tile_cols: int, inner: int = 1
+    m: int, k: int, n: int, *, tile_rows: int, tile_cols: int, inner: int = 1
 ) -> Iterator[Access]:
     """Every touch of the tiled product in the order of its loops.
 

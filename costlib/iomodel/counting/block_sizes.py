@@ -127,22 +127,22 @@ got M = 20
     return Choice(algorithm, blocks, _count(algorithm, N, d, blocks, causal, options))
 
 
-def best_matmul_blocks(m: int, n: int, k: int, M: int) -> Choice:
+def best_matmul_blocks(m: int, k: int, n: int, M: int) -> Choice:
     """The tile of the result that moves the fewest entries in an m×k by k×n product within M.
 
     >>> best_matmul_blocks(18, 18, 18, 99).blocks
     {'tile_rows': 9, 'tile_cols': 9, 'inner': 1}
     """
     rows, cols = _grid(_fewest(m), _fewest(n))
-    count = counts.matmul(m, n, k, rows, cols)
+    count = counts.matmul(m, k, n, rows, cols)
     fits = count.peak <= M
     if not fits.any():
         raise CapacityError(f"a tiled product needs at least 3 entries, got M = {M}")
     best = int(np.argmin(np.where(fits, count.total, np.inf)))
     tile = {"tile_rows": int(rows[best]), "tile_cols": int(cols[best])}
-    inner = _largest(k, lambda size: counts.matmul(m, n, k, inner=size, **tile).peak <= M)
+    inner = _largest(k, lambda size: counts.matmul(m, k, n, inner=size, **tile).peak <= M)
     blocks = {**tile, "inner": inner}
-    return Choice("matmul", blocks, counts.matmul(m, n, k, **blocks))
+    return Choice("matmul", blocks, counts.matmul(m, k, n, **blocks))
 
 
 def published_blocks(algorithm: str, d: int, M: int) -> dict[str, int]:

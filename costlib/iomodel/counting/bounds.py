@@ -159,7 +159,7 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Num
     return 4 * scores * d / square_root(M) - scores - 2 * M
 
 
-def matmul(m: Number, n: Number, k: Number, M: Number) -> Number:
+def matmul(m: Number, k: Number, n: Number, M: Number) -> Number:
     """The literature's bound on the reads of an m×k by k×n product: 2·m·n·k/√M − 2M.
 
     Smith, Lowery, Langou and van de Geijn (2019); tight to the leading term: `matmul_outer` nearly
@@ -168,18 +168,18 @@ def matmul(m: Number, n: Number, k: Number, M: Number) -> Number:
     >>> round(matmul(8, 8, 8, M=12), 3)
     271.603
     """
-    m, n, k, M = sizes(m=m, n=n, k=k, M=M)
+    m, k, n, M = sizes(m=m, k=k, n=n, M=M)
     return 2 * m * n * k / square_root(M) - 2 * M
 
 
-def matmul_total(m: Number, n: Number, k: Number, M: Number) -> Number:
+def matmul_total(m: Number, k: Number, n: Number, M: Number) -> Number:
     """Reads and writes of a matrix product: the larger of `matmul` and m·k + k·n, and m·n writes.
 
-    >>> matmul_total(8, 8, 8, M=10_000)
-    192
+    >>> matmul_total(8, 4, 2, M=10_000)
+    56
     """
-    m, n, k, M = sizes(m=m, n=n, k=k, M=M)
-    return maximum(matmul(m, n, k, M), m * k + k * n) + m * n
+    m, k, n, M = sizes(m=m, k=k, n=n, M=M)
+    return maximum(matmul(m, k, n, M), m * k + k * n) + m * n
 
 
 def hong_kung(parts: Number, M: Number) -> Number:

@@ -55,14 +55,14 @@ class Count:
 
 
 def matmul(
-    m: Number, n: Number, k: Number, tile_rows: Number, tile_cols: Number, inner: Number = 1
+    m: Number, k: Number, n: Number, tile_rows: Number, tile_cols: Number, inner: Number = 1
 ) -> Count:
     """An m×k by k×n product in tiles: ⌈n/tile_cols⌉·m·k + ⌈m/tile_rows⌉·k·n reads, m·n writes.
 
     >>> matmul(16, 16, 16, 4, 4, 4)
     Count(reads=2048, writes=256, peak=48)
     """
-    m, n, k = sizes(m=m, n=n, k=k)
+    m, k, n = sizes(m=m, k=k, n=n)
     tile_rows, tile_cols, inner = sizes(tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
     rows, cols, depth = minimum(tile_rows, m), minimum(tile_cols, n), minimum(inner, k)
     return Count(

@@ -94,7 +94,7 @@ class Dag:
     def compulsory(self) -> int:
         """I/O that no amount of fast memory avoids: inputs read plus outputs written.
 
-        >>> Dag.matmul(m=2, n=2, k=2).compulsory
+        >>> Dag.matmul(m=2, k=2, n=2).compulsory
         12
         """
         return len(self.inputs) + len(self.outputs)
@@ -102,7 +102,7 @@ class Dag:
     def vertex(self, name: str) -> int:
         """The number of the vertex with this name.
 
-        >>> Dag.matmul(m=1, n=1, k=2).vertex("B[1,0]")
+        >>> Dag.matmul(m=1, k=2, n=1).vertex("B[1,0]")
         3
         """
         if name not in self.names:
@@ -194,17 +194,17 @@ class Dag:
         return cls(tuple(parents))
 
     @classmethod
-    def matmul(cls, m: int, n: int, k: int, *, fma: bool = False) -> Dag:
+    def matmul(cls, m: int, k: int, n: int, *, fma: bool = False) -> Dag:
         """The standard product of an m x k matrix A and a k x n matrix B.
 
         Product form: m*n*k products and m*n*(k-1) sums, each a vertex. FMA form: m*n*k fused
         multiply-adds, C[i,j,l] = C[i,j,l-1] + A[i,l]*B[l,j]. Left out: any other order of
         summation.
 
-        >>> len(Dag.matmul(m=2, n=2, k=2).parents), len(Dag.matmul(m=2, n=2, k=2, fma=True).parents)
+        >>> len(Dag.matmul(m=2, k=2, n=2).parents), len(Dag.matmul(m=2, k=2, n=2, fma=True).parents)
         (20, 16)
         """
-        m, n, k = sizes(m=m, n=n, k=k)
+        m, k, n = sizes(m=m, k=k, n=n)
         build = _Builder()
         a = build.matrix("A", m, k)
         b = build.matrix("B", k, n)

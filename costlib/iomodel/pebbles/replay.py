@@ -51,7 +51,7 @@ def replay(
     >>> from costlib.iomodel.pebbles import Game
     >>> memory = TwoLevelMemory(8, trace=True)
     >>> run = matmul(np.eye(2), np.eye(2), memory, tile_rows=2, tile_cols=2)
-    >>> dag = Dag.matmul(m=2, n=2, k=2, fma=True)
+    >>> dag = Dag.matmul(m=2, k=2, n=2, fma=True)
     >>> moves = replay(dag, memory.trace, {"C": "C[{row},{col},1]"})
     >>> run.total, Game(dag, red=9).play(moves).cost
     (12, 12)

@@ -25,7 +25,7 @@ def build(name: str) -> Dag:
         "grid": Dag.grid,
         "pyramid": Dag.pyramid,
         "fft": Dag.fft,
-        "matmul": lambda m, n, k: Dag.matmul(m, n, k, fma=name.endswith("_fma")),
+        "matmul": lambda m, n, k: Dag.matmul(m, k, n, fma=name.endswith("_fma")),
         "attention": Dag.attention,
     }
     assert kind

@@ -87,12 +87,12 @@ def test_matmul_runs(m, n, k, tile):
     rng = np.random.default_rng(m)
     A, B = rng.normal(size=(m, k)), rng.normal(size=(k, n))
     blocks = dict(zip(("tile_rows", "tile_cols", "inner"), tile, strict=True))
-    count = counts.matmul(m, n, k, *tile)
+    count = counts.matmul(m, k, n, *tile)
     run = algorithms.matmul(A, B, count.peak, **blocks)
     assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
     np.testing.assert_allclose(run.output, A @ B, rtol=1e-10, atol=1e-12)
-    assert run.reads >= bounds.matmul(m, n, k, run.peak)
-    assert run.total >= bounds.matmul_total(m, n, k, run.peak)
+    assert run.reads >= bounds.matmul(m, k, n, run.peak)
+    assert run.total >= bounds.matmul_total(m, k, n, run.peak)
 
 
 @quick

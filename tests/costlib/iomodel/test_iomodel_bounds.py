@@ -61,8 +61,8 @@ def test_values_by_hand():
     assert bounds.pairs(N, causal=True) == 5050
     causal = bounds.large_cache(N, d, 200, causal=True)
     assert causal == 4 * 5050 * 25 / 200 - 200
-    assert bounds.matmul(4, 5, 6, 9) == 2 * 120 / 3 - 18
-    assert bounds.matmul_total(4, 5, 6, 10**4) == 4 * 6 + 6 * 5 + 4 * 5
+    assert bounds.matmul(4, 6, 5, 9) == 2 * 120 / 3 - 18
+    assert bounds.matmul_total(4, 6, 5, 10**4) == 4 * 6 + 6 * 5 + 4 * 5
     assert bounds.hong_kung(7, 3) == 18
 
 
@@ -159,6 +159,11 @@ def test_lru_runs_do_not_beat_the_bounds():
         assert lru.matmul(12, 12, 12, M, tile_rows=3, tile_cols=3).reads >= bounds.matmul(
             12, 12, 12, M
         )
+
+
+def test_an_lru_cache_that_holds_everything_moves_what_must():
+    count = lru.matmul(2, 3, 5, 100, tile_rows=2, tile_cols=2)
+    assert (count.reads, count.writes) == (2 * 3 + 3 * 5, 2 * 5)
 
 
 def test_distinct_inputs_are_needed():

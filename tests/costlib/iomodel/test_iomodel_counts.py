@@ -131,15 +131,15 @@ def test_best_blocks_are_the_best_of_all(name, causal):
 
 
 def test_best_matmul_tiles_are_the_best_of_all():
-    m, n, k = 7, 10, 4
+    m, k, n = 7, 4, 10
     rows, cols = (axis.ravel() for axis in np.mgrid[1 : m + 1, 1 : n + 1])
-    every = counts.matmul(m, n, k, rows, cols)
+    every = counts.matmul(m, k, n, rows, cols)
     for M in range(3, 100):
-        choice = best_matmul_blocks(m, n, k, M)
+        choice = best_matmul_blocks(m, k, n, M)
         assert choice.count.total == every.total[every.peak <= M].min()
         assert choice.count.peak <= M
     with pytest.raises(CapacityError, match="at least 3 entries"):
-        best_matmul_blocks(m, n, k, 2)
+        best_matmul_blocks(m, k, n, 2)
 
 
 def test_a_staircase_falls():

@@ -241,7 +241,7 @@ def test_a_long_pebbling_is_shown_in_parts():
         PYRAMID,
         GRID.dag,
         Dag.chain(5),
-        Dag.matmul(m=2, n=2, k=2),
+        Dag.matmul(m=2, k=2, n=2),
         Dag.attention(seq=2, head_dim=2),
     ],
 )

@@ -62,9 +62,9 @@ def test_the_parametrisation_reaches_every_row():
 
 def test_matmul_rows():
     for row in ORACLE["matmul"]:
-        m, n, k = row["m"], row["n"], row["k"]
+        m, k, n = row["m"], row["k"], row["n"]
         tile = (row.get("bm", 1), row.get("bn", 1), row.get("bk", 1))
-        count = counts.matmul(m, n, k, *tile)
+        count = counts.matmul(m, k, n, *tile)
         assert (count.reads, count.writes, count.peak) == (
             row["reads"],
             row["writes"],
@@ -76,4 +76,4 @@ def test_matmul_rows():
         assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
         np.testing.assert_allclose(run.output, A @ B, rtol=1e-12, atol=1e-12)
         if "lb_smith" in row:
-            assert bounds.matmul(m, n, k, row["M"]) == pytest.approx(row["lb_smith"], rel=1e-14)
+            assert bounds.matmul(m, k, n, row["M"]) == pytest.approx(row["lb_smith"], rel=1e-14)

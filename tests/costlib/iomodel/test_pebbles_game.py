@@ -18,10 +18,10 @@ def test_every_constructor_builds_the_oracles_graph(graph):
     assert Dag.from_edges(graph["vertices"], dag.edges).parents == dag.parents
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (2, 3, 4), (3, 1, 2)])
-def test_matmul_has_its_vertices(m, n, k):
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (2, 4, 3), (3, 2, 1)])
+def test_matmul_has_its_vertices(m, k, n):
     inputs = m * k + k * n
-    product, fused = Dag.matmul(m, n, k), Dag.matmul(m, n, k, fma=True)
+    product, fused = Dag.matmul(m, k, n), Dag.matmul(m, k, n, fma=True)
     assert len(product.parents) == inputs + m * n * k + m * n * (k - 1)
     assert len(fused.parents) == inputs + m * n * k
     assert product.compulsory == fused.compulsory == inputs + m * n

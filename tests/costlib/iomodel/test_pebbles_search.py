@@ -157,7 +157,7 @@ def test_a_search_that_gives_up_says_so():
 
 def test_progress_is_reported_and_its_bound_only_rises():
     seen: list[Progress] = []
-    found = Game(Dag.matmul(2, 3, 2, fma=True), red=4).optimal(progress=seen.append)
+    found = Game(Dag.matmul(2, 2, 3, fma=True), red=4).optimal(progress=seen.append)
     bounds = [report.lower_bound for report in seen]
     assert seen
     assert max(bounds) <= found.cost
