@@ -51,7 +51,8 @@ def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
     if name not in FAMILIES:
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
-    model = _build(Config(fields, name, entry.names), entry)
+    fields = fields if entry.rewrite is None else entry.rewrite(fields)
+    model = _build(Config(fields, name, entry.names, entry.usual), entry)
     return model.with_(left_out=left_out) if left_out else model
 
 
@@ -137,7 +138,7 @@ def _check_variant(config: Config, entry: Family) -> None:
         f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}",
     )
     for name, only in {**_NEVER, **entry.refuse}.items():
-        value = config.get(name)
+        value = config.stated(name)
         is_right = value is None or (type(value) is type(only) and value == only)
         config.require(is_right, f"{name!r} must be {only!r} to be counted here, got {value!r}")
     for name, other in entry.agree.items():

@@ -17,6 +17,13 @@ __all__ = ["MOST_BYTES", "Config", "fields_of"]
 #: A config is a page of text. Far more than that is something else: weights, or an accident.
 MOST_BYTES = 5_000_000
 
+#: Kinds of layer that older configs have under another name.
+OLD_KINDS = {
+    "attention": "full_attention",
+    "mamba": "linear_attention",
+    "deepseek_sparse_attention": "indexed_attention",
+}
+
 #: No size of a model comes near these; a larger one is a slip, and would overflow a float.
 MOST_OF_A_SIZE = 10**12
 MOST_LAYERS = 10_000
@@ -29,7 +36,7 @@ class Config:
     """A config's fields, read by name and type; an error names the field and the family.
 
     A field is asked for by its usual name; ``names`` has those that the family spells its own way,
-    one spelling or several.
+    one spelling or several, and ``usual`` what a field means that is not there.
 
     >>> config = Config({"hidden_size": 64, "bias": "no"}, "llama")
     >>> config.count("hidden_size")
@@ -45,8 +52,10 @@ class Config:
         fields: Mapping[str, Any],
         family: str,
         names: Mapping[str, str | tuple[str, ...]] | None = None,
+        usual: Mapping[str, Any] | None = None,
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}
+        self.usual = usual or {}
 
     def error(self, text: str, kind: type[Exception] = ValueError) -> Exception:
         """An error that says whose config it is."""
@@ -70,11 +79,15 @@ class Config:
         return (stated or [spellings[0]])[0]
 
     def has(self, name: str) -> bool:
-        """Whether a field is there, and not null."""
+        """Whether a field is there, and not null, or else has a usual value."""
         return self.get(name) is not None
 
     def get(self, name: str) -> Any:
-        """A field's value; null and missing are both None."""
+        """A field's value, or its usual one; null and missing are both None."""
+        return self.fields.get(self.spelled(name), self.usual.get(name))
+
+    def stated(self, name: str) -> Any:
+        """A field's value where it is there, whatever is usual."""
         return self.fields.get(self.spelled(name))
 
     def read(self, name: str, kind: type, default: Any = None) -> Any:
@@ -133,7 +146,7 @@ class Config:
 
     def same(self, name: str, value: Any, why: str) -> None:
         """A field that may be there, and then must agree with the others."""
-        stated = self.get(name)
+        stated = self.stated(name)
         text = f"{self.spelled(name)!r} is {stated!r}, but {why} makes it {value!r}"
         self.require(stated is None or stated == value, text)
 
@@ -147,21 +160,24 @@ class Config:
         """The width of the residual stream."""
         return self.count("hidden_size")
 
-    def kind(self, i: int, rule: Callable[[int], str] | None = None, *among: str) -> str:
+    def kind(
+        self, i: int, rule: Callable[[int], str] | None = None, *among: str,
+        name: str = "layer_types",
+    ) -> str:  # fmt: skip
         """The kind of layer i: as layer_types says, or else as the family's rule does.
 
         >>> config = Config({"num_hidden_layers": 2, "layer_types": ["full", "sliding"]}, "mine")
         >>> config.kind(1, None, "full", "sliding")
         'sliding'
         """
-        kinds = self.each_layer("layer_types", str)
+        kinds = [OLD_KINDS.get(kind, kind) for kind in self.each_layer(name, str)]
         unknown = sorted(set(kinds) - set(among))
-        text = f"'layer_types' has {unknown}, which is not counted here"
+        text = f"{self.spelled(name)!r} has {unknown}, which is not counted here"
         self.require(not unknown or not among, text)
         if kinds:
             return str(kinds[i])
         if rule is None:
-            raise self.error("'layer_types' is missing")
+            raise self.error(f"{self.spelled(name)!r} is missing")
         return rule(i)
 
     def _wrong(self, name: str, wanted: str, value: object) -> Exception:

@@ -37,9 +37,11 @@ class Family:
     must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
     the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
     no table). ``names``: fields that the family spells its own way, by their usual name.
-    ``agree``: fields that may be there, and then must equal another. ``refuse``: fields with the
-    only value that the entry is right for. ``first`` and ``last``: further steps beside the
-    embedding and before the unembedding. ``size`` can change anything of the finished model.
+    ``usual``: what the family's code takes for a field that is not there. ``rewrite``: the fields
+    as they are spelled now, given those of an older form. ``agree``: fields that may be there, and
+    then must equal another. ``refuse``: fields with the only value that the entry is right for.
+    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``size``
+    can change anything of the finished model.
     """
 
     architecture: str
@@ -52,6 +54,8 @@ class Family:
     positions: int | None = None
     unembedding_bias: bool = False
     names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     agree: Mapping[str, str] = field(default_factory=dict)
     refuse: Mapping[str, Any] = field(default_factory=dict)
     first: Steps | None = None
