@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -33,9 +34,9 @@ HEADS = [  # which class of a family is "the model": the first of these that it 
 SAME_CODE = {"kimi_k2": "deepseek_v3"}  # published under a name of its own, run by this code
 HAND_IN_A_CACHE = {"RecurrentGemmaForCausalLM"}  # makes none by itself
 # Layers that keep a state, so that a batched matmul inside them is part of a scan.
-SCANS = re.compile(r"Mamba|Mixer$|Delta|Lightning|LinearAtt|Rwkv|SSM|KDA|LSTM")
+SCANS = re.compile(r"Mamba|Mixer$|Delta|Lightning|(?<!Kimi)LinearAtt|Rwkv|SSM|KDA|LSTM")
 INDEXERS = re.compile(r"Indexer|Compressor")
-EXPERTS = re.compile(r"Experts?$|ParallelLinear$|ParallelExperts$")
+EXPERTS = re.compile(r"Experts?$|ParallelLinear$|ParallelExperts$|ExpertGLU$")
 
 # No row of tokens here is several sequences packed in one, which is looked up in values; without
 # the look-up most passes run on `meta`, where a tensor has none.
@@ -54,14 +55,18 @@ def build(
         part._attn_implementation = attention  # a CPU's own fused one counts 0
         part._experts_implementation = experts  # grouped_mm counts 0
     with torch.device(device):
-        return model_class(made, config.get("architectures") or [])(made).eval()
+        model = model_class(made, config.get("architectures") or [])(made)
+    return model.eval().requires_grad_(False)
 
 
 def model_class(made: Any, architectures: list[str]) -> Any:
     """The class that the config names, or the first that its family has."""
     named = [getattr(transformers, name, None) for name in architectures]
+    heads = HEADS
     classes = [c for c in named if hasattr(c, "forward") and not c.__name__.endswith("Model")]
-    classes += [of_type[type(made)] for of_type in HEADS if type(made) in of_type]
+    if "text_config" in made.sub_configs:  # its causal class would be for the text alone
+        heads = [modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, *HEADS]
+    classes += [of_type[type(made)] for of_type in heads if type(made) in of_type]
     if not classes:
         raise LookupError(f"transformers has no language model for {type(made).__name__}")
     return classes[0]
@@ -138,13 +143,19 @@ class Counting(FlopCounterMode):
             return "indexer"
         if SCANS.search(innermost):
             return "scan"
-        return "attention" if re.search("Att(entio)?n", innermost) else "other"
+        return "attention" if re.search("Att(entio)?n|MLA", innermost) else "other"
 
 
 def is_experts(module: Any) -> bool:
     """Whether a module holds the weights of all routed experts of a layer."""
-    own = module.parameters(recurse=False)
-    return bool(EXPERTS.search(type(module).__name__)) and any(p.dim() == 3 for p in own)
+    named = EXPERTS.search(type(module).__name__)
+    return bool(named and experts_held(module))
+
+
+def experts_held(module: Any) -> int:
+    """How many experts a module's own weights are of: their first axis, or its word (DBRX)."""
+    stacked = [p.shape[0] for p in module.parameters(recurse=False) if p.dim() == 3]
+    return stacked[0] if stacked else getattr(module, "moe_num_experts", 0)
 
 
 def run(
@@ -254,6 +265,9 @@ def cache_layers(model: Any, tokens: int, encoder: int) -> list[Any]:
     """The layers of the cache after a prefill."""
     with noticing_shared_values():
         kept = memory(run(model, 1, tokens, encoder=encoder))
+    if "state" in kept:  # RWKV's: tensors whose last axis is the layer
+        parts = zip(*(each.unbind(-1) for each in kept["state"]), strict=True)
+        return [SimpleNamespace(recurrent_states=part) for part in parts]
     kept = kept.get("past_key_values", kept.get("cache_params"))
     kept = getattr(kept, "self_attention_cache", kept)
     states = getattr(kept, "linear_cache", ())  # MiniMax's, kept beside the layers
@@ -272,7 +286,10 @@ def cache(model: Any, lengths: tuple[int, int], encoder: int = 128) -> list[dict
 
 
 def can_cache(model: Any) -> bool:
-    return not re.search("MaskedLM|SequenceClassification", type(model).__name__)
+    """Whether a pass can follow another: not in an encoder, nor where nothing is handed on."""
+    taken = inspect.signature(model.forward).parameters
+    causal = not re.search("MaskedLM|SequenceClassification", type(model).__name__)
+    return causal and bool({"past_key_values", "cache_params", "state"} & set(taken))
 
 
 def routed_params(model: Any, counting: Counting) -> tuple[int, int]:
@@ -281,12 +298,14 @@ def routed_params(model: Any, counting: Counting) -> tuple[int, int]:
     for module in model.modules():
         if is_experts(module):
             here = sum(p.numel() for p in module.parameters())
-            experts = next(p.shape[0] for p in module.parameters() if p.dim() == 3)
             held += here
-            used += here * (counting.top_k.get(id(module)) or top_k(model)) // experts
+            chosen = counting.top_k.get(id(module)) or top_k(model)
+            used += here * chosen // experts_held(module)
     return held, used
 
 
 def top_k(model: Any) -> int:
-    """The config's word, for experts that are run dense and so show no choice (Llama 4)."""
-    return model.config.get_text_config().num_experts_per_tok
+    """The config's word, for experts that are not handed the choice (Llama 4, DBRX)."""
+    config = model.config.get_text_config()
+    config = getattr(config, "ffn_config", config)
+    return getattr(config, "moe_top_k", 0) or config.num_experts_per_tok
