@@ -19,7 +19,8 @@ from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.figures.iomodel import cache_contents, pebbling
 from costlib.figures.rooflines import roofline
-from costlib.iomodel import bounds, counts
+from costlib.iomodel import Run, bounds
+from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Dag, Game
 from costlib.precision import Precision
 from costlib.roofline import Device
@@ -29,6 +30,27 @@ from costlib.sources import jamesnulliu
 __all__ = ["Explorer", "film", "io", "memory", "pebbles", "prefill", "speculative", "step"]
 
 _DASHES = ("-", "--", ":", "-.")
+
+#: The algorithms that move with the reader's sizes, and what a chart calls them.
+ATTENTIONS = {
+    "naive": "standard",
+    "flash": "FlashAttention",
+    "flash2": "FlashAttention-2",
+    "small_cache": "small cache",
+}
+
+#: The film's rows and head dimension, and the fast memories to choose from.
+FILM = {"N": 16, "d": 4}
+FILM_CAPACITIES = (48, 96, 160)
+
+#: The boards of the pebble game: title, graph, and how many red pebbles to choose from.
+BOARDS: dict[str, tuple[str, Dag, tuple[int, ...]]] = {
+    "chain": ("chain of 6", Dag.chain(6), (2, 3)),
+    "tree": ("sum of 8", Dag.tree(8), (3, 4, 5)),
+    "diamond": ("diamond, 3 by 3", Dag.grid(3, 3), (3, 4)),
+    "matmul": ("2×2 by 2×2 product", Dag.matmul(2, 2, 2, fma=True), (4, 5, 6)),
+    "fft": ("FFT of 4 points", Dag.fft(4), (3, 4, 5)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +165,9 @@ def memory(
 def io(N: int = 4096, d: int = 64) -> Explorer:
     """Entries that attention moves against the fast memory it has, and the bound."""
     M = np.geomspace(d * 8, N * d * 4, 97).astype(int)
-    side, small = np.sqrt(M + 1).astype(int) - 1, ((np.sqrt(4 * M + 9) - 3) // 2).astype(int)
     curves = {
-        "standard": counts.naive(N, d, side, 1).total,
-        "FlashAttention": counts.flash(N, d, 1, (M - 2 * d - 6) // (2 * d + 1)).total,
-        "FlashAttention-2": counts.flash2(N, d, (M - d) // (2 * d + 5), 1).total,
-        "small cache": counts.small_cache(N, d, small, 1).total,
+        title: plain_count(name, N, d, largest_plain_size(name, d, M)).total
+        for name, title in ATTENTIONS.items()
     }
     bound = bounds.attention(N, d, M)
     figure = _io_figure(N, d, M, curves, bound)
@@ -159,17 +178,22 @@ def io(N: int = 4096, d: int = 64) -> Explorer:
     return Explorer("io", figure, ["M", *curves, "lower bound"], rows)
 
 
-def film(N: int = 16, d: int = 4, M: int = 96) -> Explorer:
-    """What FlashAttention-2 holds, event by event, and what each algorithm moves."""
+def filmed(algorithm: str, M: int, N: int = FILM["N"], d: int = FILM["d"]) -> Run:
+    """One counted run with its trace, on fixed inputs and its best blocks.
+
+    >>> filmed("flash2", M=96).total
+    512
+    """
     random = np.random.default_rng(7)
-    inputs = [random.standard_normal((N, d)) for _ in range(3)]
-    rows, runs = [], {}
-    algorithms: dict[str, Any] = {"flash2": iomodel.flash2, "flash": iomodel.flash,
-                  "small_cache": iomodel.small_cache, "naive": iomodel.naive}  # fmt: skip
-    for name, algorithm in algorithms.items():
-        blocks = iomodel.best_blocks(name, N, d, M).blocks
-        runs[name] = algorithm(*inputs, iomodel.TwoLevelMemory(M, trace=True), **blocks)
-        rows.append([name, f"{runs[name].reads:,}", f"{runs[name].writes:,}"])
+    Q, K, V = (random.standard_normal((N, d)) for _ in range(3))
+    run: Run = getattr(iomodel, algorithm)(Q, K, V, iomodel.TwoLevelMemory(M, trace=True))
+    return run
+
+
+def film(N: int = FILM["N"], d: int = FILM["d"], M: int = FILM_CAPACITIES[1]) -> Explorer:
+    """What FlashAttention-2 holds, event by event, and what each algorithm moves."""
+    runs = {name: filmed(name, M, N, d) for name in ("flash2", "flash", "small_cache", "naive")}
+    rows = [[name, f"{run.reads:,}", f"{run.writes:,}"] for name, run in runs.items()]
     return Explorer(
         "film", cache_contents(runs["flash2"]), ["algorithm", "entries read", "written"], rows
     )
@@ -177,20 +201,13 @@ def film(N: int = 16, d: int = 4, M: int = 96) -> Explorer:
 
 def pebbles() -> Explorer:
     """A best pebbling of the diamond, and the optima of the other boards."""
-    boards = {
-        "chain of 6": (Dag.chain(6), 2),
-        "sum of 8": (Dag.tree(8), 3),
-        "diamond, 3 by 3": (Dag.grid(3, 3), 3),
-        "2×2 by 2×2 product": (Dag.matmul(2, 2, 2, fma=True), 4),
-        "FFT of 4 points": (Dag.fft(4), 3),
-    }
-    best = {name: Game(dag, red).optimal() for name, (dag, red) in boards.items()}
+    best = {name: Game(dag, reds[0]).optimal() for name, (_, dag, reds) in BOARDS.items()}
     rows = [
-        [name, str(red), str(best[name].cost), str(dag.compulsory)]
-        for name, (dag, red) in boards.items()
+        [title, str(reds[0]), str(best[name].cost), str(dag.compulsory)]
+        for name, (title, dag, reds) in BOARDS.items()
     ]
-    shown = "diamond, 3 by 3"
-    figure = pebbling(Game(*boards[shown]), best[shown].moves)
+    _, dag, reds = BOARDS["diamond"]
+    figure = pebbling(Game(dag, reds[0]), best["diamond"].moves)
     columns = ["graph", "red pebbles", "optimum", "inputs and outputs alone"]
     return Explorer("pebbles", figure, columns, rows)
 

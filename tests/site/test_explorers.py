@@ -377,8 +377,8 @@ def test_no_blocks_move_less_than_those_drawn(name: str, which: int) -> None:
 # ---------------------------------------------------------------- the film
 
 
-@pytest.mark.parametrize("capacity", explorers.FILM["capacities"])
-@pytest.mark.parametrize("algorithm", explorers.FILMED)
+@pytest.mark.parametrize("capacity", explorers.FILM_CAPACITIES)
+@pytest.mark.parametrize("algorithm", explorers.ATTENTIONS)
 def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
     body = f"page.runOf('{algorithm}', '{capacity}').events.map((_, at) => "
     body += f"page.standing(page.runOf('{algorithm}', '{capacity}'), at + 1))"
@@ -394,10 +394,10 @@ def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
 
 
 def test_film_ends_with_both_runs_over() -> None:
-    names = list(explorers.FILMED)
+    names = list(explorers.ATTENTIONS)
     settings = [
         {"left": one, "right": other, "capacity": str(M), "speed": "4", "frame": 10**5}
-        for one in names for other in names for M in explorers.FILM["capacities"]
+        for one in names for other in names for M in explorers.FILM_CAPACITIES
     ]  # fmt: skip
     body = "page.compute(state).standings.map((s) => s.reads + s.writes)"
     for s, totals in zip(settings, in_page("film.js", body, settings), strict=True):

@@ -7,19 +7,20 @@ test makes them again and compares.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sympy
 from sympy.printing.jscode import JavascriptCodePrinter
 
 import costlib
-from costlib import iomodel, kvcache
-from costlib.iomodel import bounds, counts
-from costlib.iomodel.pebbles import Dag, Game
+from costlib import kvcache
+from costlib.figures.explorers import ATTENTIONS, BOARDS, FILM, FILM_CAPACITIES, filmed
+from costlib.iomodel import bounds
+from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
+from costlib.iomodel.pebbles import Game
 from costlib.parallel import tensor_parallel, tensor_parallel_messages
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
@@ -312,31 +313,15 @@ def step_formulas() -> str:
     )
 
 
-def io_blocks(M: Any, d: Any) -> dict[str, Any]:
-    """The largest blocks of each algorithm within M entries; square tiles where it has tiles."""
-    root, floor = sympy.sqrt, sympy.floor
-    return {
-        "standard": floor(root(M + 1)) - 1,
-        "flash": floor((M - 2 * d - 6) / (2 * d + 1)),
-        "flash2": floor((M - d) / (2 * d + 5)),
-        "small_cache": floor((root(4 * M + 9) - 3) / 2),
-    }
-
-
 def io_formulas() -> str:
     """Block sizes that fit, what the algorithms move with them, and what all must move."""
     N, d, M, block = costlib.symbols("N d M block")
-    totals = {
-        "standard": counts.naive(N, d, block, 1),
-        "flash": counts.flash(N, d, 1, block),
-        "flash2": counts.flash2(N, d, block, 1),
-        "small_cache": counts.small_cache(N, d, block, 1),
-    }
-    written = [function("io_blocks", (d, M), list(io_blocks(M, d).values()))]
-    written += [
-        function(f"io_{name}", (N, d, block), [count.reads, count.writes, count.peak])
-        for name, count in totals.items()
-    ]
+    largest = [largest_plain_size(name, d, M) for name in ATTENTIONS]
+    written = [function("io_blocks", (d, M), largest)]
+    for name in ATTENTIONS:
+        count = plain_count(name, N, d, block)
+        moved = [count.reads, count.writes, count.peak]
+        written.append(function(f"io_{name}", (N, d, block), moved))
     written.append(function("io_bound", (N, d, M), bounds.attention(N, d, M)))
     written.append(function("io_compulsory", (N, d), bounds.compulsory(N, d)))
     return "".join(written)
@@ -344,30 +329,13 @@ def io_formulas() -> str:
 
 # ---------------------------------------------------------------- runs and games
 
-#: The film's runs: rows, head dimension, and the fast memories to choose from.
-FILM = {"N": 16, "d": 4, "capacities": (48, 96, 160)}
-FILMED: dict[str, Callable[..., Any]] = {
-    "naive": iomodel.naive, "flash": iomodel.flash, "flash2": iomodel.flash2,
-    "small_cache": iomodel.small_cache,
-}  # fmt: skip
-
-
-def filmed(algorithm: str, capacity: int) -> Any:
-    """One counted run with its trace, on fixed inputs."""
-    N, d = FILM["N"], FILM["d"]
-    random = np.random.default_rng(7)
-    Q, K, V = (random.standard_normal((N, d)) for _ in range(3))
-    memory = iomodel.TwoLevelMemory(capacity, trace=True)
-    blocks = iomodel.best_blocks(algorithm, N, d, capacity).blocks
-    return FILMED[algorithm](Q, K, V, memory, **blocks)
-
 
 def film() -> str:
     """Every event of every run: kind, array, rows, columns, block; and the run's own totals."""
     kinds = ("load", "store", "alloc", "drop")
     runs = {}
-    for capacity in FILM["capacities"]:
-        for algorithm in FILMED:
+    for capacity in FILM_CAPACITIES:
+        for algorithm in ATTENTIONS:
             run = filmed(algorithm, capacity)
             arrays = sorted({event.array for event in run.trace})
             shapes = {
@@ -387,17 +355,7 @@ def film() -> str:
                     for e in run.trace
                 ],
             }
-    return constant("sizes", FILM) + constant("runs", runs)
-
-
-#: The boards: graph, red pebbles.
-BOARDS: dict[str, tuple[str, Dag, tuple[int, ...]]] = {
-    "chain": ("chain of 6", Dag.chain(6), (2, 3)),
-    "tree": ("sum of 8", Dag.tree(8), (3, 4, 5)),
-    "diamond": ("diamond, 3 by 3", Dag.grid(3, 3), (3, 4)),
-    "matmul": ("2×2 by 2×2 product", Dag.matmul(2, 2, 2, fma=True), (4, 5, 6)),
-    "fft": ("FFT of 4 points", Dag.fft(4), (3, 4, 5)),
-}
+    return constant("sizes", FILM | {"capacities": FILM_CAPACITIES}) + constant("runs", runs)
 
 
 def boards() -> str:

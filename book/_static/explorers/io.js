@@ -1,6 +1,6 @@
 // Entries that attention moves, against the fast memory it has.
 import { devices } from './generated/catalogue.js';
-import { io_blocks, io_bound, io_compulsory, io_flash, io_flash2, io_small_cache, io_standard } from './generated/io.js';
+import { io_blocks, io_bound, io_compulsory, io_flash, io_flash2, io_naive, io_small_cache } from './generated/io.js';
 import { plain, sweep } from './numbers.js';
 
 export const controls = [
@@ -10,7 +10,7 @@ export const controls = [
 ];
 
 export const NAMES = ['standard', 'FlashAttention', 'FlashAttention-2', 'small cache'];
-const FORMULAS = [io_standard, io_flash, io_flash2, io_small_cache];
+const FORMULAS = [io_naive, io_flash, io_flash2, io_small_cache];
 const MOST = 268435456;
 
 /** What each algorithm reads, writes and holds with the largest blocks that fit; null where none do. */

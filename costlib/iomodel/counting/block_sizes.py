@@ -21,6 +21,7 @@ import numpy as np
 from costlib.iomodel.counting import counts, coverage
 from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import CapacityError
+from costlib.numbers import Number, choose, square_root
 
 __all__ = [
     "ALGORITHMS",
@@ -30,6 +31,8 @@ __all__ = [
     "best_blocks",
     "best_matmul_blocks",
     "crossovers",
+    "largest_plain_size",
+    "plain_count",
     "published_blocks",
     "shrunk_blocks",
     "staircase",
@@ -55,6 +58,14 @@ _FREE = {
     "flash_backward": "block_rows",
     "small_cache": "inner",
     "fused": "inner",
+}
+
+#: The one size that grows in a plain count, and the other that stays 1.
+_PLAIN = {
+    "naive": ("tile", "inner"),
+    "flash": ("block_cols", "block_rows"),
+    "flash2": ("block_rows", "block_cols"),
+    "small_cache": ("tile", "inner"),
 }
 
 #: Two sizes are searched together under a causal mask, so the number of pairs is bounded.
@@ -165,6 +176,36 @@ def published_blocks(algorithm: str, d: int, M: int) -> dict[str, int]:
         f"algorithm must be 'flash', 'flash_backward' or 'small_cache', got {algorithm!r}: "
         "no other has published sizes"
     )
+
+
+def plain_count(algorithm: str, N: Number, d: Number, size: Number) -> Count:
+    """The count with blocks of one size: a square tile, one row of queries or one column of keys.
+
+    >>> plain_count("flash", 8, 4, 3) == counts.flash(8, 4, block_rows=1, block_cols=3)
+    True
+    """
+    choose("algorithm", algorithm, tuple(_PLAIN))
+    grows, stays = _PLAIN[algorithm]
+    return _count(algorithm, N, d, {grows: size, stays: 1}, False, {})
+
+
+def largest_plain_size(algorithm: str, d: Number, M: Number) -> Number:
+    """The largest size for `plain_count` that fits in M, in closed form; below 1 none fits.
+
+    >>> largest_plain_size("flash2", d=64, M=98304)
+    738
+    >>> from costlib.numbers import symbols
+    >>> largest_plain_size("flash2", *symbols("d M"))
+    floor((M - d)/(2*d + 5))
+    """
+    choose("algorithm", algorithm, tuple(_PLAIN))
+    if algorithm == "naive":
+        return square_root(M + 1) // 1 - 1
+    if algorithm == "flash":
+        return (M - 2 * d - 6) // (2 * d + 1)
+    if algorithm == "flash2":
+        return (M - d) // (2 * d + 5)
+    return (square_root(4 * M + 9) - 3) // 2
 
 
 def shrunk_blocks(algorithm: str, N: int, d: int, M: int) -> dict[str, int]:
@@ -345,8 +386,8 @@ def _grid(first: Array, second: Array) -> tuple[Array, Array]:
 
 def _count(
     algorithm: str,
-    N: int,
-    d: int,
+    N: Number,
+    d: Number,
     blocks: Mapping[str, Any],
     causal: bool,
     options: Mapping[str, Any],

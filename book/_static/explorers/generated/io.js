@@ -4,7 +4,7 @@ export function io_blocks(d, M) {
   return [
     Math.floor(Math.sqrt(M + 1)) - 1, Math.floor((M - t0 - 6)/(t0 + 1)), Math.floor((M - d)/(t0 + 5)), Math.floor((1/2)*Math.sqrt(4*M + 9) - 3/2)];
 }
-export function io_standard(N, d, block) {
+export function io_naive(N, d, block) {
   const t0 = (N*N);
   const t2 = N*d;
   const t3 = Math.min(N, block);
