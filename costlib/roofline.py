@@ -88,8 +88,12 @@ class Limit:
     @property
     def time(self) -> Number:
         """Seconds: computing and moving as they overlap, then the overhead and the sending."""
-        busy = overlapped(self.compute_time, self.memory_time, self.blend)
-        return _total([busy, self.overhead, self.sending_time])
+        return _total([self.busy, self.overhead, self.sending_time])
+
+    @property
+    def busy(self) -> Number:
+        """Seconds of computing and moving, as they overlap."""
+        return overlapped(self.compute_time, self.memory_time, self.blend)
 
     @property
     def rate(self) -> Number:
@@ -99,7 +103,7 @@ class Limit:
     @property
     def attainable(self) -> Number:
         """FLOP/s on the roofline itself, without overhead and sending."""
-        return _ratio(self.flops, overlapped(self.compute_time, self.memory_time, self.blend))
+        return _ratio(self.flops, self.busy)
 
     @property
     def is_compute_bound(self) -> Any:

@@ -36,7 +36,7 @@ from costlib.layers.parts import (
     set_field,
     times,
 )
-from costlib.ledger import Holding, Ledger
+from costlib.ledger import Holding, Ledger, Op
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
 from costlib.precision import Precision
 
@@ -363,16 +363,25 @@ class Transformer:
 
         return memory(self, batch, context, precision, new=new, scores=scores)
 
-    def _forward(self, run: Pass) -> Ledger:
+    def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
+        """What treats all tokens of a pass alike, before tokens are mixed and after."""
         table, how = self._table, (run.experts, run.masked)
         unembedded = run.batch if run.logits == "last" else run.tokens
         before = [step.op(run.tokens, *how) for step in table.before]
         after = [step.op(run.tokens, *how) for step in table.after]
         after += [step.op(unembedded) for step in table.last]
         if run.one_by_one:
-            before, after = ([op * run.seq for op in ops] for ops in (before, after))
-        mixing = [op for part, layers in table.mixers for op in part.mixing(run, layers)]
-        return Ledger((*before, *mixing, *after), holds=Holding(self, run.batch, run.context))
+            return [op * run.seq for op in before], [op * run.seq for op in after]
+        return before, after
+
+    def mixing(self, run: Pass) -> list[Op]:
+        """What mixes the tokens of a pass: attention, scans."""
+        return [op for part, layers in self._table.mixers for op in part.mixing(run, layers)]
+
+    def _forward(self, run: Pass) -> Ledger:
+        before, after = self.alike(run)
+        ops = (*before, *self.mixing(run), *after)
+        return Ledger(ops, holds=Holding(self, run.batch, run.context))
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""

@@ -1,0 +1,134 @@
+"""A sweep says what single calls say, row by row, however it is worked out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from costlib import Device, Precision, devices, models, sweep, time
+from costlib.kvcache import memory
+from costlib.roofline import DoesNotFit
+from costlib.sweeps import columns
+
+MODELS = ["llama-3-8b", "mixtral-8x7b", "deepseek-v3", "gemma-2-9b", "gpt2"]
+
+
+def single(model, device, batch, context, precision=None, phase="decode"):
+    ledger = model.decode(batch, context) if phase == "decode" else model.prefill(batch, context)
+    cached, new = (context, 1) if phase == "decode" else (0, context)
+    return (
+        float(ledger.flops),
+        float(ledger.bytes(precision)),
+        float(time(ledger, device, precision=precision, too_large="ignore")),
+        float(memory(model, batch, cached, precision, new=new).total),
+    )
+
+
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+@pytest.mark.parametrize("name", MODELS)
+def test_every_row_is_what_a_single_call_says(name, phase):
+    chance = np.random.default_rng(len(name))
+    batch, context = chance.integers(1, 300, 40), chance.integers(1, 20_000, 40)
+    model, device = models[name], devices["H100-SXM"].with_(overhead_per_op=3e-6)
+    for precision in (None, "fp8", Precision(weights="int4", kv=1)):
+        found = columns(model, device, batch, context, precision, phase=phase)
+        for row in range(len(batch)):
+            expected = single(model, device, int(batch[row]), int(context[row]), precision, phase)
+            swept = [found[key][row] for key in ("flops", "bytes", "seconds", "memory")]
+            assert swept == pytest.approx(expected, rel=1e-12)
+
+
+def test_blocks_and_look_ups_change_nothing(monkeypatch):
+    chance = np.random.default_rng(1)
+    batch, context = chance.integers(1, 500, 3000), chance.integers(1, 9000, 3000)
+    whole = columns("llama-3-8b", "A100-80GB", batch, context)
+    monkeypatch.setattr("costlib.sweeps.BLOCK", 77)
+    monkeypatch.setattr("costlib.sweeps.LOOKED_UP", 0)
+    in_pieces = columns("llama-3-8b", "A100-80GB", batch, context)
+    for name, values in whole.items():
+        np.testing.assert_allclose(in_pieces[name], values, rtol=1e-12, err_msg=name)
+    grid = columns("llama-3-8b", "A100-80GB", batch[:50, None], context[None, :70])
+    flat = columns("llama-3-8b", "A100-80GB", np.repeat(batch[:50], 70), np.tile(context[:70], 50))
+    np.testing.assert_allclose(grid["seconds"].ravel(), flat["seconds"], rtol=1e-12)
+
+
+def test_a_product_of_everything_named_and_pairs():
+    table = sweep(
+        ["gpt2", "llama-3-8b"], ["H100-SXM", "A100-80GB"],
+        batch=[1, 2, 4], context=range(100, 300, 100), precision=["bf16", "int8"],
+    )  # fmt: skip
+    assert len(table) == 2 * 2 * 2 * 3 * 2
+    row = table.iloc[-1]
+    assert (row.model, row.device, row.precision) == (
+        repr(models["llama-3-8b"])[:40] if row.model.startswith("Trans") else "llama-3-8b",
+        "A100-80GB",
+        "int8",
+    )
+    pairs = sweep("gpt2", "H100-SXM", batch=[1, 2, 4], context=[10, 20, 30], paired=True)
+    assert pairs[["batch", "context"]].to_numpy().tolist() == [[1, 10], [2, 20], [4, 30]]
+    assert pairs.per_user.tolist() == pytest.approx((pairs.tokens_per_s / pairs.batch).tolist())
+
+
+def test_only_what_fits_unless_asked():
+    asked = {"batch": [1, 64, 4096], "context": 8192}
+    assert sweep("llama-3-8b", "A100-80GB", **asked).batch.tolist() == [1]
+    every = sweep("llama-3-8b", "A100-80GB", **asked, all_rows=True)
+    assert every.fits.tolist() == [True, False, False]
+    with pytest.warns(DoesNotFit, match=r"smallest configuration holds 17\.\d GB, and T4 gives"):
+        assert len(sweep("llama-3-8b", "T4", **asked)) == 0
+
+
+def test_what_binds_and_what_it_costs():
+    table = sweep("llama-3-8b", "H100-SXM", batch=[1, 1024], context=16, price_per_hour=3.6)
+    assert table.bound.tolist() == ["memory", "compute"]
+    assert table.price_per_million.tolist() == pytest.approx((1000 / table.tokens_per_s).tolist())
+    slow = devices["H100-SXM"].with_(overhead_per_op=1e-3)
+    assert sweep("gpt2", slow, batch=1, context=16).bound.tolist() == ["overhead"]
+    assert sweep("gpt2", "T4", context=16).computes_in.tolist() == ["fp16"]
+
+
+def test_pieces_are_reduced_and_show_their_progress(monkeypatch, capsys):
+    monkeypatch.setattr("costlib.sweeps.TASK", 100)
+    wide = {"batch": range(1, 21), "context": range(64, 2000, 64)}
+
+    def best(table):
+        return table.nlargest(1, "tokens_per_s")
+
+    whole = sweep("gpt2", "H100-SXM", **wide)
+    assert len(whole) == 20 * 31
+    found = sweep("gpt2", "H100-SXM", **wide, keep=best, progress=True)
+    assert found[["batch", "context"]].to_numpy().tolist() == [[20, 64]]
+    assert "] 7 of 7 pieces\n" in capsys.readouterr().err
+
+
+def test_a_cluster_does_the_same():
+    class Future:
+        def __init__(self, value):
+            self.value = value
+
+        def result(self):
+            return self.value
+
+    class Client:
+        def map(self, function, pieces, pure):
+            assert pure is False
+            return [Future(function(piece)) for piece in pieces]
+
+    here = sweep("gpt2", "H100-SXM", batch=range(1, 9), context=[10, 1000])
+    there = sweep("gpt2", "H100-SXM", batch=range(1, 9), context=[10, 1000], client=Client())
+    assert there.equals(here)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"batch": [1, 2], "context": [1], "paired": True}, ValueError, "2 batches and 1 contexts"),
+        ({"batch": 0}, ValueError, "batch must be at least 1"),
+        ({"context": "long"}, TypeError, "context must be a number, a range or an array"),
+        ({"phase": "train"}, ValueError, "phase must be 'decode' or 'prefill', got 'train'"),
+        ({"precision": "fp7"}, ValueError, "precision must be a Precision or one of"),
+    ],
+)
+def test_nonsense_is_refused_with_a_reason(options, kind, message):
+    with pytest.raises(kind, match=message):
+        sweep("gpt2", Device("toy", {"bf16": 1e14}, 1e12), **options)
