@@ -17,12 +17,12 @@ from typing import Any
 import nbformat
 
 from course.builder.answer_key import Key, load_checks
-from course.builder.notebooks import checks_for, notebook
+from course.builder.notebooks import Surroundings, checks_for, notebook
 from course.builder.own_numbers import salt_of, without_collisions
 from course.builder.roster import file_name
 from course.builder.source import read_source
 
-__all__ = ["build", "build_one", "student_notebook"]
+__all__ = ["build", "build_one", "open_key", "student_notebook"]
 
 
 def build(
@@ -41,13 +41,9 @@ def build_one(
     page: Path, out: Path, students: Iterable[str] = (), checks: Path | None = None
 ) -> Key:
     """Build one notebook: blank and solved, one for each student of a roster, and the key."""
-    source, beside = read_source(page), (checks or page.parent) / f"{page.stem}.checks.py"
-    code = beside.read_text("utf-8") if beside.exists() else "QUESTIONS = []\n"
-    folder = out / "key" / page.stem
+    key, folder = open_key(page, checks), out / "key" / page.stem
     old = _old_key(folder)
-    roster = list(dict.fromkeys([*old["roster"], *students]))
-    questions = load_checks(code, source)
-    key = Key(page.stem, source, questions, old["secret"], roster, checks=code)
+    key.secret, key.roster = old["secret"], list(dict.fromkeys([*old["roster"], *students]))
     key.attempts = _attempts(key)
     key.save(folder)
     blank, solved = student_notebook(key, ""), student_notebook(key, "", solved=True)
@@ -55,14 +51,37 @@ def build_one(
     _write(solved, out / "solved" / f"{page.stem}.ipynb")
     _write(blank, folder / "blank.ipynb")
     _write(solved, folder / "solved.ipynb")
-    for student in roster:
+    for student in key.roster:
         own = out / "student" / file_name(student) / f"{page.stem}.ipynb"
         _write(student_notebook(key, student), own)
     return key
 
 
-def student_notebook(key: Key, student: str, *, solved: bool = False, checked: bool = True) -> Any:
-    """The notebook of one student, with their own numbers and (slow to make) immediate checks."""
+def open_key(page: Path, checks: Path | None = None) -> Key:
+    """A key without a secret or a roster: enough for notebooks that anybody may have.
+
+    The checks lie beside the page or in a folder of checks; a page without any is compared with
+    its solutions.
+    """
+    source, beside = read_source(page), (checks or page.parent) / f"{page.stem}.checks.py"
+    code = beside.read_text("utf-8") if beside.exists() else "QUESTIONS = []\n"
+    return Key(page.stem, source, load_checks(code, source), secret="", checks=code)
+
+
+def student_notebook(
+    key: Key,
+    student: str,
+    *,
+    solved: bool = False,
+    checked: bool = True,
+    around: Surroundings | None = None,
+) -> Any:
+    """The notebook of one student, with their own numbers and immediate checks.
+
+    The checks are slow to make, so that they are slow to guess, but where the key has no secret:
+    then whoever has the notebook may have the solutions too.
+    """
+    rounds = None if key.secret else 1
     exercises, checks = [], {}
     for exercise, question in key.graded():
         numbers = key.numbers(exercise.name, student)
@@ -71,7 +90,7 @@ def student_notebook(key: Key, student: str, *, solved: bool = False, checked: b
             continue
         expected = key.expected(exercise.name, numbers)
         salt = salt_of(key.secret, exercise.name, student)
-        checks[exercise.name] = checks_for(question, numbers, expected, salt)
+        checks[exercise.name] = checks_for(question, numbers, expected, salt, rounds)
     about = {"assignment": key.assignment, "student": student}
     return notebook(
         key.source.title,
@@ -81,6 +100,7 @@ def student_notebook(key: Key, student: str, *, solved: bool = False, checked: b
         key.public() if checked else {},
         solved=solved,
         about=about,
+        around=around,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from course.builder import check_cell
@@ -13,20 +14,32 @@ from course.builder.questions import Plain, Question, as_plain
 from course.builder.repository import repository
 from course.builder.source import Exercise
 
-__all__ = ["CHECK_TITLE", "STUB", "checks_for", "fill", "notebook"]
+__all__ = ["CHECK_TITLE", "STUB", "Surroundings", "checks_for", "fill", "notebook"]
 
 #: How the cell with the checks begins; Colab shows it as a line of text.
 CHECK_TITLE = '#@title Checks: run this cell and leave it as it is {display-mode: "form"}'
+ROUNDS = 40_000  # some 10 ms: nobody notices once, somebody who tries a million does
 STUB = "    raise NotImplementedError"
 SLOT = re.compile(r"\[\[(\w+)(:[^\]]*)?\]\]")
 
 
-def install() -> str:
-    """The first lines of a student's notebook: how it gets the library where there is none."""
-    return (
-        "try:\n    import costlib\nexcept ImportError:\n"
-        f"    %pip install -q --no-deps git+https://github.com/{repository()}"
-    )
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands around the exercises, which differs where notebooks are published.
+
+    ``install`` is the code that gets the library where there is none, from this repository unless
+    it says otherwise; ``words`` lead in; ``plain`` makes Markdown of what only a site can read.
+    """
+
+    install: str = ""
+    words: str = "Run the next two cells first, then fill in."
+    plain: Callable[[str], str] = str
+
+    @property
+    def first_lines(self) -> str:
+        """How a notebook gets the library."""
+        get = f"%pip install -q --no-deps git+https://github.com/{repository()}"
+        return self.install or f"try:\n    import costlib\nexcept ImportError:\n    {get}"
 
 
 def fill(statement: str, numbers: dict[str, Any]) -> str:
@@ -45,7 +58,11 @@ def fill(statement: str, numbers: dict[str, Any]) -> str:
 
 
 def checks_for(
-    question: Question, numbers: dict[str, Any], expected: Plain, salt: str
+    question: Question,
+    numbers: dict[str, Any],
+    expected: Plain,
+    salt: str,
+    rounds: int | None = None,
 ) -> dict[str, Any]:
     """What the notebook may know to check an answer: hashes, and the arguments it calls with."""
     arguments = {} if question.kind == "number" else numbers
@@ -54,7 +71,7 @@ def checks_for(
     if not question.show or question.compare is not None:
         return {"arguments": arguments}
     width = question.tolerance / 2 if _has_float(expected) else 0
-    spec: dict[str, Any] = {"salt": salt, "width": width, "wrong": {}}
+    spec: dict[str, Any] = {"salt": salt, "rounds": rounds or ROUNDS, "width": width, "wrong": {}}
     spec["right"] = check_cell._stretch(expected, spec, 0, 0).hex()
     for mistake in question.mistakes:
         text = f"{mistake.name[:1].upper()}{mistake.name[1:]}? {mistake.feedback}".encode()
@@ -80,6 +97,7 @@ def notebook(
     *,
     solved: bool = False,
     about: dict[str, str] | None = None,
+    around: Surroundings | None = None,
 ) -> Any:
     """The notebook: setup, checks, then statement, answer and check of each exercise.
 
@@ -87,13 +105,14 @@ def notebook(
     """
     from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+    around = around or Surroundings()
     cells = [
-        new_markdown_cell(f"# {title}: exercises\n\nRun the next two cells first, then fill in."),
-        new_code_cell(f"{install()}\n\n{setup}".rstrip()),
+        new_markdown_cell(f"# {title}: exercises\n\n{around.words}"),
+        new_code_cell(f"{around.first_lines}\n\n{setup}".rstrip()),
         new_code_cell(_check_code(checks)),
     ]
     for exercise, question, numbers in exercises:
-        cells.append(new_markdown_cell(fill(exercise.statement, numbers)))
+        cells.append(new_markdown_cell(around.plain(fill(exercise.statement, numbers))))
         answer = new_code_cell(_answer(exercise, question, numbers, solved))
         answer.metadata["exercise"] = exercise.name
         holds = question.public

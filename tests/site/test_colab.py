@@ -193,7 +193,7 @@ def test_blank_exercises_hold_no_solution(copies: Copies, name: str) -> None:
     if solutions:
         text = path.read_text("utf-8")
         cells = nbformat.reads(text, as_version=4).cells
-        stubs = [cell.source for cell in cells if "NotImplementedError" in cell.source]
+        stubs = [cell.source for cell in cells if "exercise" in cell.metadata]
         assert len(stubs) == len(solutions)
         assert "Solution</summary>" not in text
         for stub, solution in zip(stubs, solutions, strict=True):
@@ -202,6 +202,7 @@ def test_blank_exercises_hold_no_solution(copies: Copies, name: str) -> None:
             assert isinstance(now, ast.FunctionDef)
             assert (now.name, ast.dump(now.args)) == (was.name, ast.dump(was.args))
             assert len(now.body) == 2, "a docstring, and what says that nothing is there yet"
+            assert f"check({now.name}" in text
 
 
 def test_the_first_cell_installs_what_this_fork_published(copies: Copies) -> None:

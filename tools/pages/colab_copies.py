@@ -290,16 +290,18 @@ def _text(output: Any, kind: str) -> str:
     return "".join(output.get("data", {}).get(kind, ""))
 
 
-def blank(source: Any, page: Page, wheel: str, stub: str) -> Any:
-    """A chapter's exercises alone, to be filled in: statements, and functions without a body."""
-    title = f"# {source.title}: exercises\n\nThey belong to [the chapter]({page.address})."
-    cells = [setup_cell(page, wheel), new_markdown_cell(title)]
-    cells += [new_code_cell(source.setup)] if source.setup else []
-    for exercise in source.exercises:
-        cells.append(new_markdown_cell(flat(exercise.statement, page)))
-        head = f'{exercise.signature}\n    """{exercise.docstring}"""'
-        cells.append(new_code_cell(f"{head}\n{stub}"))
-    return _finished(cells, f"{source.name}-exercises")
+def blank(markdown: Path, checks: Path, page: Page, wheel: str) -> Any:
+    """A chapter's exercises alone, to be filled in and checked: the notebook of no student."""
+    from course.builder.assignments import open_key, student_notebook
+    from course.builder.notebooks import Surroundings
+
+    around = Surroundings(
+        install=setup_cell(page, wheel).source,
+        words=f"They belong to [the chapter]({page.address}). Run the next two cells first.",
+        plain=lambda text: flat(text, page),
+    )
+    made = student_notebook(open_key(markdown, checks), "", around=around)
+    return _finished(made.cells, f"{markdown.stem}-exercises")
 
 
 # ---------------------------------------------------------------- everything
@@ -318,7 +320,8 @@ def write(out: Path, identity: Identity, wheel: str, root: Path = ROOT) -> dict[
             _save(copied, out / "colab" / f"{name.removeprefix('book/')}.ipynb")
             written[name] = as_markdown(copied, page)
             if has_exercises(root / f"{name}.md"):
-                _save(_blank_of(root / f"{name}.md", page, wheel), out / exercises(name))
+                practice = root / "course" / "practice"
+                _save(blank(root / f"{name}.md", practice, page, wheel), out / exercises(name))
         else:
             written[name] = flat((root / f"{name}.md").read_text("utf-8"), page) + "\n"
     return written
@@ -332,13 +335,6 @@ def has_exercises(markdown: Path) -> bool:
 def exercises(name: str) -> str:
     """Where the blank exercises of a page are published."""
     return f"exercises/{name.removeprefix('book/')}.ipynb"
-
-
-def _blank_of(markdown: Path, page: Page, wheel: str) -> Any:
-    from course.builder.notebooks import STUB
-    from course.builder.source import read_source
-
-    return blank(read_source(markdown), page, wheel, STUB)
 
 
 def _save(notebook: Any, path: Path) -> None:
