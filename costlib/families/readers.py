@@ -11,10 +11,12 @@ from costlib.layers import Attention, Block, Latent, Mixture, Mlp, Part
 
 __all__ = [
     "FULL",
+    "LINEAR",
     "QKV",
     "QKVO",
     "SLIDING",
     "activation",
+    "agreed",
     "biases",
     "experts",
     "grouped",
@@ -26,7 +28,7 @@ __all__ = [
     "sliding",
 ]
 
-FULL, SLIDING = "full_attention", "sliding_attention"
+FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 QKV = ("q_proj", "k_proj", "v_proj")
 QKVO = (*QKV, "o_proj")
 
@@ -102,6 +104,17 @@ def latent(c: Config, *, rank: int | None = None, **more: Any) -> Latent:
     q_rank = c.optional("q_lora_rank") if "q_lora_rank" in c.fields else rank
     mla = MLA(kv_rank=c.count("kv_lora_rank"), q_rank=q_rank, **widths)
     return Latent(heads=heads, mla=mla, **more)
+
+
+def agreed(c: Config, i: int, rule: Callable[[int], str]) -> str:
+    """The kind of layer i by the family's rule; layer_types may be there, and then must agree."""
+    ruled = rule(i)
+    kind = c.kind(i, rule)
+    text = (
+        f"{c.spelled('layer_types')!r} has {kind!r} for layer {i}, but other fields say {ruled!r}"
+    )
+    c.require(kind == ruled, text)
+    return kind
 
 
 def sliding(

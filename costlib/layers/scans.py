@@ -304,7 +304,7 @@ class Mamba2(Scan):
 
     ``groups`` share what is written to the state and read from it (they do not shorten the scan,
     which repeats both for every head). A prompt is scanned in chunks: products inside a chunk, and
-    one between chunks.
+    one between chunks. ``bias`` is that of both projections, ``out_bias`` of the last alone.
     """
 
     heads: Number
@@ -314,6 +314,7 @@ class Mamba2(Scan):
     kernel: Number = 4
     chunk: Number = 256
     bias: bool = False
+    out_bias: bool | None = None
     conv_bias: bool = True
     gate_norm: bool = True
     in_width: Number | None = None
@@ -348,7 +349,8 @@ class Mamba2(Scan):
         """The gate, a norm, the output projection."""
         gate = elementwise("scan.gate", self.width, "silu_gate")
         norm = (normalisation("scan.norm", self.width, "rms_norm"),) if self.gate_norm else ()
-        return (gate, *norm, *linear_step("out_proj", self.width, d, bias=self.bias))
+        bias = self.bias if self.out_bias is None else self.out_bias
+        return (gate, *norm, *linear_step("out_proj", self.width, d, bias=bias))
 
     @property
     def mixing_weights(self) -> Number:
