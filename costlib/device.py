@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, is_symbolic, minimum
+from costlib.numbers import Number, is_lazy, is_symbolic, minimum
 from costlib.precision import SIXTEEN_BITS
 
 __all__ = ["RESERVE", "Device"]
@@ -179,7 +179,7 @@ def _sixteen_bits(rates: Mapping[str, Number]) -> str:
 
 def _figure(name: str, value: Number, least: float, most: float) -> Number:
     """A figure of a device, checked, in a type that cannot wrap; a symbol is taken as it is."""
-    if is_symbolic(value):
+    if is_symbolic(value) or is_lazy(value):
         return value
     is_array = getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u", "f")
     if isinstance(value, (bool, str)) or not (is_array or isinstance(value, (int, float))):

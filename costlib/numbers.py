@@ -18,6 +18,7 @@ __all__ = [
     "choose",
     "divides",
     "exact_div",
+    "is_lazy",
     "is_symbolic",
     "is_zero",
     "maximum",
@@ -239,7 +240,7 @@ def divides(divisor: Number, value: Number) -> bool:
     >>> divides(4, 32), divides(5, 32), divides(symbols("K"), 32)
     (True, False, True)
     """
-    if is_symbolic(divisor, value) or _is_lazy(divisor) or _is_lazy(value):
+    if is_symbolic(divisor, value) or is_lazy(divisor) or is_lazy(value):
         return True
     return bool(np.all(value % divisor == 0))
 
@@ -286,8 +287,12 @@ def _namespace(*values: Number) -> Any:
     return np
 
 
-def _is_lazy(value: Number) -> bool:
-    """An array whose entries cannot be looked at without computing or tracing."""
+def is_lazy(value: Number) -> bool:
+    """An array whose entries cannot be looked at without computing or tracing.
+
+    >>> is_lazy(np.array([1, 2])), is_lazy(3)
+    (False, False)
+    """
     return hasattr(value, "dtype") and not (
         isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "to_numpy")
     )
@@ -302,7 +307,7 @@ def _array_size(name: str, value: Number, least: int) -> Number:
         return exact
     if kind not in "iuf":
         raise TypeError(f"{name} must be {_WANTED}, got an array of {value.dtype}")
-    if not _is_lazy(value):
+    if not is_lazy(value):
         _check_entries(name, np.asarray(value), least)
     return unwrappable(value)
 

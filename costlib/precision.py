@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from costlib.numbers import Number, is_symbolic
+from costlib.numbers import Number, is_lazy, is_symbolic
 
 __all__ = ["FORMATS", "KINDS", "RECIPES", "Precision", "grouped", "precision_of"]
 
@@ -110,7 +110,7 @@ def _bytes(kind: str, value: Number | str) -> Number:
             known = ", ".join(FORMATS)
             raise ValueError(f"{kind} must be bytes per element or one of {known}, got {value!r}")
         return FORMATS[value]
-    if is_symbolic(value):
+    if is_symbolic(value) or is_lazy(value):
         return value
     is_array = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
     if isinstance(value, (bool, np.bool_)) or not (

@@ -22,6 +22,7 @@ from costlib.numbers import (
     Number,
     ceil_div,
     choose,
+    is_lazy,
     is_symbolic,
     is_zero,
     maximum,
@@ -337,7 +338,7 @@ def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_lar
     if holds is None or device.capacity is None or too_large == "ignore":
         return
     held = held_bytes(holds, precision)
-    if is_symbolic(held, device.capacity) or not _any(held > device.usable):
+    if is_symbolic(held, device.capacity) or is_lazy(held) or not _any(held > device.usable):
         return
     text = (
         f"this pass holds {_gigabytes(held)} of weights and cache, and {device.name} gives out "
@@ -390,8 +391,14 @@ def _rounded(value: Number) -> Number:
 
 
 def _any(condition: Any) -> bool:
+    """Whether this can hold somewhere; of what cannot be looked at yet, it can."""
+    if is_lazy(condition):
+        return True
     return bool(condition.any() if hasattr(condition, "any") else condition)
 
 
 def _always(condition: Any) -> bool:
-    return bool(condition.all() if hasattr(condition, "all") else condition)
+    """Whether this is known to hold everywhere."""
+    return not is_lazy(condition) and bool(
+        condition.all() if hasattr(condition, "all") else condition
+    )

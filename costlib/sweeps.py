@@ -71,8 +71,8 @@ def sweep(
     sequence, or with ``phase="prefill"`` a prompt of ``context`` tokens. Only what fits the
     device's memory less its reserve is given, unless ``all_rows``. ``price_per_hour`` is yours.
 
-    A sweep too large for memory is worked through in pieces: ``keep`` is applied to each piece, and
-    what it returns is put together. ``client`` is a Dask cluster's, which then does the pieces;
+    A sweep too large for memory is worked through in pieces of one model, device and precision, a
+    million rows at most: ``keep`` is applied to each, and what it returns is put together. ``client`` is a Dask cluster's, which then does the pieces;
     ``progress`` shows a bar on the terminal.
 
     >>> table = sweep("llama-3-8b", "A100-80GB", batch=[1, 8, 64], context=8192)
@@ -85,8 +85,8 @@ def sweep(
 
     choose("phase", phase, PHASES)
     cases = [
-        _Case(model_of(m), device_of(d), _recipe(p), precision_of(p), phase, price_per_hour)
-        for m in _several(model)
+        _Case(model_of(m), device_of(d), precision_of(p), phase, name, _recipe(p), price_per_hour)
+        for name, m in _named(_several(model))
         for d in _several(device)
         for p in _several(precision)
     ]
@@ -99,8 +99,7 @@ def sweep(
     filled = [table for table in found if len(table)]
     if not filled:
         _say_that_nothing_fits(cases, batch, context)
-    together = pd.concat(filled or found[:1], ignore_index=True)
-    return together if keep is None or len(found) == 1 else keep(together)
+    return pd.concat(filled or found[:1], ignore_index=True)
 
 
 def columns(
@@ -122,7 +121,7 @@ def columns(
     [15066899456.0, 137459310592.0]
     """
     choose("phase", phase, PHASES)
-    case = _Case(model_of(model), device_of(device), "", precision_of(precision), phase)
+    case = _Case(model_of(model), device_of(device), precision_of(precision), phase)
     batch, context = size("batch", np.asarray(batch)), size("context", np.asarray(context))
     return case.columns(np.asarray(batch, dtype=float), np.asarray(context, dtype=float))
 
@@ -133,9 +132,10 @@ class _Case:
 
     model: Transformer
     device: Device
-    recipe: str
     precision: Precision
     phase: str
+    name: str = "model"
+    recipe: str = "own"
     price_per_hour: float | None = None
 
     def columns(self, batch: Any, context: Any) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class _Case:
         made = sequences if self.phase == "decode" else sequences * tokens
         rate = made / flat["seconds"]
         table = {
-            "model": _constant(self.model_name, len(made)),
+            "model": _constant(self.name, len(made)),
             "device": _constant(self.device.name, len(made)),
             "precision": _constant(self.recipe, len(made)),
             "computes_in": _constant(self.precision.compute or self.device.sixteen_bits, len(made)),
@@ -228,11 +228,6 @@ class _Case:
         if self.price_per_hour is not None:
             table["price_per_million"] = self.price_per_hour / 3600 / rate * 1e6
         return pd.DataFrame(table, copy=False)
-
-    @property
-    def model_name(self) -> str:
-        """The model's name in the catalogue, or what it says of itself."""
-        return getattr(self.model, "name", "") or repr(self.model)[:40]
 
     def _fits(self, held: Any) -> Any:
         if self.device.capacity is None:
@@ -279,6 +274,12 @@ def _axis(name: str, values: Any) -> Any:
 
 def _several(given: Any) -> Sequence[Any]:
     return given if isinstance(given, (list, tuple)) else [given]
+
+
+def _named(models: Sequence[Transformer | str]) -> Iterator[tuple[str, Transformer | str]]:
+    """Each model with what the table calls it: its name, or its place among those without one."""
+    for place, model in enumerate(models, start=1):
+        yield (model if isinstance(model, str) else f"model {place}"), model
 
 
 def _recipe(precision: Precision | str | None) -> str:
