@@ -72,8 +72,8 @@ def sweep(
     device's memory less its reserve is given, unless ``all_rows``. ``price_per_hour`` is yours.
 
     A sweep too large for memory is worked through in pieces of one model, device and precision, a
-    million rows at most: ``keep`` is applied to each, and what it returns is put together. ``client`` is a Dask cluster's, which then does the pieces;
-    ``progress`` shows a bar on the terminal.
+    million rows at most: ``keep`` is applied to each, and what it returns is put together.
+    ``client`` is a Dask cluster's, which then does the pieces; ``progress`` shows a bar.
 
     >>> table = sweep("llama-3-8b", "A100-80GB", batch=[1, 8, 64], context=8192)
     >>> table[["batch", "per_user", "bound"]].round(1).values.tolist()
