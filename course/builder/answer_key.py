@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,11 @@ class Key:
         if key not in self._answers:
             if self._namespace is None:
                 self._namespace = self.source.namespace()
-            self._answers[key] = as_plain(self._namespace[name](**case))
+            try:
+                self._answers[key] = as_plain(self._namespace[name](**case))
+            except Exception as error:
+                problem = f"{self.assignment}: the solution of {name} fails for {case}"
+                raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
         return self._answers[key]
 
     def public(self) -> dict[str, str]:
@@ -112,10 +117,12 @@ def load_key(folder: Path) -> Key:
 
 def load_checks(code: str, source: Source) -> dict[str, Question]:
     """How each exercise is graded; those that the instructor's file does not name, by default."""
-    namespace: dict[str, Any] = {"__name__": "checks"}
-    exec(compile(code, f"{source.name}: checks", "exec"), namespace)
-    given = {question.name: question for question in namespace.get("QUESTIONS", [])}
     names = [exercise.name for exercise in source.exercises]
+    questions = _questions_in(code, source.name, names)
+    given = {question.name: question for question in questions}
+    if len(given) < len(questions):
+        twice = next(name for name in given if sum(q.name == name for q in questions) > 1)
+        raise ValueError(f"{source.name}.checks.py: {twice} stands there twice")
     if unknown := [name for name in given if name not in names]:
         raise ValueError(f"{source.name} has no exercise {unknown[0]}; it has {', '.join(names)}")
     for exercise in source.exercises:
@@ -123,3 +130,23 @@ def load_checks(code: str, source: Source) -> dict[str, Question]:
         if question and (extra := set(question.numbers) - set(exercise.example)):
             raise ValueError(f"{exercise.name} has no argument {extra.pop()}")
     return {name: given.get(name) or Question(name) for name in names}
+
+
+def _questions_in(code: str, page: str, names: list[str]) -> list[Question]:
+    """What QUESTIONS of a checks file holds; a sentence with the question's name if it does not."""
+    file = f"{page}.checks.py"
+    namespace: dict[str, Any] = {"__name__": "checks"}
+    try:
+        exec(compile(code, file, "exec"), namespace)
+    except Exception as error:
+        own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)]
+        line = error.lineno if isinstance(error, SyntaxError) else own[1] if own[1:] else 0
+        before = "\n".join(code.splitlines()[: line or 0])
+        near = max(names, key=before.rfind) if any(name in before for name in names) else ""
+        where = f"{file}, line {line}" + (f", at {near}" if near else "")
+        words = error.msg if isinstance(error, SyntaxError) else error
+        raise ValueError(f"{where}: {type(error).__name__}: {words}") from error
+    questions = namespace.get("QUESTIONS", [])
+    if not isinstance(questions, list) or not all(isinstance(q, Question) for q in questions):
+        raise ValueError(f"{file}: QUESTIONS is a list of Question(...), got {questions!r}")
+    return questions

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from course.builder import check_cell
-from course.builder.questions import Plain, Question, as_plain
+from course.builder.questions import Mistake, Plain, Question, as_plain
 from course.builder.repository import repository
 from course.builder.source import Exercise
 
@@ -42,7 +42,7 @@ class Surroundings:
         return self.install or f"try:\n    import costlib\nexcept ImportError:\n    {get}"
 
 
-def fill(statement: str, numbers: dict[str, Any]) -> str:
+def fill(statement: str, numbers: dict[str, Any], name: str = "the exercise") -> str:
     """A statement with [[name]] and [[name:format]] replaced by the numbers.
 
     >>> fill("A [[m]]×[[k:,]] matrix", {"m": 3, "k": 4096})
@@ -51,7 +51,8 @@ def fill(statement: str, numbers: dict[str, Any]) -> str:
 
     def value(slot: re.Match[str]) -> str:
         if slot[1] not in numbers:
-            raise ValueError(f"the statement asks for [[{slot[1]}]]; there is {', '.join(numbers)}")
+            known = ", ".join(numbers)
+            raise ValueError(f"{name}: the statement asks for [[{slot[1]}]]; there is {known}")
         return format(numbers[slot[1]], (slot[2] or ":")[1:])
 
     return SLOT.sub(value, statement)
@@ -74,12 +75,21 @@ def checks_for(
     spec: dict[str, Any] = {"salt": salt, "rounds": rounds or ROUNDS, "width": width, "wrong": {}}
     spec["right"] = check_cell._stretch(expected, spec, 0, 0).hex()
     for mistake in question.mistakes:
+        wrong = _slip(question, mistake, numbers)
         text = f"{mistake.name[:1].upper()}{mistake.name[1:]}? {mistake.feedback}".encode()
-        key = check_cell._stretch(as_plain(mistake.answer(**numbers)), spec, 0, len(text))
+        key = check_cell._stretch(wrong, spec, 0, len(text))
         if key[:8].hex() != spec["right"]:
             locked = bytes(a ^ b for a, b in zip(text, key[8:], strict=True)).hex()
             spec["wrong"].setdefault(key[:8].hex(), locked)
     return {"arguments": arguments, **spec}
+
+
+def _slip(question: Question, mistake: Mistake, numbers: dict[str, Any]) -> Plain:
+    try:
+        return as_plain(mistake.answer(**numbers))
+    except Exception as error:
+        problem = f"{question.name}: the mistake {mistake.name!r} fails for {numbers}"
+        raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
 
 
 def _has_float(value: Any) -> bool:
@@ -112,7 +122,8 @@ def notebook(
         new_code_cell(_check_code(checks)),
     ]
     for exercise, question, numbers in exercises:
-        cells.append(new_markdown_cell(around.plain(fill(exercise.statement, numbers))))
+        statement = fill(exercise.statement, numbers, exercise.name)
+        cells.append(new_markdown_cell(around.plain(statement)))
         answer = new_code_cell(_answer(exercise, question, numbers, solved))
         answer.metadata["exercise"] = exercise.name
         holds = question.public

@@ -74,6 +74,10 @@ class Question:
             raise ValueError(f"{self.name}: points must be positive, got {self.points!r}")
         if not 0 < self.tolerance < 0.5:
             raise ValueError(f"{self.name}: a tolerance of {self.tolerance!r} is not in (0, 0.5)")
+        if empty := [
+            name for name, choices in self.numbers.items() if choices in ([], (), range(0))
+        ]:
+            raise ValueError(f"{self.name}: nothing to draw {empty[0]} from")
         if self.public is not None and self.compare is not None:
             raise ValueError(f"{self.name}: public and compare exclude each other")
         if self.kind == "number" and (self.cases or self.hidden):
@@ -118,13 +122,21 @@ def as_plain(value: Any) -> Plain:
 
     >>> as_plain(((1, 2), {"a": 0.5}))
     [[1, 2], {'a': 0.5}]
+    >>> as_plain({1, 2})
+    Traceback (most recent call last):
+    ValueError: a set is no plain value: a number, a text, or a list or dictionary of these
     """
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, (list, tuple)):
         return [as_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): as_plain(item) for key, item in value.items()}
-    return value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    kind = type(value).__name__
+    raise ValueError(
+        f"a {kind} is no plain value: a number, a text, or a list or dictionary of these"
+    )
 
 
 def committed(_case: dict[str, Plain], expected: Plain, answer: Plain) -> bool | str:

@@ -90,7 +90,11 @@ def read_source(path: Path) -> Source:
     ]
     setup = _setup([c.source for c in cells if c.cell_type == "code" and not _special(c)], drafts)
     namespace: dict[str, Any] = {}
-    exec(compile(setup, f"{path.name}: setup", "exec"), namespace)
+    try:
+        exec(compile(setup, f"{path.name}: setup", "exec"), namespace)
+    except Exception as error:
+        problem = f"{path.name}: the cells that its solutions need fail"
+        raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
     exercises = []
     for (number, heading, statement), function, call in drafts:
         name, example = _example(function, call, namespace, path)
@@ -137,7 +141,10 @@ def _statement(cells: list[Any], position: int, path: Path) -> tuple[int, str, s
 
 def _split(code: str, path: Path) -> tuple[str, str]:
     """The function of a solution cell, and the call that follows."""
-    nodes = ast.parse(code).body
+    try:
+        nodes = ast.parse(code).body
+    except SyntaxError as error:
+        raise ValueError(f"{path.name}: a solution cell: {error.msg}, in\n{code}") from error
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     if len(functions) != 1 or nodes[0] is not functions[0] or functions[0].decorator_list:
         raise ValueError(
@@ -179,8 +186,12 @@ def _example(
         calls.append({key: as_plain(v) for key, v in arguments.arguments.items()})
         return solution(*args, **kwargs)
 
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(call, f"{path.name}: {name}", "exec"), {**namespace, name: record})
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(call, f"{path.name}: {name}", "exec"), {**namespace, name: record})
+    except Exception as error:
+        problem = f"{path.name}: the solution cell of {name} fails"
+        raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
     if not calls:
         raise ValueError(f"{path.name}: the solution cell of {name} never calls it")
     return name, calls[0]

@@ -56,15 +56,32 @@ def find_submissions(folder: Path, pattern: str | None = None) -> list[tuple[str
     ``pattern`` finds the id in other names, as its first group; an LMS adds much to a file's name.
     Of several files of one student the newest counts.
     """
+    wanted, matched = _id_pattern(pattern), not pattern
     found: dict[str, Path] = {}
     for path in sorted(_files(folder), key=lambda path: (path.lstat().st_mtime, str(path))):
         relative = path.relative_to(folder)
         student = relative.parts[0] if len(relative.parts) > 1 else _stem(path.name)
-        if pattern:
-            match = re.search(pattern, relative.as_posix())
-            student = match[1] if match else student
+        match = wanted.search(relative.as_posix()) if wanted else None
+        if match and match[1]:
+            student, matched = match[1], True
         found[student] = path
+    if found and not matched:
+        first = sorted(path.relative_to(folder).as_posix() for path in found.values())[0]
+        raise ValueError(f"--id {pattern!r} matches none of {len(found)} files, such as {first}")
     return sorted(found.items())
+
+
+def _id_pattern(pattern: str | None) -> re.Pattern[str] | None:
+    """The pattern that finds an id in a path; its first group is the id."""
+    if not pattern:
+        return None
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"--id {pattern!r} is no regular expression: {error}") from error
+    if not wanted.groups:
+        raise ValueError(f"--id {pattern!r} has no group: put the id's part in brackets, (...)")
+    return wanted
 
 
 def read_submission(student: str, path: Path) -> Submission:

@@ -19,9 +19,10 @@ from notebook_checks import (
     run,
 )
 
+from course.__main__ import main
 from course.builder import check_cell
 from course.builder.answer_key import Key, load_checks, load_key
-from course.builder.assignments import build, build_one, student_notebook
+from course.builder.assignments import build, build_one, open_key, student_notebook
 from course.builder.dependencies import answer_cells, bound, needed
 from course.builder.notebooks import checks_for, fill
 from course.builder.own_numbers import draw
@@ -294,12 +295,49 @@ def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, wo
         ("QUESTIONS = [Question('half', kind='guess')]", "kind is one of"),
         ("QUESTIONS = [Question('half', points=0)]", "positive"),
         ("QUESTIONS = [Question('half', kind='number', hidden=2)]", "asked once"),
+        ("QUESTIONS = [Question('half', numbers={'x': []})]", "half: nothing to draw x from"),
+        ("QUESTIONS = [Question('half'), Question('half')]", "half stands there twice"),
+        ("QUESTIONS = ['half']", "a list of Question"),
+        (
+            "QUESTIONS = [\n  Question('half', points=2\n]",
+            r"made.checks.py, line \d, at half: Syntax",
+        ),
+        ("QUESTIONS = [\n  Question('half', points=x)]", "line 3, at half: NameError: name 'x'"),
     ],
 )
 def test_checks_in_the_wrong_form_are_refused(tmp_path: Path, checks: str, words: str) -> None:
     source = read_source(made(tmp_path, GOOD))
     with pytest.raises(ValueError, match=words):
         load_checks("from course.builder.questions import Question\n" + checks, source)
+
+
+def test_what_an_instructor_gets_wrong_is_a_sentence_with_the_questions_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = GOOD.replace(
+        "return x / 2 + area", "import pandas; return pandas.DataFrame({'x': [x]})"
+    )
+    slip = "[Question('half', mistakes=[Mistake('none', lambda y: y, 'No y.')])]"
+    for solution, checks, words in (
+        (table, "", "half fails for {'x': 3.0}: ValueError: a DataFrame is no plain value"),
+        (GOOD.replace("x / 2", "x / 0"), "", "half fails: ZeroDivisionError"),
+        (GOOD.replace("x / 2 + area", "x /"), "", "a solution cell: invalid syntax"),
+        (GOOD, f"from course import *\nQUESTIONS = {slip}", "half: the mistake 'none' fails"),
+    ):
+        page = made(tmp_path, solution)
+        page.with_suffix(".checks.py").write_text(checks or "QUESTIONS = []", "utf-8")
+        assert main(["build", str(tmp_path), str(tmp_path / "out")]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("error: ")
+        assert words in said
+
+
+def test_a_question_without_a_check_is_compared_with_its_solution(tmp_path: Path) -> None:
+    key = open_key(made(tmp_path, GOOD))
+    assert run(student_notebook(key, "", solved=True))[0].endswith("half: right.\n")
+    wrong = student_notebook(key, "", solved=True)
+    wrong.cells[-2].source = "def half(x): return x / 2"
+    assert run(wrong)[0].endswith("half: 1.5. Not yet.\n")
 
 
 def test_a_roster_is_lines_or_a_table(tmp_path: Path) -> None:

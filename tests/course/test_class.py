@@ -243,6 +243,20 @@ def test_the_commands_from_source_to_grades(tmp_path: Path) -> None:
     assert main(["build", str(tmp_path / "in"), str(tmp_path)]) == 1
 
 
+def test_an_id_that_cannot_be_found_is_an_error(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["grade", *(str(place / name) for name in ("in", "key", "out")), *GUARDED, "--id"]
+    for pattern, words in (
+        ("(", "'(' is no regular expression: missing ), unterminated subpattern"),
+        ("ada", "'ada' has no group"),
+        (r"^(\d+)_", "matches none of 4 files, such as =cmd().ipynb"),
+    ):
+        assert main([*command, pattern]) == 1
+        assert words in capsys.readouterr().err
+    assert not (place / "out" / "grades.csv").exists()
+
+
 def test_the_gradescope_zip_grades_in_a_clean_folder(built: Path, tmp_path: Path) -> None:
     """Laid out as Gradescope does: source, submission, results; nothing of this checkout."""
     root = tmp_path / "autograder"
