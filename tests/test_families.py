@@ -136,7 +136,7 @@ def test_a_missing_rank_is_the_codes_unless_the_library_wrote_the_config():
         ("llama-2-7b", {"num_key_value_heads": 5}, "'num_key_value_heads' must divide"),
         ("llama-2-7b", {"architectures": ["LlamaForSequenceClassification"]}, "'architectures'"),
         ("llama-2-7b", {"architectures": ["MistralForCausalLM"]}, "'architectures'"),
-        ("llama-2-7b", {"model_type": "mamba"}, "model_type 'mamba'"),
+        ("llama-2-7b", {"model_type": "perceiver"}, "model_type 'perceiver'"),
         ("llama-2-7b", {"hidden_act": "magic"}, "'hidden_act' must be one of"),
         (
             "llama-2-7b",

@@ -17,7 +17,7 @@ ROWS = json.loads((DATA / "families.json").read_text("utf-8"))["rows"]
 NOT_YET = {
     "gpt-neox": "refused: a num_key_value_heads that its code does not read",
     "gpt-neox-serial": "refused: the same",
-    "internvl": "a wrapper that does not say whether it is tied: its class is, the text model is not",
+    "internvl": "a wrapper that does not say if it is tied: its class is, the text model is not",
     "kimi-k25": "the same",
     "shrunk-opt-b": "refused: norms after the parts, and none at the end",
 }
