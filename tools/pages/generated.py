@@ -288,7 +288,8 @@ def _work(entry: Entry) -> str:
     place = place or (f"arXiv:{fields['eprint']}" if "eprint" in fields else "")
     where = f"*{_plain(place)}*, " if place else ""
     title = _plain(fields["title"])
-    return f"{several}. [{title}]({address(entry)}). {where}{fields['year']}."
+    note = f" ({_plain(fields['note'])})" if "note" in fields else ""
+    return f"{several}. [{title}]({address(entry)}). {where}{fields['year']}{note}."
 
 
 def _plain(text: str) -> str:
