@@ -170,6 +170,67 @@ LINKS = {
     600: "TPU-v5p TPU7x Gaudi-3",
 }
 
+#: What no formula gives, entered a second time: fp32 in TFLOP/s, memory in GiB, the last cache in
+#: MiB, cores, TB/s to memory, GB/s each way over links. A new device need not be here.
+TWICE = """
+    A10               31.2       24      6    72     0.6     32
+    A30               10.3       24      -    56   0.933    100
+    A40               37.4       48      6    84   0.696  56.25
+    A100-40GB         19.5       40     40   108   1.555    300
+    A100-80GB         19.5       80     40   108   2.039    300
+    H100-SXM          66.9       80     50   132    3.35    450
+    H100-PCIe         51.2       80     50   114   2.039    300
+    H200                67      141     60   132     4.8    450
+    GH200-96GB          67       96      -   132       4    450
+    GH200-144GB         67      141      -   132     4.8    450
+    H20                 44       96      -    78       4    450
+    B200                75      180    126   148       8    900
+    B300                75  268.594      -     -    7.75    900
+    GB200               80   185.03    126     -       8    900
+    GB300               80  277.547      -     -       8    900
+    L4                30.3       24     48    58     0.3     32
+    L20              59.35       48     96    92   0.864     32
+    L40S              91.6       48     96   142   0.864     32
+    T4                 8.1       16      4    40    0.32     16
+    V100              15.7       32      6    80     0.9    150
+    RTX-3060         12.74       12      3    28    0.36     32
+    RTX-3090          35.6       24      6    82   0.936  56.25
+    RTX-4090          82.6       24     72   128   1.008     32
+    RTX-5090         104.8       32     96   170   1.792     64
+    RTX-A6000         38.7       48      6    84   0.768  56.25
+    RTX-6000-Ada      91.1       48     96   142    0.96     32
+    RTX-PRO-6000    125.95       96    128   188   1.792     64
+    DGX-Spark            -      128      -    48   0.273     25
+    Jetson-AGX-Orin     5.3       64      4    16  0.2048      -
+    Jetson-Thor          -      128     32    20   0.273      -
+    MI250X-GCD       47.85       64      8   110  1.6384      -
+    MI300X           163.4      192    256   304     5.3    448
+    MI325X           163.4      256    256   304       6    448
+    MI350X           144.2      288    256   256       8  537.6
+    MI355X           157.3      288    256   256       8  537.6
+    TPU-v4               -       32      -     -     1.2    270
+    TPU-v5e              -       16      -     1   0.819    200
+    TPU-v5p              -       95      -     2   2.765    600
+    TPU-v6e              -       32      -     1   1.638    400
+    TPU7x                -      192      -     2    7.38    600
+    Trainium          47.5       32      -     2    0.82    192
+    Trainium2          181       96      -     8     2.9    640
+    Trainium3          183      144      -     8     4.9   1280
+    Gaudi-2              -       96      -     -    2.46    300
+    Gaudi-3            229      128     96     -    3.67    600
+    Arc-Pro-B60      12.28       24      -     -   0.456     32
+    M1-Max            10.4       64      -     -     0.4      -
+    M1-Ultra            21      128      -     -     0.8      -
+    M3-Ultra          28.4      512      -     -   0.819      -
+    M4                 4.6       32      -     -    0.12      -
+    M4-Pro             9.2       64      -     -   0.273      -
+    M4-Max            18.4      128      -     -   0.546      -
+    M5                 5.7       32      -     -   0.153      -
+    M5-Pro            11.4       64      -     -   0.307      -
+    M5-Max            22.8      128      -     -   0.614      -
+    EPYC-7763       5.0176     4096    256    64  0.2048      -
+"""
+
 
 def test_there_are_enough():
     assert len(devices) >= 50
@@ -269,6 +330,24 @@ def test_memory_is_what_is_printed():
         printed = re.search(r"printed as (\d+) Gi?B", about.get("note", ""))
         if printed and "driver" not in about["note"]:
             assert about["value"] == pytest.approx(int(printed[1]) * 2**30, rel=0.025), name
+
+
+@pytest.mark.parametrize("line", TWICE.split("\n")[1:-1])
+def test_figures_are_the_same_both_times(line):
+    name, *entered = line.split()
+    device = devices[name]
+    units = (1e12, 2**30, 2**20, 1, 1e12, 1e9)
+    rate = device.flops_per_s.get("fp32")
+    figures = (rate, device.capacity, device.cache, device.cores, device.bytes_per_s)
+    for figure, unit, text in zip((*figures, device.interconnect), units, entered, strict=True):
+        assert (figure is None) == (text == "-")
+        assert figure is None or figure / unit == pytest.approx(float(text), rel=1e-4)
+
+
+def test_apple_prints_no_rate_of_halves_before_the_m5():
+    for name in ["M1-Max", "M1-Ultra", "M3-Ultra", "M4", "M4-Pro", "M4-Max"]:
+        rates = devices[name].flops_per_s
+        assert rates["fp16"] == rates["fp32"]
 
 
 def test_the_last_cache_before_memory_is_named():
