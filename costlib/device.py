@@ -39,10 +39,11 @@ class Device:
     """What a device can do at most: dense FLOP/s by number format, and bytes/s to its memory.
 
     ``capacity`` (memory), ``cache`` (the last one before it) and ``on_chip`` (of one core) are
-    bytes, ``interconnect`` is bytes/s each way. The ideal device has efficiencies of 1 and overheads of 0
-    (seconds per op, per message, per step), and overlaps moving with computing perfectly: with an
-    exponent ``blend`` of q together they take (compute^q + memory^q)^(1/q). Where that is finite,
-    products are also rounded up to whole waves of tiles, which pay ``edge`` for their edges.
+    bytes, ``interconnect`` is bytes/s each way. The ideal device has efficiencies of 1 and
+    overheads of 0 (seconds per op, per message, per step), and overlaps moving with computing
+    perfectly: with an exponent ``blend`` of q together they take (compute^q + memory^q)^(1/q).
+    Where that is finite, products are also rounded up to whole waves of tiles, which pay
+    ``edge`` for their edges.
 
     >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
     >>> toy.ridge(), toy.attainable(10), toy.attainable(1000)
