@@ -20,8 +20,8 @@ MODELS = ("llama-2-7b", "llama-2-13b", "llama-3.1-8b", "llama-3.2-1b", "llama-3.
 DEVICES = ("A10", "A40", "A100-40GB", "A100-80GB", "H100-SXM", "H100-PCIe", "H200", "B200", "L4",
            "L40S", "RTX-3060", "RTX-3090", "RTX-4090", "RTX-A6000", "MI250X-GCD", "MI300X",
            "TPU-v4", "TPU-v5e", "TPU-v5p", "TPU-v6e")  # fmt: skip
-PRECISIONS = ("bf16", "int4", "mxfp4", "nf4", "fp32")
-BATCHES, CONTEXTS = range(1, 401), range(16, 40_001, 16)
+PRECISIONS = ("bf16", "int4", "mxfp4", "nf4")
+BATCHES, CONTEXTS = range(1, 501), range(16, 40_001, 16)
 MEMORY = 2e9  # bytes, for all processes on this machine
 
 
