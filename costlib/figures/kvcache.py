@@ -86,9 +86,15 @@ def bytes_per_token(models: Mapping[str, Transformer]) -> Figure:
                 continue
             widths = [sized[row][0] / 1e3 for row in rows]
             bars = axes.barh(
-                rows, widths, 0.7, color=COLOURS[kind], label=label,
-                hatch=_HATCHES[kind], edgecolor=INK, linewidth=0.5,
-            )  # fmt: skip
+                rows,
+                widths,
+                0.7,
+                color=COLOURS[kind],
+                label=label,
+                hatch=_HATCHES[kind],
+                edgecolor=INK,
+                linewidth=0.5,
+            )
             labels = [f"{w:,.0f}" for w in widths]
             axes.bar_label(bars, labels, padding=3, fontsize=_SMALL)
         axes.set_yticks(range(len(sized)), [name for _, name, _ in sized], fontsize=_SMALL)
@@ -231,10 +237,12 @@ def block_table(lengths: Sequence[int] = (10, 6, 13), block: int = 4, blocks: in
             _draw_block(axes, place, block, owners.get(place), lengths)
         for number, (table, length) in enumerate(zip(tables, lengths, strict=True)):
             axes.text(
-                0, -5.8 - 0.95 * number,
+                0,
+                -5.8 - 0.95 * number,
                 f"{'ABC'[number]}: {length} tokens, blocks {' '.join(map(str, table))}",
-                color=COLOURS[number], fontsize=11.5,
-            )  # fmt: skip
+                color=COLOURS[number],
+                fontsize=11.5,
+            )
         axes.set(xlim=(-0.2, 4 * (block + 0.8)), ylim=(-8, 0.9), aspect="equal")
         axes.axis("off")
     return drawing.result
@@ -265,9 +273,14 @@ def _draw_block(
         axes.add_patch(Rectangle((left + slot, top - 0.9), 1, 0.9, facecolor=colour, edgecolor=INK))
         if filled:
             axes.text(
-                left + slot + 0.5, top - 0.47, "ABC"[number],
-                ha="center", va="center", fontsize=_SMALL, color="white",
-            )  # fmt: skip
+                left + slot + 0.5,
+                top - 0.47,
+                "ABC"[number],
+                ha="center",
+                va="center",
+                fontsize=_SMALL,
+                color="white",
+            )
 
 
 def speculation(

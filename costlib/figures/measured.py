@@ -16,9 +16,13 @@ from costlib.measured.timing import machine
 from costlib.roofline import time
 
 __all__ = [
-    "errors_by_regime", "own_roofline", "predicted_against_measured", "staircase",
-    "under_the_roof", "waterfall",
-]  # fmt: skip
+    "errors_by_regime",
+    "own_roofline",
+    "predicted_against_measured",
+    "staircase",
+    "under_the_roof",
+    "waterfall",
+]
 
 WIDTH = 5.6
 _SMALL = 11
@@ -77,9 +81,15 @@ def errors_by_regime(table: Mapping[str, Mapping[str, float]]) -> Figure:
             values = [row[level] for row in table.values()]
             where = np.arange(len(regimes)) + (number - (len(levels) - 1) / 2) * thick
             axes.barh(
-                where, values, thick, color=colour + "88", edgecolor=INK, hatch=hatch, label=level,
+                where,
+                values,
+                thick,
+                color=colour + "88",
+                edgecolor=INK,
+                hatch=hatch,
+                label=level,
                 linewidth=0.8,
-            )  # fmt: skip
+            )
             for at, value in zip(where, values, strict=True):
                 axes.text(value + 0.01, at, f"{value:.0%}", va="center", fontsize=10.5)
         axes.set_yticks(range(len(regimes)), regimes, fontsize=_SMALL)
@@ -111,10 +121,8 @@ def waterfall(rows: Mapping[str, Measurement], device: Device) -> Figure:
         axes, start = drawing.axes, np.zeros(len(rows))
         looks = zip(shares.items(), (*COLOURS[:4], COLOURS[6]), _HATCHES, strict=False)
         for (part, values), colour, hatch in looks:
-            axes.barh(
-                range(len(rows)), values, 0.62, start, color=colour + "88", edgecolor=INK,
-                hatch=hatch, label=part, linewidth=0.8,
-            )  # fmt: skip
+            look = {"color": colour + "88", "hatch": hatch, "edgecolor": INK, "linewidth": 0.8}
+            axes.barh(range(len(rows)), values, 0.62, start, label=part, **look)
             start = start + np.array(values)
         top = max(1.0, *(1 - value for value in rest))
         axes.axvline(1, color=INK, linewidth=1.5)
@@ -151,13 +159,18 @@ def staircase(
         for (name, curve), colour, line in zip(curves.items(), COLOURS, dashes, strict=False):
             axes.loglog(rows, curve * 1e6, color=colour, linestyle=line, label=name)
         axes.loglog(
-            [m for m, _ in points], [t * 1e6 for _, t in points], "o", color=INK, markersize=4,
+            [m for m, _ in points],
+            [t * 1e6 for _, t in points],
+            "o",
+            color=INK,
+            markersize=4,
             label="measured",
-        )  # fmt: skip
+        )
         axes.set(xlabel="rows m of the first factor", ylabel="µs")
         for ticks, set_ticks in (
-            ([1, 8, 64, 512, 4096], axes.set_xticks), ([20, 50, 100, 200, 500], axes.set_yticks),
-        ):  # fmt: skip
+            ([1, 8, 64, 512, 4096], axes.set_xticks),
+            ([20, 50, 100, 200, 500], axes.set_yticks),
+        ):
             set_ticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.minorticks_off()
         axes.legend(fontsize=_SMALL, loc="upper left")
@@ -225,6 +238,11 @@ def _roof(axes: Any, device: Device, dtype: str, points: Points) -> None:
 def _legend_above(drawing: Any, columns: int) -> None:
     handles, labels = drawing.axes.get_legend_handles_labels()
     drawing.figure.legend(
-        handles, labels, ncols=columns, fontsize=_SMALL, loc="outside upper left",
-        handlelength=1.4, columnspacing=1.2,
-    )  # fmt: skip
+        handles,
+        labels,
+        ncols=columns,
+        fontsize=_SMALL,
+        loc="outside upper left",
+        handlelength=1.4,
+        columnspacing=1.2,
+    )

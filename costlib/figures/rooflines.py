@@ -351,9 +351,15 @@ def splits(model: Transformer, device: Device, seq: int, devices: Sequence[int])
         axes, places = drawing.axes, range(len(devices))
         axes.bar(places, [1e3 * w for w in works], color=COLOURS[0], label="work")
         axes.bar(
-            places, [1e3 * s for s in sends], bottom=[1e3 * w for w in works],
-            color=COLOURS[1], hatch="//", edgecolor=INK, linewidth=0.6, label="all-reduces",
-        )  # fmt: skip
+            places,
+            [1e3 * s for s in sends],
+            bottom=[1e3 * w for w in works],
+            color=COLOURS[1],
+            hatch="//",
+            edgecolor=INK,
+            linewidth=0.6,
+            label="all-reduces",
+        )
         axes.set_xticks(places, [str(count) for count in devices])
         axes.set(xlabel="devices", ylabel="milliseconds")
         axes.legend(fontsize=_SMALL)

@@ -84,9 +84,13 @@ def same_step(counts: Mapping[str, tuple[float | None, float | None]]) -> Figure
             shown = [(ratio, row) for row, ratio in row_ratios if ratio is not None]
             shift = 0.13 if column else -0.13
             axes.plot(
-                [x for x, _ in shown], [row + shift for _, row in shown], _MARKS[column],
-                color=colour, markersize=9, label=what,
-            )  # fmt: skip
+                [x for x, _ in shown],
+                [row + shift for _, row in shown],
+                _MARKS[column],
+                color=colour,
+                markersize=9,
+                label=what,
+            )
             for x, row in shown:
                 _note(axes, row + shift, x, f"{x:.3f}" if x < 10 else f"{x:.0f}")
         axes.set_xscale("log")
@@ -117,9 +121,13 @@ def answers(counts: Mapping[str, tuple[float, str]], workload: str) -> Figure:
                 if which == kind
             ]
             axes.plot(
-                [x for x, _ in points], [row for _, row in points], _MARKS[number],
-                color=COLOURS[number], markersize=8, label=kind,
-            )  # fmt: skip
+                [x for x, _ in points],
+                [row for _, row in points],
+                _MARKS[number],
+                color=COLOURS[number],
+                markersize=8,
+                label=kind,
+            )
         for row, (_, (flops, _)) in enumerate(ordered):
             _note(axes, row, flops / 1e12, f"{flops / 1e12:.2f}")
         axes.set_yticks(range(len(ordered)), [name for name, _ in ordered], fontsize=_SMALL)
@@ -144,9 +152,16 @@ def recorded(parts: Mapping[str, Sequence[float]], names: Sequence[str], unit: s
         ):
             scaled = [value / 1e9 for value in values]
             axes.barh(
-                range(len(names)), scaled, left=left, color=colour, hatch=hatch, edgecolor=INK,
-                linewidth=0.6, height=0.5, label=part,
-            )  # fmt: skip
+                range(len(names)),
+                scaled,
+                left=left,
+                color=colour,
+                hatch=hatch,
+                edgecolor=INK,
+                linewidth=0.6,
+                height=0.5,
+                label=part,
+            )
             left = [a + b for a, b in zip(left, scaled, strict=True)]
         axes.set_yticks(range(len(names)), list(names), fontsize=_SMALL)
         axes.set(ylim=(len(names) - 0.5, -0.5), xlabel=f"billion {unit}")

@@ -29,9 +29,19 @@ from costlib.precision import Precision, grouped
 from costlib.transformer import Transformer
 
 __all__ = [
-    "KEPT", "KINDS", "REGIMES", "Prediction", "Row", "Split", "fused", "held_out", "published",
-    "regime_errors", "sources", "splits",
-]  # fmt: skip
+    "KEPT",
+    "KINDS",
+    "REGIMES",
+    "Prediction",
+    "Row",
+    "Split",
+    "fused",
+    "held_out",
+    "published",
+    "regime_errors",
+    "sources",
+    "splits",
+]
 
 _FILE = Path(__file__).parent / "measurements.json"
 _SECONDS = {"ms": 1e-3, "µs": 1e-6}
@@ -108,9 +118,12 @@ def fused(ledger: Ledger, name: str) -> Op:
     1
     """
     return Op(
-        name, ledger.flops, ledger.elements_read, ledger.elements_written,
+        name,
+        ledger.flops,
+        ledger.elements_read,
+        ledger.elements_written,
         is_matmul=any(op.is_matmul for op in ledger),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -131,9 +144,14 @@ def _model(name: str) -> Transformer:
         known: Transformer = models[name]
         return known
     return Transformer(
-        **sizes, gated=False, activation="gelu_tanh", norm="layer_norm",
-        biases=("qkv", "o_proj", "ffn"), positions=2048, rotary_dim=0,
-    )  # fmt: skip
+        **sizes,
+        gated=False,
+        activation="gelu_tanh",
+        norm="layer_norm",
+        biases=("qkv", "o_proj", "ffn"),
+        positions=2048,
+        rotary_dim=0,
+    )
 
 
 def _precision(facts: Mapping[str, Any]) -> Precision:
@@ -198,9 +216,15 @@ def _attention_prefill(facts: Mapping[str, Any]) -> Any:
 
 def _attention(facts: Mapping[str, Any], seq: int, context: int) -> Any:
     work = attention(
-        facts["batch"], seq, facts["heads"], facts["head_dim"], kv_heads=facts["kv_heads"],
-        context=context, causal=True, scores="on-chip",
-    )  # fmt: skip
+        facts["batch"],
+        seq,
+        facts["heads"],
+        facts["head_dim"],
+        kv_heads=facts["kv_heads"],
+        context=context,
+        causal=True,
+        scores="on-chip",
+    )
     return _measured(facts, fused(work, "attention"), facts["value"] * _SECONDS[facts["unit"]])
 
 

@@ -28,9 +28,15 @@ __all__ = ["COPIES", "PRODUCTS", "best_seconds", "copy", "machine", "main", "mea
 
 #: Products that are timed, as (m, k, n): squares, and a matrix times few vectors.
 PRODUCTS = (
-    (64, 64, 64), (128, 128, 128), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024),
-    (1, 2048, 2048), (8, 2048, 2048), (64, 2048, 2048),
-)  # fmt: skip
+    (64, 64, 64),
+    (128, 128, 128),
+    (256, 256, 256),
+    (512, 512, 512),
+    (1024, 1024, 1024),
+    (1, 2048, 2048),
+    (8, 2048, 2048),
+    (64, 2048, 2048),
+)
 
 #: Elements of the arrays that are copied.
 COPIES = (10**5, 10**6, 10**7, 3 * 10**7)

@@ -39,8 +39,11 @@ def test_types_travel_with_the_package(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--follow-imports=silent", str(program)],
-        capture_output=True, text=True, cwd=ROOT, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
     assert 'Revealed type is "costlib.transformer.Transformer"' in done.stdout, done.stdout
     assert 'Revealed type is "costlib.device.Device"' in done.stdout
     assert "overlap" in done.stdout
@@ -62,19 +65,27 @@ def test_a_name_will_do_where_a_device_is_meant():
         (lambda: Device("x", 100e12, 1e12), TypeError, r"flops_per_s must name .* \{'bf16': 1e"),
         (lambda: time(matmul(1, 2, 3), TOY, precision="fp4"), ValueError, "one of fp32, tf32,"),
         (lambda: time(matmul(1, 2, 3), TOY, precision=8), TypeError, "Precision or one of .* 8"),
-        (lambda: time(matmul(1, 2, 3), TOY, precision="int8"), ValueError,
-         "toy has no peak rate for 'int8'; it has bf16, fp8"),
+        (
+            lambda: time(matmul(1, 2, 3), TOY, precision="int8"),
+            ValueError,
+            "toy has no peak rate for 'int8'; it has bf16, fp8",
+        ),
         (lambda: Device("x", {"bf16": np.array([1e12, np.nan])}, 1e12), ValueError, "flops_per_s"),
         (lambda: Device("x", {"bf16": 1e12}, -1e12), ValueError, "bytes_per_s must be between"),
         (lambda: Precision(weights=np.array([2, -1])), ValueError, "weights must be a positive"),
         (lambda: Precision(compute=8), TypeError, "compute must be a number format"),
         (lambda: Op("x", 0, elements_sent=Elements(kv=1)), ValueError, "name the axis"),
-        (lambda: time(Op("x", 0, elements_sent=Elements(kv=1), axis="tensor"),
-                      TOY.with_(interconnect=None)), ValueError,
-         "toy has no interconnect"),
+        (
+            lambda: time(
+                Op("x", 0, elements_sent=Elements(kv=1), axis="tensor"),
+                TOY.with_(interconnect=None),
+            ),
+            ValueError,
+            "toy has no interconnect",
+        ),
         (lambda: fits(Ledger(()), TOY), ValueError, "only a whole pass"),
     ],
-)  # fmt: skip
+)
 def test_an_error_names_what_is_wrong_and_what_would_be_right(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
@@ -90,16 +101,30 @@ def test_figures_of_a_device_cannot_wrap():
 def test_a_precision_sets_the_bytes_and_the_rate(name):
     """No recipe computes in 8 bits while 16 move, or the other way round, unless it says so."""
     recipe = precision_of(name)
-    bytes_of = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp6": 0.75,
-                "fp4": 0.5, None: 2}[recipe.compute]  # fmt: skip
+    bytes_of = {
+        "fp32": 4,
+        "tf32": 4,
+        "bf16": 2,
+        "fp16": 2,
+        "fp8": 1,
+        "int8": 1,
+        "fp6": 0.75,
+        "fp4": 0.5,
+        None: 2,
+    }[recipe.compute]
     assert bytes_of <= recipe.activations < 1.2 * bytes_of
     assert recipe.weights < 1.2 * bytes_of
 
 
 def test_bits_of_the_formats():
     """Elements, and the scales that their groups share, as each format's specification has them."""
-    bits = {"mxfp4": 4 + 8 / 32, "nvfp4": 4 + 8 / 16, "mxfp8": 8 + 8 / 32, "int4": 4 + 16 / 128,
-            "nf4": 4 + 8 / 64 + 32 / (64 * 256)}  # fmt: skip
+    bits = {
+        "mxfp4": 4 + 8 / 32,
+        "nvfp4": 4 + 8 / 16,
+        "mxfp8": 8 + 8 / 32,
+        "int4": 4 + 16 / 128,
+        "nf4": 4 + 8 / 64 + 32 / (64 * 256),
+    }
     for name, expected in bits.items():
         assert precision_of(name).weights * 8 == expected, name
 

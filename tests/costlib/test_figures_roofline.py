@@ -30,9 +30,7 @@ def test_readings_are_the_four_ways_to_add() -> None:
     compute = [op.flops / PEAK for op in work]
     memory = [op.bytes() / BANDWIDTH for op in work]
     both = sum(compute) + sum(memory)
-    times = [
-        sum(map(max, compute, memory)), both, max(sum(compute), sum(memory)), both
-    ]  # fmt: skip
+    times = [sum(map(max, compute, memory)), both, max(sum(compute), sum(memory)), both]
     figure = figures.readings({"it": work}, A100)
     ways = [f"by {g}, {o} overlap" for g in ("op", "step") for o in ("perfect", "no")]
     for way, seconds in zip(ways, times, strict=True):

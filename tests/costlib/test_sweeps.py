@@ -54,9 +54,12 @@ def test_blocks_and_look_ups_change_nothing(monkeypatch):
 
 def test_a_product_of_everything_named_and_pairs():
     table = sweep(
-        ["gpt2", "llama-3-8b"], ["H100-SXM", "A100-80GB"],
-        batch=[1, 2, 4], context=range(100, 300, 100), precision=["bf16", "int8"],
-    )  # fmt: skip
+        ["gpt2", "llama-3-8b"],
+        ["H100-SXM", "A100-80GB"],
+        batch=[1, 2, 4],
+        context=range(100, 300, 100),
+        precision=["bf16", "int8"],
+    )
     assert len(table) == 2 * 2 * 2 * 3 * 2
     row = table.iloc[-1]
     assert (row.model, row.device, row.precision) == ("llama-3-8b", "A100-80GB", "int8")
@@ -143,7 +146,9 @@ def test_lazy_arrays_stay_lazy_through_time():
     )  # too large: not looked at
     assert isinstance(lazy, da.Array)
     eager = time(
-        models["llama-3-8b"].decode(3, 20_000), "T4", too_large="ignore",
+        models["llama-3-8b"].decode(3, 20_000),
+        "T4",
+        too_large="ignore",
         precision=Precision(weights=1, kv=1),
-    )  # fmt: skip
+    )
     assert float(lazy[2, 1, 1]) == pytest.approx(float(eager))

@@ -219,9 +219,17 @@ def online(q: Any, k: Any, v: Any, block: int) -> Any:
 
 
 def stack(
-    on: Any, batch: int, context: int, *,
-    layers: int, d_model: int, heads: int, kv_heads: int, head_dim: int, d_ff: int,
-) -> Run:  # fmt: skip
+    on: Any,
+    batch: int,
+    context: int,
+    *,
+    layers: int,
+    d_model: int,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    d_ff: int,
+) -> Run:
     """One decode step of blocks like Llama's: norms, grouped attention, a gated layer."""
     kv, group = kv_heads * head_dim, heads // kv_heads
     shapes = [(d_model, heads * head_dim + 2 * kv), (heads * head_dim, d_model)]

@@ -15,11 +15,40 @@ import warnings
 from time import perf_counter
 from typing import Any
 
-MODELS = ("llama-2-7b", "llama-2-13b", "llama-3.1-8b", "llama-3.2-1b", "llama-3.2-3b",
-          "mistral-7b-v0.3", "qwen2.5-7b", "qwen3-8b", "qwen3-14b", "opt-6.7b")  # fmt: skip
-DEVICES = ("A10", "A40", "A100-40GB", "A100-80GB", "H100-SXM", "H100-PCIe", "H200", "B200", "L4",
-           "L40S", "RTX-3060", "RTX-3090", "RTX-4090", "RTX-A6000", "MI250X-GCD", "MI300X",
-           "TPU-v4", "TPU-v5e", "TPU-v5p", "TPU-v6e")  # fmt: skip
+MODELS = (
+    "llama-2-7b",
+    "llama-2-13b",
+    "llama-3.1-8b",
+    "llama-3.2-1b",
+    "llama-3.2-3b",
+    "mistral-7b-v0.3",
+    "qwen2.5-7b",
+    "qwen3-8b",
+    "qwen3-14b",
+    "opt-6.7b",
+)
+DEVICES = (
+    "A10",
+    "A40",
+    "A100-40GB",
+    "A100-80GB",
+    "H100-SXM",
+    "H100-PCIe",
+    "H200",
+    "B200",
+    "L4",
+    "L40S",
+    "RTX-3060",
+    "RTX-3090",
+    "RTX-4090",
+    "RTX-A6000",
+    "MI250X-GCD",
+    "MI300X",
+    "TPU-v4",
+    "TPU-v5e",
+    "TPU-v5p",
+    "TPU-v6e",
+)
 PRECISIONS = ("bf16", "int4", "mxfp4", "nf4")
 BATCHES, CONTEXTS = range(1, 501), range(16, 40_001, 16)
 MEMORY = 2e9  # bytes, for all processes on this machine
@@ -48,13 +77,21 @@ def sweep(scheduler: str | None) -> None:
     print(f"{count:,} configurations on {client}")
     start = perf_counter()
     best = costlib.sweep(
-        MODELS, DEVICES, batch=BATCHES, context=CONTEXTS, precision=PRECISIONS,
-        keep=best_of_each_context, client=client, progress=True,
-    )  # fmt: skip
+        MODELS,
+        DEVICES,
+        batch=BATCHES,
+        context=CONTEXTS,
+        precision=PRECISIONS,
+        keep=best_of_each_context,
+        client=client,
+        progress=True,
+    )
     taken = perf_counter() - start
     memory = [*client.run(_peak_memory).values(), _peak_memory()]
-    print(f"{taken:.0f} s: {count / taken / 1e6:.1f} million a second; peak memory "
-          f"{sum(memory) / 1e9:.2f} GB in {len(memory)} processes")  # fmt: skip
+    print(
+        f"{taken:.0f} s: {count / taken / 1e6:.1f} million a second; peak memory "
+        f"{sum(memory) / 1e9:.2f} GB in {len(memory)} processes"
+    )
     print(f"\n{MODELS[0]}, 16 bits, context 4096: the best batch that fits, and its tokens/s")
     rows = best[(best["context"] == 4096) & (best["precision"] == "bf16")]
     for row in rows[rows["model"] == MODELS[0]].itertuples():
