@@ -109,10 +109,10 @@ class Projection:
 @lru_cache(maxsize=4)  # both forms of a game use the same ones
 def projections(dag: Dag, red: int) -> list[Projection]:
     """Projections on disjoint groups: of four ways to group, the best bound at the start."""
-    choices = [
-        [Projection(dag, red, group) for group in _groups(dag, red, order)]
-        for order in _orders(dag)
-    ]
+    groupings = [list(_groups(dag, red, order)) for order in _orders(dag)]
+    different = {group for grouping in groupings for group in grouping}  # most occur in all four
+    tables = {group: Projection(dag, red, group) for group in different}
+    choices = [[tables[group] for group in grouping] for grouping in groupings]
     return max(choices, key=lambda choice: sum(table.bound(0, 0) for table in choice))
 
 

@@ -38,7 +38,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -124,11 +125,14 @@ def optimal(game: Rules, states: int, progress: Callable[[Progress], None] | Non
     """
     tables = projections(game.dag, game.red)
     once = _Search(_NormalForm(game.dag, game.red, recompute=False), tables, progress)
+    again = _Search(_NormalForm(game.dag, game.red, recompute=True), tables, progress)
+    if game.recompute and progress:  # what computing once must cost is no bound for this game
+        least = again.estimate(again.start)
+        once.progress = lambda so_far: progress(replace(so_far, lower_bound=least))
     once.run(states)
     pebbling = game.play(once.moves()) if once.goal else None
     if not game.recompute:
         return Optimum(once.lower_bound, pebbling, once.states)
-    again = _Search(_NormalForm(game.dag, game.red, recompute=True), tables, progress)
     again.states = once.states
     again.run(states, below=pebbling.cost if pebbling else NEVER)
     if again.goal:
@@ -152,17 +156,24 @@ class _NormalForm:
             above = [self._needed[parent] for parent in dag.parents[vertex]]
             self._needed.append(1 << vertex | _union(above))
         self._open_after: dict[int, int] = {}
+        self._above: dict[int, int] = {}
         self._settled: dict[Position, tuple[int, Position]] = {}
 
-    def open(self, position: Position) -> int:
+    def open(self, blue: int, computed: int) -> int:
         """The vertices that may still be computed to some purpose."""
         if not self.recompute:
-            return self._inner & ~position.computed
-        unwritten = self.outputs & ~position.blue
+            return self._inner & ~computed
+        unwritten = self.outputs & ~blue
         if unwritten not in self._open_after:
             needed = _union(self._needed[output] for output in _bits(unwritten))
             self._open_after[unwritten] = needed & self._inner
         return self._open_after[unwritten]
+
+    def above(self, vertices: int) -> int:
+        """The parents of all these vertices."""
+        if vertices not in self._above:
+            self._above[vertices] = _union(self.parents[vertex] for vertex in _bits(vertices))
+        return self._above[vertices]
 
     def due(self, position: Position) -> int:
         """Writes and reads that any pebbling from here must still make."""
@@ -170,12 +181,11 @@ class _NormalForm:
         unwritten = self.outputs & ~blue
         if not self.recompute:
             to_compute = self._inner & ~computed
-            used = _union(self.parents[vertex] for vertex in _bits(to_compute))
+            used = self.above(to_compute)
             return unwritten.bit_count() + (used & ~red & ~to_compute).bit_count()
         frontier = must = unwritten & ~red
         while frontier:
-            frontier = _union(self.parents[vertex] for vertex in _bits(frontier))
-            frontier &= ~(red | blue | must)
+            frontier = self.above(frontier) & ~(red | blue | must)
             must |= frontier
         return unwritten.bit_count() + (must & self.inputs).bit_count()
 
@@ -183,7 +193,7 @@ class _NormalForm:
         """Every next computation, with every choice of what to remove and write before it."""
         red, blue, computed = position
         at_hand = red | blue | self.inputs
-        for vertex in _bits(self.open(position) & ~red):
+        for vertex in _bits(self.open(blue, computed) & ~red):
             parents, bit = self.parents[vertex], 1 << vertex
             if parents & ~at_hand:
                 continue
@@ -203,16 +213,17 @@ class _NormalForm:
 
     def settled(self, position: Position) -> tuple[int, Position]:
         """What settle returns, remembered: many steps differ in what they remove and end alike."""
-        if position not in self._settled:
-            self._settled[position] = self.settle(position, [])
-        return self._settled[position]
+        known = self._settled.get(position)
+        if known is None:
+            known = self._settled[position] = self.settle(position, [])
+        return known
 
     def settle(self, position: Position, moves: list[Move]) -> tuple[int, Position]:
         """Rules 5 and 6, until neither does anything: the cost and the position; adds the moves."""
         red, blue, computed = position
         cost = 0
         while True:
-            open_now = self.open(Position(red, blue, computed))
+            open_now = self.open(blue, computed)
             useful = self._useful(red, open_now)
             if useful != red:
                 moves += [Move("D", vertex) for vertex in _bits(red & ~useful)]
@@ -298,7 +309,7 @@ class _Search:
 
     def run(self, states: int, below: int = NEVER) -> None:
         """Search until the goal, the proof that no pebbling is cheaper than below, or the limit."""
-        waiting = {self._estimate(self.start): [self.start]}
+        waiting = {self.estimate(self.start): [self.start]}
         done: set[Position] = set()
         while waiting and (lowest := min(waiting)) < below:
             self.lower_bound = lowest
@@ -345,9 +356,9 @@ class _Search:
             if cost < self._cost.get(after, NEVER):
                 self._cost[after] = cost
                 self._before[after] = position
-                yield cost + self._estimate(after), after
+                yield cost + self.estimate(after), after
 
-    def _estimate(self, position: Position) -> int:
+    def estimate(self, position: Position) -> int:
         red, blue, _ = position
         projected = sum([table.bound(red, blue) for table in self.tables])
         return max(projected, self.rules.due(position))
@@ -369,12 +380,15 @@ def _union(masks: Iterable[int]) -> int:
     return union
 
 
-def _bits(mask: int) -> Iterator[int]:
+@lru_cache(maxsize=2**16)  # a search asks for the same masks again and again
+def _bits(mask: int) -> tuple[int, ...]:
     """The vertices in a mask, in ascending order."""
+    vertices = []
     while mask:
         low = mask & -mask
-        yield low.bit_length() - 1
+        vertices.append(low.bit_length() - 1)
         mask ^= low
+    return tuple(vertices)
 
 
 def _subsets(mask: int, count: int) -> Iterator[int]:
