@@ -89,7 +89,7 @@ def qwen2_moe(c: Config, i: int) -> Block:
     found = biases(c, "qkv_bias", True, QKV)
     attention = grouped(c, biases=found, window=optional_window(c, i))
     width = c.count("shared_expert_intermediate_size")
-    if not _is_sparse(c, i):
+    if not is_sparse(c, i):
         return layer(attention, mlp(c))
     return layer(attention, _qwen_experts(c, shared_width=width, shared_gate=True))
 
@@ -103,7 +103,7 @@ def qwen3(c: Config, i: int) -> Block:
 @family("qwen3_moe", "Qwen3MoeForCausalLM", tied=False)
 def qwen3_moe(c: Config, i: int) -> Block:
     """Qwen 3 with experts."""
-    feed = _qwen_experts(c) if _is_sparse(c, i) else mlp(c)
+    feed = _qwen_experts(c) if is_sparse(c, i) else mlp(c)
     return layer(_qwen3_attention(c, i), feed)
 
 
@@ -114,7 +114,7 @@ def _qwen3_attention(c: Config, i: int) -> Attention:
     )
 
 
-def _is_sparse(c: Config, i: int) -> bool:
+def is_sparse(c: Config, i: int) -> bool:
     """Qwen: experts in every decoder_sparse_step-th layer but those of mlp_only_layers."""
     step = c.count("decoder_sparse_step", 1)
     return (i + 1) % step == 0 and i not in c.entries("mlp_only_layers", int)

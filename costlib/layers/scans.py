@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from costlib.attention import check_groups, check_sizes
 from costlib.layers.parts import (
@@ -454,13 +454,21 @@ class RGLRU(Scan):
         return (gate, *linear_step("out_proj", self.width, d, bias=True))
 
     @property
+    def caches(self) -> tuple[Cache, ...]:
+        """The state, and the inputs that the convolution still needs."""
+        return (Cache(state=self.width * self.kernel),)
+
+    @property
     def mixing_weights(self) -> Number:
         """The convolution, and one decay a channel."""
         return self.convolution_weights + self.width
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """The convolution, which no activation follows, and the recurrence."""
-        return (convolution(run, layers, *self.convolved)[0], *self.scan(run, layers))
+        """The convolution, which no activation follows, and the recurrence; a step multiplies and
+        adds."""
+        conv, _ = convolution(run, layers, *self.convolved)
+        conv = replace(conv, is_matmul=not run.is_step)
+        return (conv, *self.scan(run, layers))
 
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Element by element: a decay from the gate, and a step."""

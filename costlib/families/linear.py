@@ -1,0 +1,364 @@
+"""Families with linear attention, a recurrence or a short convolution in most of their layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from costlib.families.config import MOST_LAYERS, Config
+from costlib.families.decoders import is_sparse
+from costlib.families.family import family
+from costlib.families.readers import (
+    FULL,
+    LINEAR,
+    QKV,
+    QKVO,
+    SLIDING,
+    biases,
+    experts,
+    grouped,
+    head_dim,
+    latent,
+    layer,
+    mlp,
+    rotary,
+)
+from costlib.layers import (
+    RGLRU,
+    Block,
+    DeltaRule,
+    LightningAttention,
+    Mixture,
+    Mlp,
+    Part,
+    ShortConvolution,
+)
+
+CONV, LAYERS = "conv", "num_hidden_layers"
+
+#: What the code of Qwen's hybrids takes for a field that is not there.
+QWEN = {
+    "head_dim": 256,
+    "full_attention_interval": 4,
+    "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 128,
+    "linear_value_head_dim": 128,
+    "linear_num_key_heads": 16,
+    "linear_num_value_heads": 32,
+    "moe_intermediate_size": 512,
+    "shared_expert_intermediate_size": 512,
+}
+
+
+@family(
+    "qwen3_next",
+    "Qwen3NextForCausalLM",
+    tied=False,
+    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 512, "num_experts_per_tok": 10},
+)
+def qwen3_next(c: Config, i: int) -> Block:
+    """Gated delta rule, and in every fourth layer attention with a gate; many small experts."""
+    if not is_sparse(c, i) or c.count("num_experts", least=0) == 0:
+        return layer(_qwen_mixer(c, i), mlp(c, usual=5632))
+    return layer(_qwen_mixer(c, i), _qwen_experts(c))
+
+
+@family(
+    "qwen3_5_text",
+    "Qwen3_5ForCausalLM",
+    tied=False,
+    wrapped_by=("qwen3_5",),
+    usual={**QWEN, "num_key_value_heads": 4, "intermediate_size": 12288},
+    refuse={"attn_output_gate": True},
+)
+def qwen3_5_text(c: Config, i: int) -> Block:
+    """Qwen3-Next with dense feed-forward layers."""
+    return layer(_qwen_mixer(c, i), mlp(c))
+
+
+@family(
+    "qwen3_5_moe_text",
+    "Qwen3_5MoeForCausalLM",
+    tied=False,
+    wrapped_by=("qwen3_5_moe",),
+    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 256, "num_experts_per_tok": 8},
+    refuse={"attn_output_gate": True},
+)
+def qwen3_5_moe_text(c: Config, i: int) -> Block:
+    """Qwen3-Next with experts in every layer."""
+    return layer(_qwen_mixer(c, i), _qwen_experts(c))
+
+
+def _qwen_mixer(c: Config, i: int) -> Part:
+    every = c.count("full_attention_interval")
+    if c.kind(i, lambda i: LINEAR if (i + 1) % every else FULL, FULL, LINEAR) == LINEAR:
+        return _delta_rule(c)
+    found = biases(c, "attention_bias", False, (*QKVO, "gate_proj"))
+    rotated = rotary(c, head_dim(c), 0.25)
+    return grouped(c, qk_norm="head", gate="element", biases=found, rotary_dim=rotated)
+
+
+def _qwen_experts(c: Config) -> Mixture:
+    shared = c.count("shared_expert_intermediate_size")
+    return experts(c, "num_experts", shared_width=shared, shared_gate=True)
+
+
+def _delta_rule(c: Config) -> DeltaRule:
+    """Keys and values of a width and a number of their own; one decay a head."""
+    keys, values = c.count("linear_num_key_heads"), c.count("linear_num_value_heads")
+    text = f"'linear_num_key_heads' must divide 'linear_num_value_heads' ({values}), got {keys}"
+    c.require(values % keys == 0, text)
+    return DeltaRule(
+        key_heads=keys,
+        value_heads=values,
+        key_dim=c.count("linear_key_head_dim"),
+        value_dim=c.count("linear_value_head_dim"),
+        kernel=c.count("linear_conv_kernel_dim", 4),
+    )
+
+
+def _olmo_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Sizes of the delta rule that follow from others: as many heads, keys of 3/4 their share."""
+    found = {name: value for name, value in fields.items() if value is not None}
+    heads, d = found.get("num_attention_heads"), found.get("hidden_size")
+    for name in ("num_key_value_heads", "linear_num_key_heads", "linear_num_value_heads"):
+        found.setdefault(name, heads)
+    keys = found["linear_num_key_heads"]
+    if type(keys) is int and keys > 0 and type(d) is int and abs(d) < 2**50:
+        found.setdefault("linear_key_head_dim", int(0.75 * d / keys))
+    width = found.get("linear_key_head_dim")
+    found.setdefault("linear_value_head_dim", 2 * width if type(width) is int else None)
+    return found
+
+
+@family("olmo_hybrid", "OlmoHybridForCausalLM", tied=False, rewrite=_olmo_fields)
+def olmo_hybrid(c: Config, i: int) -> Block:
+    """Gated delta rule, and in every fourth layer OLMo 2's attention."""
+    last = c.layers - 1 if c.layers < 4 else None  # there is always one with attention
+    rule = {True: FULL, False: LINEAR}
+    if c.kind(i, lambda i: rule[i % 4 == 3 or i == last], FULL, LINEAR) == LINEAR:
+        return layer(_delta_rule(c), mlp(c))
+    rope = c.get("rope_parameters")
+    is_rotated = isinstance(rope, Mapping) and rope.get("rope_theta") is not None
+    found = biases(c, "attention_bias", False, QKVO)
+    rotated = None if is_rotated else 0
+    return layer(grouped(c, qk_norm="full", biases=found, rotary_dim=rotated), mlp(c))
+
+
+#: How Kimi and Bailing spell the sizes of their experts, and what those were called first.
+KIMI_NAMES: dict[str, str | tuple[str, ...]] = {
+    "num_experts": ("num_experts", "num_local_experts"),
+    "num_experts_per_tok": ("num_experts_per_token", "num_experts_per_tok"),
+    "n_shared_experts": ("num_shared_experts", "n_shared_experts"),
+}
+
+
+def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The published form has the linear layers' sizes in an object, and lists layers from 1."""
+    inner, found = fields.get("linear_attn_config"), dict(fields)
+    if not isinstance(inner, Mapping):
+        return found
+    for new, old in (
+        ("linear_head_dim", "head_dim"),
+        ("linear_num_heads", "num_heads"),
+        ("linear_conv_kernel_dim", "short_conv_kernel_size"),
+    ):
+        if inner.get(old) is not None:
+            found[new] = inner[old]
+    full, kda, count = inner.get("full_attn_layers"), inner.get("kda_layers"), found.get(LAYERS)
+    is_listed = (
+        isinstance(full, list) and isinstance(kda, list) and found.get("layer_types") is None
+    )
+    if is_listed and type(count) is int and count <= MOST_LAYERS:
+        kinds = {(True, False): FULL, (False, True): LINEAR}
+        listed = ((i in full, i in kda) for i in range(1, count + 1))
+        found["layer_types"] = [kinds.get(pair, "in both lists or in none") for pair in listed]
+    return found
+
+
+@family(
+    "kimi_linear",
+    "KimiLinearForCausalLM",
+    always_tied=False,
+    rewrite=_kimi_fields,
+    names=KIMI_NAMES,
+    usual={
+        "linear_head_dim": 128,
+        "linear_num_heads": 32,
+        "linear_conv_kernel_dim": 4,
+        "first_k_dense_replace": 1,
+        "n_shared_experts": 1,
+    },
+    refuse={"moe_layer_freq": 1},
+)
+def kimi_linear(c: Config, i: int) -> Block:
+    """Kimi delta attention (one decay for each key element), and latent attention in the rest."""
+    kind = c.kind(i, lambda i: LINEAR if i == 0 or i % 4 else FULL, FULL, LINEAR)
+    if kind == FULL:
+        found = biases(c, "attention_bias", False, ("q_a_proj", "kv_a_proj", "o_proj"))
+        return layer(latent(c, biases=found), _kimi_feed(c, i))
+    width = c.count("linear_head_dim")
+    return layer(_kda(c, decay_rank=width, output_rank=width), _kimi_feed(c, i))
+
+
+def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Heads of the linear layers: as many and as wide as 'head_dim' says, unless it says so."""
+    found = dict(fields)
+    for name, same_as, usual in (
+        ("linear_head_dim", "head_dim", 128),
+        ("linear_num_heads", "num_attention_heads", None),
+        ("linear_conv_kernel_dim", "short_conv_kernel_size", 4),
+    ):
+        if found.get(name) is None:
+            found[name] = found.get(same_as, usual)
+    return found
+
+
+@family(
+    "bailing_hybrid",
+    "BailingHybridForCausalLM",
+    tied=False,
+    rewrite=_bailing_fields,
+    names=KIMI_NAMES,
+    usual={"first_k_dense_replace": 2, "n_shared_experts": 1, "layer_group_size": 6},
+    refuse={"q_lora_rank": None},
+)
+def bailing_hybrid(c: Config, i: int) -> Block:
+    """Kimi Linear with full-rank gates, and one gate a head on latent attention's output."""
+    every = c.count("layer_group_size")
+    if c.kind(i, lambda i: LINEAR if (i + 1) % every else FULL, FULL, LINEAR) == LINEAR:
+        return layer(_kda(c), _kimi_feed(c, i))
+    found = biases(c, "attention_bias", False, ("kv_a_proj", "o_proj"))
+    return layer(latent(c, biases=found, gate="head"), _kimi_feed(c, i))
+
+
+def _kda(c: Config, **ranks: Any) -> DeltaRule:
+    heads, width = c.count("linear_num_heads"), c.count("linear_head_dim")
+    return DeltaRule(
+        key_heads=heads,
+        value_heads=heads,
+        key_dim=width,
+        value_dim=width,
+        kernel=c.count("linear_conv_kernel_dim"),
+        decay="element",
+        **ranks,
+    )
+
+
+def _kimi_feed(c: Config, i: int) -> Mlp | Mixture:
+    """Dense layers first, or where mlp_layer_types says so; shared experts make one layer."""
+    dense = c.count("first_k_dense_replace", least=0)
+    rule = {True: "dense", False: "sparse"}
+    kind = c.kind(i, lambda i: rule[i < dense], "dense", "sparse", name="mlp_layer_types")
+    if kind == "dense":
+        return mlp(c)
+    shared = c.count("n_shared_experts", least=0) * c.count("moe_intermediate_size")
+    return experts(c, "num_experts", shared_width=shared)
+
+
+@family("minimax", "MiniMaxForCausalLM", tied=False, refuse={"sliding_window": None})
+def minimax(c: Config, i: int) -> Block:
+    """Lightning attention and full attention by turns, experts in every layer."""
+    feed = experts(c, "num_local_experts", width="intermediate_size")
+    if c.kind(i, lambda i: LINEAR if i % 2 else FULL, FULL, LINEAR) == FULL:
+        return layer(grouped(c), feed)
+    heads, block = c.count("num_attention_heads"), c.count("block_size", 256)
+    return layer(LightningAttention(heads=heads, head_dim=head_dim(c), block=block), feed)
+
+
+#: How Liquid's first configs spell things.
+LFM_NAMES = {
+    "tie_word_embeddings": ("tie_word_embeddings", "tie_embedding"),
+    "intermediate_size": ("intermediate_size", "block_ff_dim"),
+}
+
+
+@family("lfm2", "Lfm2ForCausalLM", tied=True, names=LFM_NAMES)
+def lfm2(c: Config, i: int) -> Block:
+    """Short convolutions, and attention in some layers; the stated width is cut by a third."""
+    attends = c.entries("full_attn_idxs", int) if c.has("full_attn_idxs") else range(c.layers)
+    kind = c.kind(i, lambda i: FULL if i in attends else CONV, FULL, CONV)
+    mixer = _convolution(c) if kind == CONV else grouped(c, qk_norm="head")
+    return layer(mixer, Mlp(width=_lfm_width(c)))
+
+
+def _lfm_width(c: Config) -> int:
+    """Two thirds of what is stated, times a factor, rounded up to a multiple."""
+    width = c.count("intermediate_size")
+    if not c.flag("block_auto_adjust_ff_dim", True):
+        return width
+    width, factor = int(2 * width / 3), c.fields.get("block_ffn_dim_multiplier", 1.0)
+    if factor is None:
+        return width
+    c.require(
+        type(factor) in (int, float) and 0 < factor < 10**6,
+        f"'block_ffn_dim_multiplier' must be a number above 0, got {factor!r}",
+    )
+    multiple = c.count("block_multiple_of", 256)
+    return -(-int(factor * width) // multiple) * multiple
+
+
+@family("lfm2_moe", "Lfm2MoeForCausalLM", tied=True, names=LFM_NAMES)
+def lfm2_moe(c: Config, i: int) -> Block:
+    """LFM2 with experts after the first layers; widths are as stated."""
+    mixer = _convolution(c)
+    if c.kind(i, None, FULL, CONV) == FULL:
+        return layer(grouped(c, qk_norm="head"), _lfm_feed(c, i))
+    return layer(mixer, _lfm_feed(c, i))
+
+
+def _lfm_feed(c: Config, i: int) -> Mlp | Mixture:
+    return mlp(c) if i < c.count("num_dense_layers", 2, least=0) else experts(c, "num_experts")
+
+
+@family(
+    "lfm3",
+    "Lfm3ForCausalLM",
+    tied=True,
+    usual={"head_dim": 128, "sliding_window": 256, "conv_L_cache": 7, "num_key_value_heads": 4},
+)
+def lfm3(c: Config, i: int) -> Block:
+    """LFM2 with windows in some layers, a gate a head, and norms after the parts too."""
+    kinds = {2: FULL, 0: SLIDING}
+    kind = c.kind(i, lambda i: kinds.get(i % 4, CONV) if i else CONV, FULL, SLIDING, CONV)
+    norms = 4 if c.flag("use_sandwich_norm", True) else 2
+    if kind == CONV:
+        return layer(_convolution(c), mlp(c), norms=norms)
+    attention = grouped(
+        c,
+        qk_norm="head",
+        gate="head" if c.flag("use_attention_gate", True) else None,
+        biases=biases(c, "attention_bias", False, QKVO),
+        window=c.count("sliding_window") if kind == SLIDING else None,
+    )
+    return layer(attention, mlp(c), norms=norms)
+
+
+def _convolution(c: Config) -> ShortConvolution:
+    kernel, bias = c.count("conv_L_cache", 3), c.flag("conv_bias", False)
+    return ShortConvolution(width=c.d_model, kernel=kernel, bias=bias)
+
+
+@family(
+    "recurrent_gemma",
+    "RecurrentGemmaForCausalLM",
+    tied=True,
+    usual={
+        "block_types": ["recurrent", "recurrent", "attention"],
+        "attention_window_size": 2048,
+        "conv1d_width": 4,
+    },
+)
+def recurrent_gemma(c: Config, i: int) -> Block:
+    """Griffin: two layers of a gated recurrence, one of attention in a window, and so on."""
+    kinds = c.entries("block_types", str)
+    c.require(bool(kinds) and set(kinds) <= {"recurrent", "attention"}, "'block_types' must name "
+              f"'recurrent' and 'attention' layers, got {kinds!r}")  # fmt: skip
+    feed = Mlp(width=c.count("intermediate_size") // 2, bias=True, activation="gelu_tanh")
+    if kinds[i % len(kinds)] == "recurrent":
+        heads, width = c.count("num_attention_heads"), c.count("lru_width", c.d_model)
+        c.require(width % heads == 0, f"'num_attention_heads' ({heads}) must divide the recurrence")
+        return layer(RGLRU(width=width, heads=heads, kernel=c.count("conv1d_width")), feed)
+    found = (*biases(c, "attention_bias", False, QKV), "o_proj")
+    window, rotated = c.count("attention_window_size"), rotary(c, head_dim(c, stated=False), 0.5)
+    return layer(grouped(c, biases=found, window=window, rotary_dim=rotated), feed)
