@@ -165,13 +165,15 @@ def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     ):
         if inner.get(old) is not None:
             found[new] = inner[old]
-    full, kda, count = inner.get("full_attn_layers"), inner.get("kda_layers"), found.get(LAYERS)
+    full: Any = inner.get("full_attn_layers")
+    kda: Any = inner.get("kda_layers")
+    count = found.get(LAYERS)
     is_listed = (
         isinstance(full, list) and isinstance(kda, list) and found.get("layer_types") is None
     )
     if is_listed and type(count) is int and count <= MOST_LAYERS:
         kinds = {(True, False): FULL, (False, True): LINEAR}
-        listed = ((i in full, i in kda) for i in range(1, count + 1))
+        listed = [(i in full, i in kda) for i in range(1, count + 1)]
         found["layer_types"] = [kinds.get(pair, "in both lists or in none") for pair in listed]
     return found
 
