@@ -17,7 +17,8 @@ from costlib import iomodel, kvcache
 from costlib.catalog import devices, models
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.figures.iomodel import cache_contents, pebbling
+from costlib.figures.iomodel import cache_contents
+from costlib.figures.pebbles import pebbling
 from costlib.figures.rooflines import roofline
 from costlib.iomodel import Run, bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count

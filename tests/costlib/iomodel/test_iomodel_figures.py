@@ -10,6 +10,7 @@ import pytest
 
 from costlib.figures import Figure
 from costlib.figures import iomodel as figures
+from costlib.figures import pebbles as games
 from costlib.iomodel import TwoLevelMemory, bounds, counts, flash, flash2
 from costlib.iomodel.counting.block_sizes import best_blocks, crossovers, staircase
 from costlib.iomodel.pebbles import Dag, Game, minimum_dominator, minimum_set
@@ -40,8 +41,8 @@ DRAWINGS = {
     "cache_contents": lambda: figures.cache_contents(traced()),
     "cache_of_flash": lambda: figures.cache_contents(traced(flash), first=20, events=60),
     "tiles_order": figures.tiles_order,
-    "pebbling": lambda: figures.pebbling(GRID, optimum()),
-    "dominator": lambda: figures.dominator(PYRAMID, PARTS, 1),
+    "pebbling": lambda: games.pebbling(GRID, optimum()),
+    "dominator": lambda: games.dominator(PYRAMID, PARTS, 1),
 }
 
 
@@ -215,7 +216,7 @@ def test_pebbling_tells_each_board_of_the_game():
     figure = drawn("pebbling")
     played = GRID.play(optimum())
     assert numbers(figure.title) == [3, played.cost]
-    stages = figures._stages(list(GRID.boards(optimum())))
+    stages = games._stages(list(GRID.boards(optimum())))
     assert " ".join(stage.caption for stage in stages) == str(played)
     assert stages[-1].paid == played.cost == 5
     for stage in stages:
@@ -227,10 +228,10 @@ def test_pebbling_tells_each_board_of_the_game():
 
 
 def test_a_long_pebbling_is_shown_in_parts():
-    figure = figures.pebbling(GRID, optimum(), first=4, panels=3)
+    figure = games.pebbling(GRID, optimum(), first=4, panels=3)
     assert figure.alt.startswith("Pictures 5 to 7 of 12 ")
     with pytest.raises(ValueError, match="first must be below 12"):
-        figures.pebbling(GRID, optimum(), first=12)
+        games.pebbling(GRID, optimum(), first=12)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_a_long_pebbling_is_shown_in_parts():
     ],
 )
 def test_no_two_vertices_share_a_place_and_edges_go_up(dag):
-    places = figures._places(dag)
+    places = games._places(dag)
     assert len(set(places)) == len(dag.parents)
     assert all(places[parent][1] < places[child][1] for parent, child in dag.edges)
     for x, y in places:
@@ -255,7 +256,7 @@ def test_no_two_vertices_share_a_place_and_edges_go_up(dag):
 
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_dominator_tells_the_smallest_sets(part):
-    figure = figures.dominator(PYRAMID, PARTS, part)
+    figure = games.dominator(PYRAMID, PARTS, part)
     dominating, minimum = minimum_dominator(PYRAMID, PARTS[part]), minimum_set(PYRAMID, PARTS[part])
     assert numbers(figure.title) == [part, len(PARTS[part]), len(dominating), len(minimum)]
     assert f"dominator {' '.join(map(str, dominating))}, framed" in figure.alt
@@ -264,7 +265,7 @@ def test_dominator_tells_the_smallest_sets(part):
 
 def test_dominator_takes_the_partition_of_a_pebbling():
     parts = GRID.partition(optimum())
-    figure = figures.dominator(GRID.dag, parts, 0)
+    figure = games.dominator(GRID.dag, parts, 0)
     assert f"Part 0 is {' '.join(map(str, parts[0].vertices))}, " in figure.alt
     with pytest.raises(ValueError, match="part must name one of"):
-        figures.dominator(GRID.dag, parts, len(parts))
+        games.dominator(GRID.dag, parts, len(parts))
