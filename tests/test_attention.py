@@ -16,7 +16,7 @@ from costlib.attention import (
     latent_attention,
     pairs,
 )
-from costlib.counting import CountingArray, Tally
+from costlib.tally import CountingArray, Tally
 from paths import DATA
 
 FLOPS = json.loads((DATA / "flops.json").read_text())

@@ -35,7 +35,7 @@ PARTS = (
                 "matmul",
                 "how much work is one matrix product, and why can reading it take longer than "
                 "doing it?",
-                ("matmul", "counting"),
+                ("matmul", "tally"),
             ),
             Chapter(
                 "attention",

@@ -20,7 +20,7 @@ LAYERS = (
     "precision",
     "device",
     "display",
-    "ledger counting",
+    "ledger tally",
     "matmul",
     "attention",
     "layers",

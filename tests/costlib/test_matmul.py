@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costlib
-from costlib.counting import CountingArray, Tally
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import einsum, exact, linear, linear_backward, matmul, matmul_backward
 from costlib.precision import Precision
+from costlib.tally import CountingArray, Tally
 
 small = st.integers(1, 9)
 large = st.integers(1, 10**6)
