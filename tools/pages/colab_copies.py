@@ -1,44 +1,35 @@
 """Copies of the book's notebooks that need nothing around them: for Colab, for a download.
 
-The site reads MyST; Colab, GitHub and an empty folder do not. A copy says everything in plain
-Markdown, links to the published site, keeps the outputs, and begins with a cell that makes costlib
-importable. A page is parsed with the Markdown parser that the book is built with, and what this
-module does not know is an error: nothing is left in a copy that only the site understands.
+A page is plain Markdown already. Its copy links to the published site, keeps the outputs, and
+begins with a cell that makes costlib importable. What only the site understands is an error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from markdown_it import MarkdownIt
-from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from pybtex.database import parse_file
 
 from tools import ROOT
-from tools.pages.generated import address
 from tools.site.identity import Identity
 
-PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
-DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
-OPTION = re.compile(r":([\w-]+):\s*(.*)")
-TARGET = re.compile(r"^\(([\w:.-]+)\)=[ \t]*\n+", re.MULTILINE)
-EQUATION = re.compile(r"\$\$(?P<math>(?:(?!\$\$).)+)\$\$[ \t]*\((?P<label>[\w:.-]+)\)", re.DOTALL)
-ROLE = re.compile(r"(?<!`)\{([\w:-]+)\}`([^`]+)`")
+#: What stays as it is: fenced code, code in a line, formulas.
+PROTECTED = re.compile(
+    r"(^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[`~]*[ \t]*$|`+[^`]+`+|\$\$.+?\$\$|(?<!\$)\$[^$\n]+\$)",
+    re.DOTALL | re.MULTILINE,
+)
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
-PROTECTED = re.compile(r"(`+[^`]+`+|\$\$.+?\$\$|(?<!\$)\$[^$\n]+\$)", re.DOTALL)
-#: What must not be left: a role, a directive's fence, a target, a label of an equation.
+#: What only the site would understand: a role, a directive's fence, a target, an equation's label.
 RAW = re.compile(
     r"(?<!`)\{[\w:-]+\}`|^[\s>]*(?:```+|~~~+|:::+)\s*\{|^[\s>]*:::"
     r"|^\([\w:.-]+\)=|\$\$ *\([\w:.-]+\) *$",
     re.MULTILINE,
 )
-NOTICES = ("note", "tip", "hint", "important", "warning", "caution", "danger", "error", "seealso")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +38,6 @@ class Page:
 
     name: str
     identity: Identity
-    labels: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
-    works: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
@@ -83,129 +72,32 @@ class Page:
 
 
 def pages(identity: Identity, root: Path = ROOT) -> dict[str, Page]:
-    """Every page of the table of contents, in its order, knowing the labels of all of them."""
-    toc = (root / "_toc.yml").read_text("utf-8")
-    names = re.findall(r"(?:root|file): *(\S+)", toc)
-    names = [name for name in names if (root / f"{name}.md").is_file()]
-    labels = {
-        label: (name, number, title)
-        for name in names
-        for label, number, title in labels_of((root / f"{name}.md").read_text("utf-8"))
-    }
-    bibliography = root / "book" / "references.bib"
-    entries = parse_file(str(bibliography)).entries if bibliography.is_file() else {}
-    works = {
-        key: (f"{entry.persons['author'][0].last_names[0]}, {entry.fields['year']}", address(entry))
-        for key, entry in entries.items()
-        if "author" in entry.persons
-    }
-    return {name: Page(name, identity, labels, works) for name in names}
-
-
-def labels_of(text: str) -> list[tuple[str, str, str]]:
-    """The labels that a page gives: each with its number (of an equation) or title (a heading).
-
-    >>> labels_of("(top)=\\n# Costs\\n\\n$$\\nx\\n$$ (eq-x)\\n")
-    [('top', '', 'Costs'), ('eq-x', '1', '')]
-    """
-    titles = re.findall(r"^\(([\w:.-]+)\)=\s+#+ (.+)$", text, re.MULTILINE)
-    equations = [match["label"] for match in EQUATION.finditer(text)]
-    equations += re.findall(r"\{math\}\s*\n:label:\s*(\S+)", text)
-    equations.sort(key=text.index)
-    return [
-        *((label, "", title) for label, title in titles),
-        *((label, str(number), "") for number, label in enumerate(equations, start=1)),
-    ]
-
-
-# ---------------------------------------------------------------- Markdown
+    """Every page of the table of contents, in its order."""
+    names = re.findall(r"(?:root|file): *(\S+)", (root / "_toc.yml").read_text("utf-8"))
+    return {name: Page(name, identity) for name in names if (root / f"{name}.md").is_file()}
 
 
 def flat(text: str, page: Page) -> str:
-    """MyST as plain Markdown.
+    """A page's Markdown with links that lead to the site; an error if more than that is needed.
 
     >>> from tools.site.identity import of
-    >>> flat(":::{note}\\nMind the [gap](gap.md).\\n:::", Page("book/x", of("ada/book")))
-    '> **Note.** Mind the [gap](https://ada.github.io/book/book/gap.html).'
+    >>> flat("Mind the [gap](gap.md), `[x](y)`.", Page("book/x", of("ada/book")))
+    'Mind the [gap](https://ada.github.io/book/book/gap.html), `[x](y)`.'
     """
-    done, at, lines = [], 0, text.split("\n")
-    for token in PARSER.parse(text):
-        if token.type not in ("fence", "colon_fence", "code_block") or token.level:
-            continue
-        first, last = token.map
-        done.append(_inline("\n".join(lines[at:first]), page))
-        found = DIRECTIVE.fullmatch(token.info.strip())
-        if found and found[1] != "code-cell":
-            done.append(_directive(found[1], found[2], token.content, page))
-        else:
-            done.append("\n".join(lines[first:last]))
-        at = last
-    done.append(_inline("\n".join(lines[at:]), page))
-    result = "\n".join(done).strip("\n")
-    if left := RAW.search(_without_code(result)):
-        raise ValueError(f"{page.name}: {left[0].strip()!r} is left in the copy")
-    return result
+    if left := RAW.search(_without_code(text)):
+        raise ValueError(
+            f"{page.name}: the copy cannot say {left[0].strip()!r}: write plain Markdown"
+        )
+    done, at = [], 0
+    for kept in PROTECTED.finditer(text):
+        done += [LINK.sub(lambda found: page.link(found[1]), text[at : kept.start()]), kept[0]]
+        at = kept.end()
+    done.append(LINK.sub(lambda found: page.link(found[1]), text[at:]))
+    return "".join(done).strip("\n")
 
 
 def _without_code(text: str) -> str:
     return re.sub(r"^(`{3,}|~{3,})(?! *\{).*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
-
-
-def _inline(text: str, page: Page) -> str:
-    """Text between blocks of code: targets, numbered equations, roles, links."""
-    text = TARGET.sub("", text)
-    text = EQUATION.sub(
-        lambda m: f"$$\n{m['math'].strip()} \\tag{{{page.labels[m['label']][1]}}}\n$$", text
-    )
-    text = ROLE.sub(lambda found: _role(found[1], found[2], page), text)
-    parts = PROTECTED.split(text)
-    parts[::2] = [LINK.sub(lambda found: page.link(found[1]), part) for part in parts[::2]]
-    return "".join(parts)
-
-
-def _role(role: str, content: str, page: Page) -> str:
-    titled = re.fullmatch(r"(.+?)\s*<([^>]+)>", content, re.DOTALL)
-    text, target = (titled[1], titled[2]) if titled else ("", content)
-    if role == "math":
-        return f"${content}$"
-    if role in ("cite", "cite:p", "cite:t"):
-        cited = [page.works[key.strip()] for key in content.split(",")]
-        return "(" + "; ".join(f"[{who}]({where})" for who, where in cited) + ")"
-    if role == "doc":
-        return f"[{text or target.rpartition('/')[2]}]({page.link(target + '.md')})"
-    if role in ("ref", "numref", "eq"):
-        name, number, title = page.labels[target]
-        return f"[{text or title or f'({number})'}]({page.identity.page(name)}.html#{target})"
-    raise ValueError(f"{page.name}: the copy cannot say {{{role}}}`{content}`")
-
-
-def _directive(name: str, argument: str, content: str, page: Page) -> str:
-    options, body = _options(content)
-    if name == "math":
-        tag = f" \\tag{{{page.labels[options['label']][1]}}}" if "label" in options else ""
-        return f"$$\n{body}{tag}\n$$"
-    if name in ("figure", "image"):
-        shown = f"![{options.get('alt', '')}]({page.link(argument)})"
-        return f"{shown}\n\n{flat(body, page)}".strip()
-    inner = flat(body, page)
-    if name == "exercise":
-        return f"### Exercise{f': {argument}' if argument else ''}\n\n{inner}"
-    if name in ("solution", "dropdown"):
-        title = argument if name == "dropdown" else "Solution"
-        return f"<details><summary>{title}</summary>\n\n{inner}\n\n</details>"
-    if name == "admonition" or name in NOTICES:
-        title = argument or ("See also" if name == "seealso" else name.capitalize())
-        quoted = f"**{title.rstrip('.')}.** {inner}".split("\n")
-        return "\n".join(f"> {line}".rstrip() for line in quoted)
-    raise ValueError(f"{page.name}: the copy cannot say the directive {{{name}}}")
-
-
-def _options(content: str) -> tuple[dict[str, str], str]:
-    lines, options = content.strip("\n").split("\n"), {}
-    while lines and (found := OPTION.fullmatch(lines[0].strip())):
-        options[found[1]] = found[2]
-        lines.pop(0)
-    return options, "\n".join(lines).strip("\n")
 
 
 # ---------------------------------------------------------------- notebooks
