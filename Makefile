@@ -7,7 +7,7 @@ else
   PY := .venv/bin/python
 endif
 BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n --keep-going
-PYTEST := $(PY) -m pytest -n auto --dist loadfile --doctest-modules --nbval
+PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
 
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick sync bench sweep measure bench-grade bench-io mutants audit \
@@ -29,11 +29,10 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 	@echo "Building the site from scratch, every warning an error ..."
 	@$(BUILD) --all -q || { rm -rf _build/.doctrees; exit 1; }
 	@echo "Running every check ..."
-	@$(PYTEST) tests costlib book
+	@$(PYTEST) --nbval tests costlib tools book
 
-quick: env ## The library's tests alone, seconds
-	@$(PY) -m pytest -n auto --doctest-modules -q tests costlib \
-	  --ignore tests/test_site.py --ignore tests/site/test_gates.py
+quick: env ## The library's tests alone, with fewer random examples: half a minute
+	@$(PYTEST) -q -m "not slow" --hypothesis-profile quick tests/costlib costlib
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
 	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs

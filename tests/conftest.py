@@ -1,9 +1,15 @@
-"""For every test: where the site is served, the browser that looks at it, and no deadlines."""
+"""For every test: where the site is served, the browser that looks at it, how notebooks are run."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +19,70 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from browsing import BROWSER
 from paths import ROOT, SITE
 
-collect_ignore = ["data"]  # what makes the oracles needs torch, which the book does not
-
 set_hypothesis_home_dir(ROOT / "_build" / "hypothesis")
 
 # Machines are shared, so no example has a deadline; in CI the same examples each run.
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+#: What takes longest begins first, so that no processor waits at the end.
+LONGEST_FIRST = ("tests/site", "tests/course", "book", "tests/costlib/iomodel", "tests", "costlib")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files whose tests take long at the beginning."""
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+        return next((n for n, start in enumerate(LONGEST_FIRST) if path.startswith(start)), 9)
+
+    items.sort(key=place)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With --nbval, run every page alone: an empty folder, and costlib as it is published."""
+    if config.getoption("nbval", default=False):
+        from nbval import plugin
+
+        plugin.RunningKernel = alone(plugin.RunningKernel)
+
+
+def alone(kernel: type[Any]) -> type[Any]:
+    """A kernel that has nothing around it, and says so when a page leaves something behind."""
+
+    class Alone(kernel):  # type: ignore[misc]
+        def __init__(self, name: str, cwd: str, **options: Any) -> None:
+            self.folder = tempfile.mkdtemp(prefix=f"{Path(cwd).name}-alone-")
+            before = os.environ.get("PYTHONPATH")
+            os.environ["PYTHONPATH"] = published_library()
+            try:
+                super().__init__(name, cwd=self.folder, **options)
+            finally:
+                os.environ.pop("PYTHONPATH")
+                if before is not None:
+                    os.environ["PYTHONPATH"] = before
+
+        def stop(self) -> None:
+            super().stop()
+            left = os.listdir(self.folder)
+            shutil.rmtree(self.folder)
+            assert left == [], "a page leaves files behind"
+
+    return Alone
+
+
+@functools.cache
+def published_library() -> str:
+    """A folder with what is in costlib's wheel, which is all that a reader's machine gets."""
+    from tools.site.extras import build_wheel
+
+    folder = Path(tempfile.mkdtemp(prefix="wheel-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with zipfile.ZipFile(build_wheel(ROOT, folder)) as wheel:
+        wheel.extractall(folder)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -153,11 +153,13 @@ def test_prefill_intensity() -> None:
     settings = drawn(
         1,
         lambda chance: {
-            "model": chance.choice(list(models)), "device": chance.choice(list(devices)),
-            "batch": size(chance, 4096), "seq": size(chance, 2**20),
+            "model": chance.choice(list(models)),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 4096),
+            "seq": size(chance, 2**20),
             "scores": chance.choice(["onchip", "materialised"]),
         },
-    )  # fmt: skip
+    )
     body = "(({published, counted, intensity, attainable}) => [published[0], published[1],"
     body += " ...counted, ...intensity, ...attainable])(page.at(state, state.seq))"
     library = []
@@ -171,9 +173,15 @@ def test_prefill_intensity() -> None:
         both = [notes.intensity(), ledger.intensity()]
         reached = [device.attainable(each, rate(device)[0]) for each in both]
         library.append(
-            [notes.flops, float(notes.bytes()), float(ledger.flops), float(ledger.bytes()), *both,
-             *reached]
-        )  # fmt: skip
+            [
+                notes.flops,
+                float(notes.bytes()),
+                float(ledger.flops),
+                float(ledger.bytes()),
+                *both,
+                *reached,
+            ]
+        )
     assert differing(settings, in_page("prefill.js", body, settings), library) == []
 
 
@@ -181,15 +189,24 @@ def test_speculative_intensity() -> None:
     settings = drawn(
         2,
         lambda chance: {
-            "model": chance.choice(list(models)), "device": chance.choice(list(devices)),
-            "batch": size(chance, 4096), "cached": size(chance, 2**20), "fresh": size(chance, 4096),
+            "model": chance.choice(list(models)),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 4096),
+            "cached": size(chance, 2**20),
+            "fresh": size(chance, 4096),
         },
-    )  # fmt: skip
+    )
     library = []
     for s in settings:
         model = models[s["model"]]
-        given = {"B": s["batch"], "S_i": s["fresh"], "S_c": s["cached"], "H": model.d_model,
-                 "N": model.layers, "Z": model.params() / 1e9}  # fmt: skip
+        given = {
+            "B": s["batch"],
+            "S_i": s["fresh"],
+            "S_c": s["cached"],
+            "H": model.d_model,
+            "N": model.layers,
+            "Z": model.params() / 1e9,
+        }
         counted = model.decode(
             s["batch"], s["cached"], s["fresh"], logits="last", scores="on-chip", mla="absorbed"
         )
@@ -202,10 +219,15 @@ def test_speculative_intensity() -> None:
 def test_speculative_crossings() -> None:
     chance = random.Random(3)
     settings = [
-        {"model": chance.choice(list(models)), "device": chance.choice(list(devices)),
-         "batch": size(chance, 256), "cached": size(chance, 10**5), "fresh": 1}
+        {
+            "model": chance.choice(list(models)),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 256),
+            "cached": size(chance, 10**5),
+            "fresh": 1,
+        }
         for _ in range(100)
-    ]  # fmt: skip
+    ]
     found = in_page("speculative.js", "page.compute(state).crossings[2]", settings)
     assert sum(each is not None for each in found) > 30
     for s, crossing in zip(settings, found, strict=True):
@@ -245,11 +267,16 @@ def test_roofline_of_a_step() -> None:
         name, device = chance.choice(list(models)), devices[chance.choice(list(devices))]
         shares = [each for each in explorers.DEGREES if can_share(name, each)]
         return {
-            "model": name, "device": device.name, "dtype": chance.choice([*device.flops_per_s]),
-            "phase": chance.choice(["decode", "prefill"]), "batch": size(chance, 4096),
-            "context": size(chance, 2**20), "weights": chance.choice(["4", "2", "1", "0.5"]),
-            "kv": chance.choice(["4", "2", "1", "0.5"]), "shared": str(chance.choice(shares)),
-        }  # fmt: skip
+            "model": name,
+            "device": device.name,
+            "dtype": chance.choice([*device.flops_per_s]),
+            "phase": chance.choice(["decode", "prefill"]),
+            "batch": size(chance, 4096),
+            "context": size(chance, 2**20),
+            "weights": chance.choice(["4", "2", "1", "0.5"]),
+            "kv": chance.choice(["4", "2", "1", "0.5"]),
+            "shared": str(chance.choice(shares)),
+        }
 
     settings = drawn(4, draw)
     body = "(({ops, time, message}) => [ops.flatMap((op) => [op.flops, op.bytes, op.time]), time,"
@@ -272,22 +299,28 @@ def test_what_fits() -> None:
     settings = drawn(
         5,
         lambda chance: {
-            "model": chance.choice(list(models)), "capacity": chance.randint(10**9, 10**12),
-            "batch": size(chance, 65536), "context": size(chance, 2**24),
+            "model": chance.choice(list(models)),
+            "capacity": chance.randint(10**9, 10**12),
+            "batch": size(chance, 65536),
+            "context": size(chance, 2**24),
             "e": [chance.choice([4, 2, 1, 0.5]), 2, chance.choice([4, 2, 1, 0.5])],
         },
-    )  # fmt: skip
+    )
     library = []
     for s in settings:
         model = models[s["model"]]
         precision = Precision(weights=s["e"][0], activations=2, kv=s["e"][2])
         held = kvcache.memory(model, s["batch"], s["context"] - 1, precision)
         given = (s["context"], precision)
-        library.append([
-            float(held.weights), float(held.kv), float(held.activations),
-            float(kvcache.largest_batch(model, s["capacity"], *given).largest),
-            float(kvcache.largest_context(model, s["capacity"], s["batch"], precision).largest),
-        ])  # fmt: skip
+        library.append(
+            [
+                float(held.weights),
+                float(held.kv),
+                float(held.activations),
+                float(kvcache.largest_batch(model, s["capacity"], *given).largest),
+                float(kvcache.largest_context(model, s["capacity"], s["batch"], precision).largest),
+            ]
+        )
     body = "(({parts, largestBatch, largestContext}) => [...parts, largestBatch, largestContext])"
     catalogue = (HERE / "generated" / "catalogue.js").read_text("utf-8")
     found = re.search(r"export const models = (\[.*?\]);\n", catalogue)
@@ -300,10 +333,17 @@ def test_what_fits() -> None:
 
 def test_kinds_of_cache() -> None:
     settings = [
-        {"model": name, "device": "A100-80GB", "batch": 3, "context": 10_000, "weights": "2",
-         "kv": "2", "window": 512}
+        {
+            "model": name,
+            "device": "A100-80GB",
+            "batch": 3,
+            "context": 10_000,
+            "weights": "2",
+            "kv": "2",
+            "window": 512,
+        }
         for name in models
-    ]  # fmt: skip
+    ]
     page = in_page(
         "memory.js", "page.compute(state).rows.map((r) => [r.name, r.parts[1]])", settings
     )
@@ -323,10 +363,11 @@ def test_io_of_attention() -> None:
     settings = drawn(
         6,
         lambda chance: {
-            "N": size(chance, 2**20), "d": size(chance, 1024),
+            "N": size(chance, 2**20),
+            "d": size(chance, 1024),
             "M": 3 + size(chance, 2**28 - 3),
         },
-    )  # fmt: skip
+    )
     page = in_page("io.js", "page.at(state, state.M)", settings)
     fitting = 0
     for s, found in zip(settings, page, strict=True):
@@ -397,8 +438,10 @@ def test_film_ends_with_both_runs_over() -> None:
     names = list(explorers.ATTENTIONS)
     settings = [
         {"left": one, "right": other, "capacity": str(M), "speed": "4", "frame": 10**5}
-        for one in names for other in names for M in explorers.FILM_CAPACITIES
-    ]  # fmt: skip
+        for one in names
+        for other in names
+        for M in explorers.FILM_CAPACITIES
+    ]
     body = "page.compute(state).standings.map((s) => s.reads + s.writes)"
     for s, totals in zip(settings, in_page("film.js", body, settings), strict=True):
         runs = [explorers.filmed(s[side], int(s["capacity"])) for side in ("left", "right")]
@@ -623,9 +666,17 @@ def test_browser_agrees_with_the_library(open_page: Any) -> None:
     page = open_page("step").page
     chance = random.Random(9)
     for _ in range(20):
-        s = {"model": chance.choice(list(models)), "device": "H100-SXM", "dtype": "fp8",
-             "phase": "decode", "batch": size(chance, 512), "context": size(chance, 10**5),
-             "weights": "1", "kv": "2", "shared": "1"}  # fmt: skip
+        s = {
+            "model": chance.choice(list(models)),
+            "device": "H100-SXM",
+            "dtype": "fp8",
+            "phase": "decode",
+            "batch": size(chance, 512),
+            "context": size(chance, 10**5),
+            "weights": "1",
+            "kv": "2",
+            "shared": "1",
+        }
         page.evaluate("(s) => document.querySelector('[data-explorer]').explorer.set(s)", s)
         settle(page)
         shown = page.evaluate("document.querySelector('[data-explorer]').explorer.result.time")

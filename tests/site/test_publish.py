@@ -128,8 +128,10 @@ def test_beside_the_pages(published: dict[str, Path]) -> None:
     site = published["ada"]
     for name in ("llms.txt", "book.md", "sitemap.xml", "404.html", "robots.txt", ".nojekyll"):
         assert (site / name).is_file()
-    for name in re.findall(r"<loc>https://ada-l\.github\.io/notes/(.+?)</loc>",
-                           (site / "sitemap.xml").read_text("utf-8")):  # fmt: skip
+    for name in re.findall(
+        r"<loc>https://ada-l\.github\.io/notes/(.+?)</loc>",
+        (site / "sitemap.xml").read_text("utf-8"),
+    ):
         assert (site / name).is_file()
     text = (site / "llms.txt").read_text("utf-8")
     for name in re.findall(r"\(https://ada-l\.github\.io/notes/([^)]+)\)", text):

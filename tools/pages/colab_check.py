@@ -24,8 +24,15 @@ from typing import Any
 import nbformat
 
 #: What Colab shipped when this was written; its image is tested every week (see colab.yml).
-COLAB = ("numpy==2.0.2", "pandas==2.2.2", "matplotlib==3.10.0", "sympy==1.13.1", "jax==0.5.3",
-         "dask[array]==2025.5.0", "distributed==2025.5.0")  # fmt: skip
+COLAB = (
+    "numpy==2.0.2",
+    "pandas==2.2.2",
+    "matplotlib==3.10.0",
+    "sympy==1.13.1",
+    "jax==0.5.3",
+    "dask[array]==2025.5.0",
+    "distributed==2025.5.0",
+)
 PYTHONS = ("3.12", "3.13")
 IGNORED = "nbval-ignore-output"
 PORT = 8765  # where copies that are made in one place and run in another look for the wheel
@@ -92,8 +99,10 @@ def differences(committed: Any, executed: Any) -> list[str]:
                 )
                 at = max(0, at - 30)
                 code = before.source.strip().splitlines()[-1:] or [""]
-                found.append(f"{code[0]}\n  {kind} was …{one[at : at + 90]!r}\n"
-                             f"  and is …{other[at : at + 90]!r}")  # fmt: skip
+                found.append(
+                    f"{code[0]}\n  {kind} was …{one[at : at + 90]!r}\n"
+                    f"  and is …{other[at : at + 90]!r}"
+                )
     return found
 
 

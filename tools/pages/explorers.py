@@ -91,8 +91,19 @@ def constant(name: str, value: Any) -> str:
 # ---------------------------------------------------------------- models
 
 #: Sizes of a model that a formula takes, in the order in which it takes them.
-SIZES = ("layers", "d_model", "heads", "kv_heads", "head_dim", "d_ff", "vocab", "rotary_dim",
-         "positions", "window", "local_layers")  # fmt: skip
+SIZES = (
+    "layers",
+    "d_model",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "d_ff",
+    "vocab",
+    "rotary_dim",
+    "positions",
+    "window",
+    "local_layers",
+)
 EXPERTS = ("experts", "per_token", "width", "shared_width", "dense_layers")
 LATENT = ("q_rank", "kv_rank", "nope_dim", "rope_dim", "value_dim")
 KINDS = ("weights", "activations", "kv", "scores")
@@ -108,9 +119,19 @@ def parts(model: Transformer) -> dict[str, Any]:
 def family(model: Transformer) -> tuple[Any, ...]:
     """What decides which steps a model has: models that agree in it share their formulas."""
     sizes = parts(model)
-    kinds = (model.gated, model.activation, model.norm, model.norms, model.final_norm,
-             model.embedding_norm, model.qk_norm, model.biases, model.parallel, model.sinks,
-             model.moe is not None and model.moe.shared_gate)  # fmt: skip
+    kinds = (
+        model.gated,
+        model.activation,
+        model.norm,
+        model.norms,
+        model.final_norm,
+        model.embedding_norm,
+        model.qk_norm,
+        model.biases,
+        model.parallel,
+        model.sinks,
+        model.moe is not None and model.moe.shared_gate,
+    )
     present = tuple(name for name in (*SIZES, *EXPERTS, *LATENT) if sizes[name] not in (0, None))
     return (*kinds, present, model.local_layers == model.layers)
 
@@ -290,8 +311,9 @@ def memory_formulas() -> str:
 
 def step_formulas() -> str:
     """The roofline and the messages of tensor parallelism."""
-    flops, moved, rate, width, intensity = sympy.symbols("flops bytes rate bandwidth intensity",
-                                                         positive=True)  # fmt: skip
+    flops, moved, rate, width, intensity = sympy.symbols(
+        "flops bytes rate bandwidth intensity", positive=True
+    )
     device = costlib.Device("any", {"any": rate}, width)
     B, S, D, L, G = costlib.symbols("B S d_model layers devices")
     r = costlib.symbols("reduces")
@@ -339,10 +361,12 @@ def film() -> str:
             run = filmed(algorithm, capacity)
             arrays = sorted({event.array for event in run.trace})
             shapes = {
-                name: [max(e.rows[1] for e in run.trace if e.array == name and e.kind in kinds[:2]),
-                       max(e.cols[1] for e in run.trace if e.array == name and e.kind in kinds[:2])]
+                name: [
+                    max(e.rows[1] for e in run.trace if e.array == name and e.kind in kinds[:2]),
+                    max(e.cols[1] for e in run.trace if e.array == name and e.kind in kinds[:2]),
+                ]
                 for name in {e.array for e in run.trace if e.kind in kinds[:2]}
-            }  # fmt: skip
+            }
             runs[f"{algorithm} {capacity}"] = {
                 "arrays": arrays,
                 "shapes": {name: shapes[name] for name in arrays if name in shapes},
