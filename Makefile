@@ -49,11 +49,11 @@ measure: env ## Time this machine and draw its own roofline
 bench-grade: env ## Time the grader on 200 submissions
 	@$(PY) -m tools.bench.grader
 
-bench-io: env ## Measure the I/O room and the pebble game
+bench-io: env ## Measure the I/O model and the pebble game
 	@$(PY) -m tools.bench.iomodel && $(PY) -m tools.bench.pebbles
 
-mutants: env ## Change formulas on purpose and see whether the tests notice (ROOM=name for one)
-	@$(PY) -m tools.bench.mutants $(ROOM)
+mutants: env ## Change formulas on purpose and see whether the tests notice (MODULE=name for one)
+	@$(PY) -m tools.bench.mutants $(MODULE)
 
 audit: env ## Measure the built site with Lighthouse: speed, accessibility, good practice
 	@$(PY) -m tools.site.audit

@@ -181,7 +181,7 @@ def latent_attention(
     return Ledger(latent_stages(_core(batch, widths, span, scores, masked), mla, form))
 
 
-# What follows is called with sizes that have been checked, also by the transformer's room.
+# What follows is called with sizes that have been checked, also by the transformer's blocks.
 
 
 def pairs_unchecked(

@@ -2,8 +2,8 @@
 
 mutmut makes the changes, in an environment and a copy of its own under _build. What survives is
 printed as a diff, apart from changed words in names and messages;
-tests/surviving_mutants.md explains each that is left. Takes tens of minutes for all rooms; name one
-to do it alone: `make mutants ROOM=matmul`.
+tests/surviving_mutants.md explains each that is left. Takes tens of minutes for all modules; name one
+to do it alone: `make mutants MODULE=matmul`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tools import ROOT
 
 WORK = ROOT / "_build" / "mutants"
 NEEDS = ["mutmut==3.8.1", "pytest==9.2.0", "hypothesis==6.168.5", "numpy", "sympy", "pandas<3"]
-ROOMS = ("matmul", "attention", "transformer", "kvcache", "parallel", "roofline")
+MODULES = ("matmul", "attention", "transformer", "kvcache", "parallel", "roofline")
 
 
 def environment() -> Path:
@@ -33,20 +33,20 @@ def environment() -> Path:
     return python
 
 
-def prepare(room: str) -> Path:
+def prepare(module: str) -> Path:
     """A copy of the library and its tests, told what to mutate and which tests to run."""
-    copy = WORK / room
+    copy = WORK / module
     shutil.rmtree(copy, ignore_errors=True)
     for folder in ("costlib", "tests"):
         leave_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, copy / folder, ignore=leave_out)
-    names = (f"test_{room}.py", "test_arguments.py")
+    names = (f"test_{module}.py", "test_arguments.py")
     found = [path for name in names for path in (copy / "tests").rglob(name)]
     tests = [path.relative_to(copy).as_posix() for path in found]
     config = re.sub(r"filterwarnings = .*", "", (ROOT / "pyproject.toml").read_text("utf-8"))
     config += f"""
 [tool.mutmut]
-source_paths = ["costlib/{room}.py"]
+source_paths = ["costlib/{module}.py"]
 pytest_add_cli_args_test_selection = {tests!r}
 also_copy = ["costlib", "tests"]
 """
@@ -82,11 +82,11 @@ def changes_words_only(diff: list[str]) -> bool:
 
 
 def main() -> None:
-    """Each room in turn; ends with a count."""
+    """Each module in turn; ends with a count."""
     python, total = environment(), 0
-    for room in sys.argv[1:] or ROOMS:
-        print(f"costlib/{room}.py ...", flush=True)
-        left = survivors(python, prepare(room))
+    for module in sys.argv[1:] or MODULES:
+        print(f"costlib/{module}.py ...", flush=True)
+        left = survivors(python, prepare(module))
         for name, diff in left.items():
             print(f"  {name}", *diff, sep="\n    ")
         total += len(left)

@@ -262,7 +262,7 @@ def source_formulas() -> str:
 
 @dataclass(frozen=True)
 class StandIn:
-    """A model as the cache's room sees it, each property a symbol."""
+    """A model as `kvcache` sees it, each property a symbol."""
 
     parameters: Any
     per_layer: Any

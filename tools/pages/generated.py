@@ -322,11 +322,11 @@ def api_title(name: str) -> str:
 
 def api(name: str) -> str:
     """One page of the reference, from the docstrings of its modules."""
-    rooms = contents.REFERENCE[name]
+    named = contents.REFERENCE[name]
     parts = [
         f"# {api_title(name)}\n\nMade from the docstrings; every example is run by the tests.\n"
     ]
-    for module in (module for room in rooms for module in _modules(f"costlib.{room}")):
+    for module in (module for part in named for module in _modules(f"costlib.{part}")):
         public = [thing for thing in _public(module) if inspect.getdoc(thing[1])]
         if public:
             head, _, rest = (module.__doc__ or "").partition("\n")
