@@ -70,8 +70,15 @@ def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[
             continue
         found = mark_question(key, question, submission, sandbox)
         seconds = round(time.monotonic() - begin, 3)
-        marks.append(Mark(exercise.name, found[0] * question.points, question.points, *found[1:],
-                          seconds=seconds))  # fmt: skip
+        marks.append(
+            Mark(
+                exercise.name,
+                found[0] * question.points,
+                question.points,
+                *found[1:],
+                seconds=seconds,
+            )
+        )
     return marks
 
 

@@ -221,8 +221,14 @@ def test_an_answer_of_which_many_are_right(
     assert found is True if not words else words in str(found)
 
 
-MODEL = {"layers": 37, "d_model": 2432, "heads": 19, "d_ff": 6656,
-         "tokens": 56_559_905_280, "share": 0.9966}  # fmt: skip
+MODEL = {
+    "layers": 37,
+    "d_model": 2432,
+    "heads": 19,
+    "d_ff": 6656,
+    "tokens": 56_559_905_280,
+    "share": 0.9966,
+}
 
 
 @pytest.mark.parametrize(

@@ -112,13 +112,14 @@ HABITS = {
     "prints in the answer": RIGHT.replace("    return", "    print('here', m)\n    return"),
     "a check in the cell": RIGHT + "\ncheck(best_seconds)\ndisplay(1)",
     "an assertion that fails": RIGHT + "\nassert best_seconds(1, 1, 1) == 5",
-    "NumPy's float": RIGHT.replace("return max(", "import numpy as np\n    return np.float64(")
-    .replace("312e12, ", "312e12 if product.flops / 312e12 > product.bytes() / 2039e9 else "),
+    "NumPy's float": RIGHT.replace(
+        "return max(", "import numpy as np\n    return np.float64("
+    ).replace("312e12, ", "312e12 if product.flops / 312e12 > product.bytes() / 2039e9 else "),
     "a lambda": "best_seconds = lambda m, k, n: max(2 * m * k * n / 312e12,"
     " 2 * (m * k + k * n + m * n) / 2039e9)",
     "the stub left behind": RIGHT + "\n",
     "an exit after the answer": RIGHT + "\nexit()",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("answer", HABITS.values(), ids=HABITS)
@@ -224,14 +225,16 @@ ENDLESS = {
     "a loop that catches everything": BODY
     + "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
     "all signals blocked": "import signal\nsignal.pthread_sigmask(0, range(1, 65))\n"
-    + BODY + "while True: pass",
+    + BODY
+    + "while True: pass",
     "one endless instruction": BODY + "return 7 ** (10 ** 9)",
     "a thread that never ends": "import threading\n"
-    + BODY + "thread = threading.Thread(target=threading.Event().wait)\n"
+    + BODY
+    + "thread = threading.Thread(target=threading.Event().wait)\n"
     "    thread.start()\n    thread.join()",
     "sleep": "import time\n" + BODY + "time.sleep(1000)",
     "sleep on exit": "import time, os\n" + BODY + "os.close(3)\n    time.sleep(1000)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
@@ -290,10 +293,11 @@ GREEDY = {
         "file limit",
     ),
     "memory that no process owns": (
-        "import os\n" + BODY + "fd = os.memfd_create('x')", "not permitted",
+        "import os\n" + BODY + "fd = os.memfd_create('x')",
+        "not permitted",
     ),
     "a reply of 10 MB": (BODY + "return 'x' * 10**7", "forged"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("answer", "reason"), GREEDY.values(), ids=GREEDY)
@@ -313,7 +317,8 @@ ENDS = {
     "sys.exit": ("import sys\n" + BODY + "sys.exit(0)", "called exit"),
     "an exception": (BODY + "return {}['size']", "KeyError: 'size' (line 2 of the cell)"),
     "an exception with a bad name": (
-        BODY + "class E(Exception):\n        __str__ = None\n    raise E()", "E",
+        BODY + "class E(Exception):\n        __str__ = None\n    raise E()",
+        "E",
     ),
     "recursion": (BODY + "return best_seconds(m, k, n)", "RecursionError"),
     "a syntax error": ("def best_seconds(m, k, n):\n    return (m +", "SyntaxError"),
@@ -321,7 +326,7 @@ ENDS = {
     "a name that is not there": (BODY + "return nowhere", "NameError"),
     "not answered": (BODY + "raise NotImplementedError", "not answered"),
     "a cell too deep to parse": ("x = " + "-" * 50_000 + "1\n" + RIGHT, ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("answer", "reason"), ENDS.values(), ids=ENDS)
