@@ -10,7 +10,7 @@ BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench sweep measure bench-grade bench-io mutants audit \
+.PHONY: help env book test quick sync bench sweep measure bench-grade bench-io mutants oracles audit \
   publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
@@ -54,6 +54,9 @@ bench-io: env ## Measure the I/O model and the pebble game
 
 mutants: env ## Change formulas on purpose and see whether the tests notice (MODULE=name for one)
 	@$(PY) -m tools.bench.mutants $(MODULE)
+
+oracles: ## Count again what the tests compare with (WHICH="families NAME" for one row)
+	@$(PYTHON) tests/data/make $(WHICH)
 
 audit: env ## Measure the built site with Lighthouse: speed, accessibility, good practice
 	@$(PY) -m tools.site.audit

@@ -1,4 +1,4 @@
-"""Make the oracles again: python tests/data/make [families [NAME ...] | catalogue | ...]
+"""Make the oracles again: python tests/data/make [FILE [NAME ...]], as README.md says.
 
 Without a word: all of them. Uses an environment of its own under _build/oracles, made the first
 time, because torch and transformers are no part of the book's.
@@ -13,6 +13,8 @@ HERE = Path(__file__).resolve().parent
 HOME = HERE.parents[2] / "_build" / "oracles"
 PYTHON = HOME / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 MAKERS = {  # file made: module that makes it
+    "pebbles": "pebbles",
+    "io_counts": "io_counts",
     "models": "catalogue",
     "extra_models": "small",
     "flops": "flops",

@@ -84,16 +84,24 @@ def write(rows: list[dict]) -> None:
 
 
 def make(names: list[str]) -> None:
-    """Count the named models again, or all of them."""
+    """Count the named models again, or all of them; a name that is a file is a new one's config."""
     rows = {each["name"]: each for each in json.loads(FILE.read_text("utf-8"))["rows"]}
     for name in names or sorted(rows.keys() | ENTRIES.keys()):
         print(name, flush=True)
-        if name in ENTRIES:
-            source = f"small {ENTRIES[name]['model_type']} made up for this file"
-            rows[name] = row(name, source, serialised(ENTRIES[name]))
-        else:
-            old = rows[name]
-            rows[name] = row(
-                name, old["source"], old["config"], [tuple(f["case"]) for f in old["flops"]]
-            )
+        made = counted(name, rows.get(name))
+        rows[made["name"]] = made
     write(list(rows.values()))
+
+
+def counted(name: str, old: dict | None) -> dict:
+    """The row of an entry, of a config in a file, or of a row that is there."""
+    if name in ENTRIES:
+        entry = ENTRIES[name]
+        return row(name, f"small {entry['model_type']} made up for this file", serialised(entry))
+    if name.endswith(".json"):
+        config = json.loads(Path(name).read_text("utf-8"))
+        return row(Path(name).stem, config.pop("source", "a config given by hand"), config)
+    if old is None:
+        raise SystemExit(f"no row and no entry {name!r}: a new model is a file NAME.json")
+    wanted = [tuple(each["case"]) for each in old["flops"]]
+    return row(name, old["source"], old["config"], wanted)
