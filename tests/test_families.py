@@ -119,9 +119,10 @@ def test_a_window_that_is_null_is_none_and_a_missing_one_is_the_codes():
 
 def test_a_missing_rank_is_the_codes_unless_the_library_wrote_the_config():
     """The library writes qk_head_dim and drops nulls; who writes by hand drops neither."""
-    config = CONFIGS["deepseek-v2-lite"]
-    by_hand = {key: value for key, value in config.items() if key != "qk_head_dim"}
-    assert from_hf(config).mla.q_rank is None
+    whole = CONFIGS["deepseek-v2-lite"]
+    written = {key: value for key, value in whole.items() if key != "q_lora_rank"}
+    by_hand = {key: value for key, value in written.items() if key != "qk_head_dim"}
+    assert from_hf(written).mla.q_rank is None
     assert from_hf(by_hand).mla.q_rank == 1536
     assert from_hf(by_hand | {"q_lora_rank": None}).mla.q_rank is None
 

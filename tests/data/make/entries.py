@@ -21,6 +21,7 @@ LATENT = {
     "qk_rope_head_dim": 8,
     "v_head_dim": 20,
 }
+ALIKE = {"num_key_value_heads": ...}  # as many heads of keys as of queries
 INDEX = {"index_n_heads": 3, "index_head_dim": 24, "index_topk": 8}
 ROUTED = {"n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 40}
 GROUPS = {"n_group": 1, "topk_group": 1}
@@ -57,11 +58,14 @@ T5 = {
 
 
 def decoder(kind: str, *parts: dict[str, Any], **sizes: Any) -> dict[str, Any]:
-    """A decoder of the usual spelling, with the fields of `parts` and of its own."""
+    """A decoder of the usual spelling, with the fields of `parts` and of its own.
+
+    A field given as `...` is left out: its code does not read it.
+    """
     made = {"model_type": kind, **BASE}
     for part in (*parts, sizes):
         made |= part
-    return made
+    return {name: value for name, value in made.items() if value is not ...}
 
 
 def layers(pattern: str) -> list[str]:
@@ -83,7 +87,7 @@ def wrapper(kind: str, text: dict[str, Any], **more: Any) -> dict[str, Any]:
 ENTRIES: dict[str, dict[str, Any]] = {
     # decoders of the plain kind
     "bitnet": decoder("bitnet"),
-    "biogpt": decoder("biogpt"),
+    "biogpt": decoder("biogpt", ALIKE),
     "codegen": {"model_type": "codegen", **OLD, "rotary_dim": 8},
     "cohere-bias": decoder("cohere", attention_bias=True),
     "ctrl": {"model_type": "ctrl", **OLD, "dff": 112},
@@ -100,10 +104,12 @@ ENTRIES: dict[str, dict[str, Any]] = {
         "num_heads": 4,
         "window_size": 16,
     },
-    "gpt-neox": decoder("gpt_neox"),
-    "gpt-neox-japanese": decoder("gpt_neox_japanese"),
+    "gpt-neox": decoder("gpt_neox", ALIKE),
+    "gpt-neox-japanese": decoder("gpt_neox_japanese", ALIKE, intermediate_size=...),
     "gptj-inner": {"model_type": "gptj", **OLD, "rotary_dim": 8, "n_inner": 112},
-    "gpt-neox-serial": decoder("gpt_neox", use_parallel_residual=False, tie_word_embeddings=True),
+    "gpt-neox-serial": decoder(
+        "gpt_neox", ALIKE, use_parallel_residual=False, tie_word_embeddings=True
+    ),
     "glm4-unbiased": decoder("glm4", head_dim=16, attention_bias=False),
     "helium": decoder("helium", head_dim=16),
     "hyperclovax": decoder("hyperclovax", head_dim=24),
@@ -113,7 +119,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "mistral": decoder("mistral", head_dim=24, sliding_window=16),
     "mistral-full": decoder("mistral", head_dim=20, sliding_window=None),
     "openai-gpt": {"model_type": "openai-gpt", **OLD},
-    "persimmon": decoder("persimmon"),
+    "persimmon": decoder("persimmon", ALIKE),
     "phi-biased": decoder("phi", qk_layernorm=True),
     "xglm": {
         "model_type": "xglm",
@@ -128,7 +134,10 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "cwm": decoder("cwm", head_dim=24, sliding_window=16, layer_types=layers("fssf")),
     "granite-swa": decoder("granite_swa", sliding_window=16, layer_types=layers("fssf")),
     "modernbert-decoder": decoder(
-        "modernbert-decoder", local_attention=32, layer_types=layers("fssf"), cls_token_id=1
+        *("modernbert-decoder", ALIKE),
+        local_attention=32,
+        layer_types=layers("fssf"),
+        cls_token_id=1,
     ),
     "olmo3": decoder("olmo3", sliding_window=16, layer_types=layers("sssf")),
     "vaultgemma": decoder("vaultgemma", head_dim=24, sliding_window=16),
@@ -184,6 +193,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     ),
     "kolibri1": decoder(
         *("kolibri1", SHARED),
+        intermediate_size=...,
         num_local_experts=8,
         num_experts_per_tok=2,
         moe_intermediate_size=40,
@@ -333,7 +343,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
         use_mamba_kernels=False,
     ),
     # short convolutions, several streams, loops
-    "hrm-text": decoder("hrm_text", num_hidden_layers=2, head_dim=16),
+    "hrm-text": decoder("hrm_text", ALIKE, num_hidden_layers=2, head_dim=16),
     "inkling-text": decoder(
         *("inkling_text", ROUTED),
         head_dim=24,
@@ -361,6 +371,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     ),
     "qwen4-exp-text": decoder(
         *("qwen4_exp_text", EXPERTS, SHARED, DELTA),
+        intermediate_size=...,
         head_dim=24,
         layer_types=layers("llli"),
         hc_lowrank=10,
@@ -426,7 +437,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "llava": wrapper("llava", decoder("llama")),
     "mistral-large4": wrapper(
         "mistral_large4",
-        decoder("mistral_large4_text", LATENT, ROUTED, GROUPS, INDEX),
+        decoder("mistral_large4_text", LATENT, ROUTED, GROUPS, INDEX, q_lora_rank=...),
     ),
     "mllama": wrapper("mllama", decoder("mllama_text_model", cross_attention_layers=[1])),
     "muse-spark": wrapper(
@@ -452,8 +463,8 @@ ENTRIES: dict[str, dict[str, Any]] = {
     ),
     "smolvlm": wrapper("smolvlm", decoder("llama")),
     # encoders, and encoders with decoders
-    "electra": decoder("electra", embedding_size=40),
-    "xlm-roberta": decoder("xlm-roberta"),
+    "electra": decoder("electra", ALIKE, embedding_size=40),
+    "xlm-roberta": decoder("xlm-roberta", ALIKE),
     "m2m-100": {"model_type": "m2m_100", **TRANSLATOR},
     "marian": {"model_type": "marian", **TRANSLATOR, "decoder_vocab_size": 320},
     "mbart": {"model_type": "mbart", **TRANSLATOR},

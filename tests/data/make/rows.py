@@ -68,10 +68,11 @@ def serialised(entry: dict) -> dict:
     Towers are left at their defaults, which are long and of no use here.
     """
     entry = dict(entry)
-    if "text_config" in entry:
-        return entry | {"text_config": serialised(entry["text_config"])}
     made = CONFIG_MAPPING[entry.pop("model_type")](**entry)
     written = json.loads(made.to_json_string(use_diff=False))
+    if "text_config" in entry:
+        written = {k: v for k, v in written.items() if k in entry or k not in made.sub_configs}
+        written["text_config"] = serialised(entry["text_config"])
     return {name: value for name, value in written.items() if name not in NOISE}
 
 
