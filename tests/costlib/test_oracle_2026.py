@@ -15,12 +15,6 @@ ROWS = json.loads((DATA / "families.json").read_text("utf-8"))["rows"]
 #: Rows that are not equal yet, and why. This list only shrinks: a row that becomes right fails here
 #: until its name is taken out.
 NOT_YET = {
-    "default-minimax": "its row lacks the state of the last layer",
-    "default-recurrent-gemma": "its row lacks states, which its code keeps outside the cache",
-    "gpt-neox": "refused: a num_key_value_heads that its code does not read",
-    "gpt-neox-serial": "refused: the same",
-    "internvl": "a wrapper that does not say if it is tied: its class is, the text model is not",
-    "kimi-k25": "the same",
     "shrunk-opt-b": "refused: norms after the parts, and none at the end",
 }
 

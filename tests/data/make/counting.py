@@ -270,10 +270,21 @@ def cache_layers(model: Any, tokens: int, encoder: int) -> list[Any]:
         return [SimpleNamespace(recurrent_states=part) for part in parts]
     kept = kept.get("past_key_values", kept.get("cache_params"))
     kept = getattr(kept, "self_attention_cache", kept)
-    states = getattr(kept, "linear_cache", ())  # MiniMax's, kept beside the layers
-    for layer, state in zip(kept.layers, states, strict=False):
+    return [*kept.layers, *beside(model, kept)]
+
+
+def beside(model: Any, kept: Any) -> list[Any]:
+    """Give the layers of a cache what their code keeps elsewhere; layers that it has not."""
+    states = getattr(kept, "linear_cache", ())  # MiniMax: in a list, which may be longer
+    more = [SimpleNamespace() for _ in states[len(kept.layers) :]]
+    for layer, state in zip([*kept.layers, *more], states, strict=False):
         layer.linear_cache = state
-    return kept.layers
+    if type(model).__name__ in HAND_IN_A_CACHE:  # RecurrentGemma: in the modules themselves
+        for layer, block in zip(kept.layers, model.model.layers, strict=True):
+            held = {k: v for module in block.modules() for k, v in vars(module).items()}
+            layer.conv_states = held.get("conv1d_state")
+            layer.recurrent_states = held.get("recurrent_states")
+    return more
 
 
 def cache(model: Any, lengths: tuple[int, int], encoder: int = 128) -> list[dict[str, Any]]:
