@@ -29,16 +29,35 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 #: What takes longest begins first, so that no processor waits at the end.
 LONGEST_FIRST = ("tests/site", "tests/course", "book", "tests/costlib/iomodel", "tests", "costlib")
+#: What `make quick` leaves to `make test`: figures, other programs, exhaustive searches, and arrays
+#: whose library takes longer to load than all formulas take to run.
+SLOW = (
+    *("test_figures_", "test_iomodel_figures", "costlib/figures/", "test_oracle_2026"),
+    *("::test_jax_", "::test_dask_", "::test_lazy_arrays", "::test_types_travel"),
+    *("::test_the_command_prints", "::test_the_module_is_a_command", "::test_what_a_fit_computes"),
+    *("::test_every_optimum_of_the_oracle", "::test_the_4_by_4_grid", "::test_groups_never"),
+    *(
+        "::test_a_search_that_gives_up",
+        "::test_optimal_pebblings_give",
+        "::test_trees_have_a_closed",
+    ),
+    *("::test_arrays_and_symbols_give_the_times", "::test_symbols_say_what_ints_say"),
+    *("costlib/measured/", "test_imports.py", "::test_the_figures_to_reach"),
+)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files whose tests take long at the beginning."""
+    """Put the files whose tests take long at the beginning, and mark what is slow."""
 
     def place(item: pytest.Item) -> int:
         path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
         return next((n for n, start in enumerate(LONGEST_FIRST) if path.startswith(start)), 9)
 
     items.sort(key=place)
+    for item in items:
+        if any(part in item.nodeid for part in SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_configure(config: pytest.Config) -> None:
