@@ -2,8 +2,8 @@
 
 mutmut makes the changes, in an environment and a copy of its own under _build. What survives is
 printed as a diff, apart from changed words in names and messages;
-tests/surviving_mutants.md explains each that is left. Takes tens of minutes for all modules; name one
-to do it alone: `make mutants MODULE=matmul`.
+tests/surviving_mutants.md explains each that is left. Takes tens of minutes for all modules; name
+one to do it alone: `make mutants MODULE=matmul`.
 """
 
 from __future__ import annotations
