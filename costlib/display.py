@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from costlib.numbers import Number, is_symbolic
 
-if TYPE_CHECKING:
-    from costlib.ledger import Ledger
-
 __all__ = ["latex", "ledger_html", "ledger_latex", "quantity"]
+
+
+class Cost(Protocol):
+    """What a row of a table shows: an op has it, and so has a ledger as its total."""
+
+    @property
+    def count(self) -> Any: ...
+    @property
+    def flops(self) -> Any: ...
+    @property
+    def reads(self) -> Any: ...
+    @property
+    def writes(self) -> Any: ...
+    @property
+    def elements(self) -> Any: ...
+
+
+class Table(Cost, Protocol):
+    """A total and what it is the total of."""
+
+    @property
+    def ops(self) -> tuple[Any, ...]: ...
+
 
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _SMALL = ("", "m", "µ", "n", "p")
@@ -46,7 +67,7 @@ def latex(value: Number) -> str:
     return str(sympy.latex(expression))
 
 
-def ledger_html(ledger: Ledger) -> str | None:
+def ledger_html(ledger: Table) -> str | None:
     """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic.
 
     >>> from costlib.matmul import linear
@@ -56,21 +77,20 @@ def ledger_html(ledger: Ledger) -> str | None:
     if _is_symbolic(ledger):
         return None
     head = "".join(f"<th>{title}</th>" for title in ("op", "times", "FLOPs", "reads", "writes"))
-    rows = [*((op.name, op) for op in ledger.ops), ("total", ledger)]
     body = "".join(
         f"<tr><th>{escape(name)}</th>"
         + "".join(
             f"<td>{_cell(value)}</td>" for value in (row.count, row.flops, row.reads, row.writes)
         )
         + "</tr>"
-        for name, row in rows
+        for name, row in _rows(ledger)
     )
     return (
         f'<table class="costlib-ledger"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     )
 
 
-def ledger_latex(ledger: Ledger) -> str | None:
+def ledger_latex(ledger: Table) -> str | None:
     r"""A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers.
 
     >>> from costlib.matmul import linear
@@ -80,23 +100,28 @@ def ledger_latex(ledger: Ledger) -> str | None:
     """
     if not _is_symbolic(ledger):
         return None
-    rows = [*((op.name, op) for op in ledger.ops), ("total", ledger)]
     body = r" \\ ".join(
         " & ".join(
             [rf"\text{{{_escaped(name)}}}"]
             + [latex(value) for value in (row.flops, row.reads, row.writes)]
         )
-        for name, row in rows
+        for name, row in _rows(ledger)
     )
     head = " & ".join(rf"\textbf{{{title}}}" for title in ("op", "FLOPs", "reads", "writes"))
     return rf"$\displaystyle\begin{{array}}{{lrrr}} {head} \\ \hline {body} \end{{array}}$"
+
+
+def _rows(ledger: Table) -> Iterator[tuple[str, Cost]]:
+    """Every op by its name, and the total."""
+    yield from ((op.name, op) for op in ledger.ops)
+    yield "total", ledger
 
 
 def _escaped(name: str) -> str:
     return name.replace("_", r"\_")
 
 
-def _is_symbolic(ledger: Ledger) -> bool:
+def _is_symbolic(ledger: Table) -> bool:
     return is_symbolic(ledger.flops, ledger.elements)
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, overload
 
-from costlib.numbers import Number, is_symbolic, size, unwrappable
+from costlib.display import ledger_html, ledger_latex
+from costlib.numbers import Number, is_symbolic, is_zero, size, unwrappable
 from costlib.precision import Precision, precision_of
 
 __all__ = ["Elements", "Holding", "Ledger", "Op"]
@@ -142,7 +143,7 @@ class _Cost:
     def intensity(self, precision: Precision | str | None = None) -> Number:
         """Arithmetic intensity: FLOPs per byte moved; 0 where nothing moves."""
         moved = self.bytes(precision)
-        return 0.0 if _is_zero(moved) else self.flops / moved
+        return 0.0 if is_zero(moved) else self.flops / moved
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -368,7 +369,7 @@ class Ledger(_Cost):
         return Ledger(self.ops + more, holds=later or self.holds)
 
     def __radd__(self, other: Any) -> Ledger:
-        return self if _is_zero(other) else NotImplemented  # 0: so that sum(ledgers) works
+        return self if is_zero(other) else NotImplemented  # 0: so that sum(ledgers) works
 
     def __mul__(self, times: Number) -> Ledger:
         return Ledger(tuple(op * times for op in self.ops), holds=self.holds)
@@ -404,18 +405,10 @@ class Ledger(_Cost):
         )
 
     def _repr_html_(self) -> str | None:
-        from costlib.display import ledger_html
-
         return ledger_html(self)
 
     def _repr_latex_(self) -> str | None:
-        from costlib.display import ledger_latex
-
         return ledger_latex(self)
-
-
-def _is_zero(value: Number) -> bool:
-    return type(value) is int and value == 0
 
 
 def _plus(a: Number, b: Number) -> Number:
