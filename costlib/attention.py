@@ -16,7 +16,21 @@ from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, choose, divides, maximum, minimum, size, sizes, triangle
+from costlib.numbers import (
+    Number,
+    certain,
+    choose,
+    divides,
+    is_symbolic,
+    is_zero,
+    maximum,
+    minimum,
+    size,
+    sizes,
+    triangle,
+    where,
+)
+from costlib.precision import KINDS
 
 __all__ = [
     "FLOPS_PER_ELEMENT", "MLA", "attention", "attention_backward", "keys_read", "latent_attention",
@@ -47,9 +61,9 @@ FLOPS_PER_ELEMENT = {
     "combine": 2,  # times the router's weight, add
 }
 
-SCORES = ("materialised", "on-chip")
+SCORES = ("on-chip", "materialised")
 MASKED = ("skipped", "computed")
-FORMS = ("naive", "absorbed")
+FORMS = ("cheaper", "naive", "absorbed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,16 +128,16 @@ def keys_read(seq: Number, context: Number | None = None, window: Number | None 
 def attention(
     batch: Number, seq: Number, heads: Number, head_dim: Number, *,
     kv_heads: Number | None = None, context: Number | None = None, causal: bool = False,
-    window: Number | None = None, scores: str = "materialised", masked: str = "skipped",
+    window: Number | None = None, scores: str = "on-chip", masked: str = "skipped",
     value_dim: Number | None = None,
 ) -> Ledger:  # fmt: skip
     """Attention of ``seq`` queries to ``context`` keys (cached and new; ``seq`` unless given).
 
     scores 2·B·H·h·pairs, softmax 5·B·H·pairs, values 2·B·H·h·pairs FLOPs; see `pairs`. K and V are
-    read once per KV head. Materialised scores are written, read and written by the softmax, and
-    read again; on chip they are never moved. A window looks back only: it is causal.
+    read once per KV head. On chip, scores are never moved; materialised, they are written, read
+    and written by the softmax, and read again. A window looks back only: it is causal.
 
-    >>> ledger = attention(1, 2, 1, 4)
+    >>> ledger = attention(1, 2, 1, 4, scores="materialised")
     >>> ledger.names, ledger.flops, ledger.elements
     (('scores', 'softmax', 'values'), 84, 48)
     >>> from costlib.numbers import symbols
@@ -138,7 +152,7 @@ def attention(
 def attention_backward(
     batch: Number, seq: Number, heads: Number, head_dim: Number, *,
     kv_heads: Number | None = None, context: Number | None = None, causal: bool = False,
-    window: Number | None = None, scores: str = "materialised", masked: str = "skipped",
+    window: Number | None = None, scores: str = "on-chip", masked: str = "skipped",
     value_dim: Number | None = None,
 ) -> Ledger:  # fmt: skip
     """The gradients of `attention`: two products for each of its two.
@@ -148,9 +162,10 @@ def attention_backward(
 
     >>> forward, backward = attention(1, 64, 4, 16), attention_backward(1, 64, 4, 16)
     >>> backward.matmul_flops / forward.matmul_flops
-    2.0
-    >>> attention_backward(1, 64, 4, 16, scores="on-chip").matmul_flops / forward.matmul_flops
     2.5
+    >>> kept = attention_backward(1, 64, 4, 16, scores="materialised")
+    >>> kept.matmul_flops / forward.matmul_flops
+    2.0
     """
     widths, span = (heads, kv_heads, head_dim, value_dim), (seq, context, causal, window)
     return Ledger(_core(batch, widths, span, scores, masked).backward())
@@ -160,20 +175,21 @@ def latent_attention(
     batch: Number, seq: Number, heads: Number, *,
     kv_rank: Number, nope_dim: Number, rope_dim: Number, value_dim: Number,
     context: Number | None = None, causal: bool = False,
-    form: str = "naive", scores: str = "materialised", masked: str = "skipped",
+    form: str = "cheaper", scores: str = "on-chip", masked: str = "skipped",
 ) -> Ledger:  # fmt: skip
     """Multi-head latent attention: one latent of ``kv_rank`` and one rotary key for all heads.
 
     naive: the latents of all T keys are expanded to H keys and values, 2·B·T·r·H·(nope + v) FLOPs,
     then attention with head_dim nope + rope. absorbed: each query is moved into the latent space
     instead, 2·B·S·H·nope·r, meets the T latents as one KV head of width r + rope, and the result
-    is moved back, 2·B·S·H·r·v.
+    is moved back, 2·B·S·H·r·v. cheaper: the one with fewer FLOPs for these sizes (for one query,
+    the absorbed one).
 
     >>> sizes = dict(kv_rank=512, nope_dim=128, rope_dim=64, value_dim=128, context=4096)
     >>> latent_attention(1, 1, 16, **sizes).names
-    ('kv_b_proj', 'scores', 'softmax', 'values')
-    >>> latent_attention(1, 1, 16, **sizes, form="absorbed").names
     ('q_absorb', 'scores', 'softmax', 'values', 'v_absorb')
+    >>> latent_attention(1, 4096, 16, **sizes).names
+    ('kv_b_proj', 'scores', 'softmax', 'values')
     """
     mla = MLA(kv_rank=kv_rank, nope_dim=nope_dim, rope_dim=rope_dim, value_dim=value_dim)
     widths, span = (heads, heads, mla.head_dim, mla.value_dim), (seq, context, causal, None)
@@ -283,6 +299,8 @@ class Core:
 
 def latent_stages(core: Core, mla: MLA, form: str) -> tuple[Op, ...]:
     """The ops of `latent_attention`; ``core`` is that of the expanded heads."""
+    if form == "cheaper":
+        return _cheaper_stages(core, mla)
     if form == "absorbed":
         width, rank = mla.kv_rank + mla.rope_dim, mla.kv_rank
         moved = replace(core, kv_heads=1, head_dim=width, value_dim=rank)
@@ -300,6 +318,53 @@ def latent_stages(core: Core, mla: MLA, form: str) -> tuple[Op, ...]:
     into = Elements(weights=core.steps * weights, kv=latents)
     expand = core.op("kv_b_proj", flops, into, expanded)
     return (expand, *core.forward(keys_are="activations"))
+
+
+def _cheaper_stages(core: Core, mla: MLA) -> tuple[Op, ...]:
+    """The form with fewer FLOPs; one token after others is absorbed, which moves far less.
+
+    Where an array holds passes of both kinds, each has its own form.
+    """
+    if not _is_one(core.steps):
+        return latent_stages(core, mla, "absorbed")
+    cached, expansion = core.read - core.seq, mla.kv_rank * (mla.nope_dim + mla.value_dim)
+    wider = 2 * mla.kv_rank - mla.nope_dim - mla.value_dim
+    if core.read is core.seq and certain(wider > 0):  # a prompt: nothing is cached
+        return latent_stages(core, mla, "naive")
+    if is_symbolic(cached, core.met, wider):  # cannot be compared: what is cached decides
+        nothing = is_zero(cached) or getattr(cached, "is_zero", False) is True
+        return latent_stages(core, mla, "naive" if nothing else "absorbed")
+    is_step = (core.seq == 1) & (cached > 0)
+    is_absorbed = is_step | (expansion * cached >= core.met * wider)
+    known = certain(is_absorbed)
+    if known is not None:
+        return latent_stages(core, mla, "absorbed" if known else "naive")
+    ops = {form: {op.name: op for op in latent_stages(core, mla, form)} for form in FORMS[1:]}
+    names = ("kv_b_proj", "q_absorb", "scores", "softmax", "values", "v_absorb")
+    return tuple(
+        _either(is_absorbed, ops["absorbed"].get(name), ops["naive"].get(name)) for name in names
+    )
+
+
+def _is_one(value: Number) -> bool:
+    return type(value) is int and value == 1
+
+
+def _either(condition: Any, yes: Op | None, no: Op | None) -> Op:
+    """One op where a condition holds and another elsewhere; None costs nothing."""
+    nothing = Op("", 0, count=0)
+    some, others = yes or nothing, no or nothing
+    known = some if yes is not None else others
+
+    def moved(a: Elements, b: Elements) -> Elements:
+        return Elements(*(where(condition, getattr(a, k), getattr(b, k)) for k in KINDS))
+
+    return Op(
+        known.name, where(condition, some.flops, others.flops),
+        moved(some.elements_read, others.elements_read),
+        moved(some.elements_written, others.elements_written),
+        known.is_matmul, where(condition, some.count, others.count),
+    )  # fmt: skip
 
 
 def check_groups(heads: Number, kv_heads: Number) -> None:

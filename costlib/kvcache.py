@@ -94,7 +94,8 @@ def kv_elements(model: Transformer, batch: Number, context: Number) -> Number:
     """Elements of the cache of all layers: per token and layer 2·K·h, or r + rope with MLA.
 
     >>> from costlib.transformer import Transformer
-    >>> kv_elements(Transformer(32, 4096, 32, 11008, 32000, kv_heads=8), 1, 1000)
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000, kv_heads=8)
+    >>> kv_elements(model, 1, 1000)
     65536000
     """
     batch = size("batch", batch)
@@ -110,7 +111,10 @@ def kv_bytes(
     """Bytes of the cache: elements times the bytes of one.
 
     >>> from costlib.transformer import Transformer
-    >>> model = Transformer(32, 4096, 32, 14336, 32000, kv_heads=8, window=4096)
+    >>> model = Transformer(
+    ...     layers=32, d_model=4096, heads=32, d_ff=14336, vocab=32000,
+    ...     kv_heads=8, window=4096,
+    ... )
     >>> kv_bytes(model, 1, 4096) == kv_bytes(model, 1, 100_000)
     True
     """
@@ -121,7 +125,8 @@ def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Numb
     """Bytes of weights and cache that lie in memory while a pass runs.
 
     >>> from costlib.transformer import Transformer
-    >>> held_bytes(Transformer(32, 4096, 32, 11008, 32000).decode(1, 4095).holds)
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> held_bytes(model.decode(1, 4095).holds)
     15624314880
     """
     each = precision_of(precision)
@@ -139,7 +144,8 @@ def memory(
     widest step's inputs and outputs, one layer at a time, logits included.
 
     >>> from costlib.transformer import Transformer
-    >>> Transformer(32, 4096, 32, 11008, 32000).memory(1, 4095).kv / 2**30
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> model.memory(1, 4095).kv / 2**30
     2.0
     """
     precision = precision_of(precision)
@@ -166,7 +172,8 @@ def training_memory(
     run again. Logits are kept once, and so is their gradient.
 
     >>> from costlib.transformer import Transformer
-    >>> training_memory(Transformer(2, 64, 4, 256, 1000), 1, 16).optimizer
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> training_memory(tiny, 1, 16).optimizer
     3112704
     """
     precision = precision_of(precision)
@@ -195,7 +202,8 @@ def saved_activations(model: Transformer) -> Number:
     layer, queries, keys and values, o_proj's input, and the feed-forward layer's inner ones.
 
     >>> from costlib.transformer import Transformer
-    >>> saved_activations(Transformer(2, 64, 4, 256, 1000))  # 2 layers of 4·64 + 4·64 + 3·256
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
     2560
     """
     heads, m, moe, inner = model.heads, model.mla, model.moe, 3 if model.gated else 2
@@ -220,7 +228,8 @@ def largest_batch(
     """The most sequences of ``context`` tokens that fit: ⌊(capacity − weights) / cache of one⌋.
 
     >>> from costlib.transformer import Transformer
-    >>> fit = largest_batch(Transformer(32, 4096, 32, 11008, 32000), 80 * 10**9, 4096)
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> fit = largest_batch(model, 80 * 10**9, 4096)
     >>> fit.largest, fit.inequality
     (30, '13476831232 + B \\\\cdot 2147564032 \\\\le 80000000000')
     """
@@ -239,7 +248,8 @@ def largest_context(
     min((a + b)·T, a·T + b·W) must fit, so that T is the larger of the two answers.
 
     >>> from costlib.transformer import Transformer
-    >>> largest_context(Transformer(32, 4096, 32, 11008, 32000), 80 * 10**9, 1).largest
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> largest_context(model, 80 * 10**9, 1).largest
     126882
     """
     precision, batch = precision_of(precision), size("batch", batch)

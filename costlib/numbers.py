@@ -15,6 +15,7 @@ import numpy as np
 
 __all__ = [
     "ceil_div",
+    "certain",
     "choose",
     "divides",
     "exact_div",
@@ -232,6 +233,20 @@ def where(condition: Any, yes: Number, no: Number) -> Number:
     if isinstance(condition, (bool, np.bool_)):
         return yes if condition else no
     return _namespace(condition, yes, no).where(condition, yes, no)
+
+
+def certain(condition: Any) -> bool | None:
+    """Whether a condition is known to hold everywhere (True) or nowhere (False); else None.
+
+    >>> certain(3 > 2), certain(np.array([1, 3]) > 5), certain(np.array([1, 3]) > 2)
+    (True, False, None)
+    """
+    if isinstance(condition, (bool, np.bool_)):
+        return bool(condition)
+    if is_symbolic(condition) or _is_lazy(condition):
+        return None
+    entries = np.asarray(condition)
+    return True if entries.all() else None if entries.any() else False
 
 
 def divides(divisor: Number, value: Number) -> bool:

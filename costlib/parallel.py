@@ -29,7 +29,7 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     KV heads fewer than the devices are replicated: each device has one. So are norms, the router
     and the latent projections of MLA.
 
-    >>> llama = Transformer(32, 4096, 32, 14336, 128256, kv_heads=8)
+    >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
     >>> share = tensor_parallel(llama, 4)
     >>> share.heads, share.kv_heads, share.head_dim, share.d_ff
     (8, 2, 128, 3584)
@@ -77,7 +77,7 @@ def tensor_parallel_messages(
 
     A parallel layer needs one. A backward pass has as many again.
 
-    >>> llama = Transformer(32, 4096, 32, 11008, 32000)
+    >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> tensor_parallel_messages(llama, 1, 1, 8).bytes_sent()
     917504
     """
@@ -91,7 +91,8 @@ def pipeline_messages(
 ) -> Op:
     """One stage sends B·S·D elements to the next, and gradients of as many come back.
 
-    >>> pipeline_messages(Transformer(32, 4096, 32, 11008, 32000), 1, 128).bytes_sent()
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> pipeline_messages(model, 1, 128).bytes_sent()
     1048576
     """
     count = 2 if training else 1
@@ -102,7 +103,8 @@ def pipeline_messages(
 def data_parallel_messages(model: Transformer, devices: Number) -> Op:
     """One all-reduce of every gradient a training step.
 
-    >>> data_parallel_messages(Transformer(2, 64, 4, 256, 1000), 2).sends
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> data_parallel_messages(tiny, 2).sends
     259392
     """
     return _message("all_reduce", 1, all_reduce(model.params(), devices), axis="data")
@@ -132,7 +134,7 @@ def memory_per_device(
     The first stage holds the embedding and the last the unembedding; each is charged for both,
     as one stage alone has them.
 
-    >>> llama = Transformer(80, 8192, 64, 28672, 32000, kv_heads=8)
+    >>> llama = Transformer(layers=80, d_model=8192, heads=64, d_ff=28672, vocab=32000, kv_heads=8)
     >>> whole = llama.memory(8, 4095)
     >>> part = memory_per_device(llama, 8, 4095, tensor=8)
     >>> round(whole.total / part.total, 2)
@@ -152,7 +154,7 @@ def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> 
 
     Stage 1 divides the optimizer's state, stage 2 the gradients too, stage 3 the weights too.
 
-    >>> model = Transformer(2, 64, 4, 256, 1000)
+    >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> optimizer_memory(model).total / model.params()
     16.0
     >>> optimizer_memory(model, data=8, zero=1).total / model.params()

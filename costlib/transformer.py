@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from costlib.attention import MLA, check_groups, check_sizes
@@ -70,7 +70,7 @@ class MoE:
         size("experts - per_token", self.experts - self.per_token, least=0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transformer:
     """A transformer: an embedding, blocks of layers in order, an unembedding.
 
@@ -104,7 +104,6 @@ class Transformer:
     heads: Number = None
     d_ff: Number = None
     vocab: Number = None
-    _: KW_ONLY
     kv_heads: Number = None
     head_dim: Number = None
     gated: bool = True
@@ -161,9 +160,11 @@ class Transformer:
     def with_(self, **changes: Any) -> Transformer:
         """The same model with some of its sizes changed; what was not given follows them.
 
-        >>> Transformer(2, 64, 4, 256, 1000).with_(kv_heads=1).kv_heads
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.with_(kv_heads=1).kv_heads
         1
-        >>> wider = Transformer(2, 64, 4, 256, 1000).with_(d_model=128, heads=8)
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> wider = tiny.with_(d_model=128, heads=8)
         >>> wider.kv_heads, wider.head_dim
         (8, 16)
         """
@@ -185,7 +186,10 @@ class Transformer:
         """Parameters that a token uses: of the experts, those it is routed to.
 
         >>> moe = MoE(experts=8, per_token=2, width=14336)
-        >>> mixtral = Transformer(32, 4096, 32, 14336, 32000, kv_heads=8, moe=moe)
+        >>> mixtral = Transformer(
+        ...     layers=32, d_model=4096, heads=32, d_ff=14336, vocab=32000,
+        ...     kv_heads=8, moe=moe,
+        ... )
         >>> mixtral.params(), mixtral.active_params()
         (46702792704, 12879925248)
         """
@@ -210,7 +214,8 @@ class Transformer:
         ``logits="last"`` unembeds only the last position of each sequence, as serving does. The
         options are those of `decode`.
 
-        >>> Transformer(2, 64, 4, 256, 1000).prefill(1, 16, logits="last")["unembedding"].flops
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.prefill(1, 16, logits="last")["unembedding"].flops
         128000
         """
         batch, seq = size("batch", batch), size("seq", seq)
@@ -222,11 +227,12 @@ class Transformer:
     ) -> Ledger:  # fmt: skip
         """A pass over ``new`` tokens, with ``context`` tokens cached before: keys = context + new.
 
-        Options: ``scores`` ("materialised" or "on-chip"), ``masked`` ("skipped" or "computed": see
-        `costlib.attention.pairs`), ``mla`` ("naive" or "absorbed"), and ``experts``, whose weights
-        are read ("expected", "bound" or "all").
+        Options: ``scores`` ("on-chip" or "materialised"), ``masked`` ("skipped" or "computed": see
+        `costlib.attention.pairs`), ``mla`` ("cheaper" for the pass at hand, "naive" or "absorbed"),
+        and ``experts``, whose weights are read ("expected", "bound" or "all").
 
-        >>> Transformer(2, 64, 4, 256, 1000).decode(1, 15)["scores"].flops  # 2 layers, 16 keys
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.decode(1, 15)["scores"].flops  # 2 layers, 16 keys
         4096
         """
         batch, new = size("batch", batch), size("new", new)
@@ -236,7 +242,7 @@ class Transformer:
     def decode_steps(self, batch: Number, context: Number, steps: Number, **options: Any) -> Ledger:
         """So many decode steps of one token, the cache growing by one each: a closed form.
 
-        >>> model = Transformer(2, 64, 4, 256, 1000)
+        >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
         >>> model.decode_steps(1, 10, 2).flops == (model.decode(1, 10) + model.decode(1, 11)).flops
         True
         """
@@ -247,7 +253,7 @@ class Transformer:
     def generate(self, batch: Number, prompt: Number, new: Number, **options: Any) -> Ledger:
         """A whole generation: prefill gives the first new token, then ``new`` − 1 decode steps.
 
-        >>> model = Transformer(2, 64, 4, 256, 1000)
+        >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
         >>> model.generate(1, 10, 1).flops == model.prefill(1, 10, logits="last").flops
         True
         """
@@ -257,20 +263,22 @@ class Transformer:
 
     def training_step(
         self, batch: Number, seq: Number, *,
-        recompute: str | None = None, scores: str = "materialised", masked: str = "skipped",
+        recompute: str | None = None, scores: str = "on-chip", masked: str = "skipped",
     ) -> Ledger:  # fmt: skip
         """Forward and backward: each matmul, logits included, once and then twice.
 
         ``recompute`` runs again, before the backward pass: attention's scores, softmax and values
-        ("selective"), or all of each layer ("full").
+        ("selective"), or all of each layer ("full"). Scores that were kept on chip are computed
+        once more in any case; materialised ones are not.
 
-        >>> model = Transformer(2, 64, 4, 256, 1000)
-        >>> model.training_step(1, 16).matmul_flops == 3 * model.prefill(1, 16).matmul_flops
+        >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> step = model.training_step(1, 16, scores="materialised")
+        >>> step.matmul_flops == 3 * model.prefill(1, 16).matmul_flops
         True
         """
         choose("recompute", recompute, RECOMPUTE)
         batch, seq = size("batch", batch), size("seq", seq)
-        run = Pass(batch, seq, seq, scores=scores, masked=masked)
+        run = Pass(batch, seq, seq, scores=scores, masked=masked, mla="naive")
         forward = self._forward(run)
         again = {
             None: Ledger(),
@@ -283,7 +291,8 @@ class Transformer:
     def kv_elements_per_token(self) -> Number:
         """Elements that each token adds to the cache of all layers: 2·L·K·h, or L·(r + rope).
 
-        >>> Transformer(32, 4096, 32, 11008, 32000).kv_elements_per_token()
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> model.kv_elements_per_token()
         262144
         """
         total: Number = 0
@@ -295,7 +304,8 @@ class Transformer:
     def kv_elements_per_layer(self) -> Number:
         """Elements that each token adds to the cache of one layer, where all layers are alike.
 
-        >>> Transformer(32, 4096, 32, 11008, 32000).kv_elements_per_layer()
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> model.kv_elements_per_layer()
         8192
         """
         if self.mla:
@@ -307,7 +317,7 @@ class Transformer:
     def state_elements(self) -> Number:
         """Elements of one sequence that do not grow with it: states of scans and convolutions.
 
-        >>> Transformer(32, 4096, 32, 11008, 32000).state_elements()
+        >>> Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000).state_elements()
         0
         """
         total: Number = 0
@@ -318,7 +328,7 @@ class Transformer:
     def caches(self) -> tuple[tuple[Cache, Number], ...]:
         """What layers keep of a sequence, and how many layers keep it.
 
-        >>> Transformer(32, 4096, 32, 11008, 32000).caches()
+        >>> Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000).caches()
         ((Cache(per_token=8192, window=None, every=1, state=0), 32),)
         """
         return tuple(self._table.caches)
@@ -331,7 +341,8 @@ class Transformer:
     def steps(self) -> tuple[PerToken, ...]:
         """Every step that treats all tokens alike, in order; attention's own are not among them.
 
-        >>> [step.name for step in Transformer(2, 64, 4, 256, 1000).steps()][:3]
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> [step.name for step in tiny.steps()][:3]
         ['embedding', 'norms', 'q_proj']
         """
         table = self._table
@@ -342,7 +353,8 @@ class Transformer:
     ) -> Number:
         """Bytes of the cache of ``context`` tokens; a layer with a window keeps the last of them.
 
-        >>> Transformer(32, 4096, 32, 11008, 32000).kv_bytes(1, 4096) / 2**30
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> model.kv_bytes(1, 4096) / 2**30
         2.0
         """
         from costlib.kvcache import kv_bytes
@@ -355,7 +367,8 @@ class Transformer:
     ) -> Memory:  # fmt: skip
         """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached.
 
-        >>> held = Transformer(32, 4096, 32, 11008, 32000).memory(1, 4095)
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> held = model.memory(1, 4095)
         >>> held.weights == 2 * 6738415616, held.kv == 2 * 2**30
         (True, True)
         """
@@ -681,6 +694,8 @@ def _read_feeds(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
     names = ("experts", "per_token", "width", "shared_width", "shared_gate")
     sizes = {name: getattr(mixture, name) for name in names}
     set_field(model, "moe", MoE(dense_layers=model.layers - count, **sizes))
+    if not dense:
+        set_field(model, "d_ff", mixture.width)
 
 
 def _common(values: Iterable[Any]) -> Any:

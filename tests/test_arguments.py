@@ -25,7 +25,7 @@ from costlib.parallel import (
 )
 from costlib.transformer import MLA, MoE, Transformer
 
-MODEL = Transformer(2, 64, 4, 256, 1000)
+MODEL = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
 SPAN = {"batch": 1, "seq": 2, "heads": 4, "head_dim": 8}
 OF_HEADS = {"kv_heads": 2, "context": 5, "window": 3, "value_dim": 4}
 OF_LATENTS = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 6, "context": 7}

@@ -69,7 +69,7 @@ def test_torch_counts_the_same(row):
 def test_xla_moves_the_same_bytes_in_each_stage(row):
     p = row["params"]
     width = p.get("D", p.get("Dv"))
-    ledger = attention(p["B"], p["Sq"], p["H"], width, context=p["Sk"])
+    ledger = attention(p["B"], p["Sq"], p["H"], width, context=p["Sk"], scores="materialised")
     stage = ledger["scores" if "stage_qk" in row["id"] else "values"]
     size = {"f32": 4, "bf16": 2}[p["dtype"]]
     assert stage.bytes(Precision.uniform(size)) == row["lowered"]["bytes accessed"]
@@ -100,7 +100,7 @@ def test_xla_counts_the_softmax_as_we_do(row):
 def test_deepml_elements_stage_by_stage():
     B, S, H, h = 1, 128, 8, 64
     d, matrix = H * h, B * H * S * S
-    ledger = attention(B, S, H, h)
+    ledger = attention(B, S, H, h, scores="materialised")
     moved = {op.name: (op.reads, op.writes) for op in ledger}
     assert moved == {
         "scores": (2 * B * S * d, matrix),
@@ -167,7 +167,7 @@ def test_backward_is_twice_forward_and_one_product_more_on_chip(seq, heads, scor
 
 def test_backward_moves_every_tensor():
     B, S, H, K, h = 1, 6, 4, 2, 8
-    ledger = attention_backward(B, S, H, 8, kv_heads=K)
+    ledger = attention_backward(B, S, H, 8, kv_heads=K, scores="materialised")
     q, kv, matrix = B * S * H * h, B * S * K * h, B * H * S * S
     moved = {op.name: (op.reads, op.writes) for op in ledger}
     assert moved == {
@@ -194,7 +194,7 @@ def test_absorbed_latent_attention_is_the_published_formula():
 
 def test_naive_latent_attention_expands_every_key():
     B, H, T = 3, 16, 4097
-    ledger = latent_attention(B, 1, H, **LATENT, context=T)
+    ledger = latent_attention(B, 1, H, **LATENT, context=T, form="naive")
     assert ledger["kv_b_proj"].flops == 2 * B * T * 512 * H * 256
     assert ledger["scores"].flops == 2 * B * H * T * 192
     assert ledger["values"].flops == 2 * B * H * T * 128
@@ -205,7 +205,7 @@ def test_naive_latent_attention_expands_every_key():
 
 def test_both_forms_hold_the_same_weights():
     naive, absorbed = (
-        latent_attention(1, 4, 8, **LATENT, causal=True, form=form)
+        latent_attention(1, 4, 8, **LATENT, causal=True, form=form, scores="materialised")
         for form in ("naive", "absorbed")
     )
     assert naive.elements_read.weights == absorbed.elements_read.weights
@@ -217,7 +217,7 @@ def test_both_forms_hold_the_same_weights():
     [
         ({"heads": 6, "kv_heads": 4}, "kv_heads must divide heads"),
         ({"seq": 8, "context": 4, "causal": True}, "context - seq"),
-        ({"scores": "flash"}, "scores must be 'materialised' or 'on-chip', got 'flash'"),
+        ({"scores": "flash"}, "scores must be 'on-chip' or 'materialised', got 'flash'"),
         ({"masked": "yes"}, "masked must be 'skipped' or 'computed'"),
         ({"window": 0}, "window must be at least 1"),
     ],
@@ -245,7 +245,7 @@ def everything(op):
 
 def test_forward_by_hand():
     on_the_way = Elements(scores=MATRIX)
-    assert [everything(op) for op in attention(2, 3, 4, 5, **SHAPE)] == [
+    assert [everything(op) for op in attention(2, 3, 4, 5, scores="materialised", **SHAPE)] == [
         ("scores", 2 * MATRIX * 5, Elements(0, QUERIES, KEYS), on_the_way, True, 1),
         ("softmax", 5 * MATRIX, on_the_way, on_the_way, False, 1),
         ("values", 2 * MATRIX * 6, Elements(0, 0, VALUES, MATRIX), Elements(0, OUTPUTS), True, 1),
@@ -280,7 +280,10 @@ def test_absorbed_latents_by_hand():
     """Full mask: 2·3 queries of 4 heads meet 7 latents of 8, and 2 rotary entries."""
     met, tokens, latents = 2 * 4 * 3 * 7, 2 * 3, 2 * 7
     moved = Elements(scores=met)
-    assert [everything(op) for op in latent_attention(2, 3, 4, **FEW, form="absorbed")] == [
+    assert [
+        everything(op)
+        for op in latent_attention(2, 3, 4, **FEW, form="absorbed", scores="materialised")
+    ] == [
         (
             *("q_absorb", 2 * tokens * 4 * 5 * 8, Elements(4 * 5 * 8, tokens * 4 * 5)),
             *(Elements(0, tokens * 4 * 8), True, 1),
@@ -304,7 +307,10 @@ def test_absorbed_latents_by_hand():
 def test_naive_latents_by_hand():
     met, tokens, latents = 2 * 4 * 3 * 7, 2 * 3, 2 * 7
     moved, weights = Elements(scores=met), 4 * (5 + 6) * 8
-    assert [everything(op) for op in latent_attention(2, 3, 4, **FEW)] == [
+    assert [
+        everything(op)
+        for op in latent_attention(2, 3, 4, **FEW, form="naive", scores="materialised")
+    ] == [
         (
             *("kv_b_proj", 2 * latents * weights, Elements(weights, 0, latents * 10)),
             *(Elements(0, latents * 4 * (5 + 2 + 6)), True, 1),

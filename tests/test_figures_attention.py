@@ -18,12 +18,14 @@ from figure_checks import check_colours, check_described, check_small_and_readab
 
 SCORES = (0.0, 1.0, -0.5, 1.5, 1.2, 3.5, 2.0, 3.0)
 SMALL = {
-    "textbook": Transformer(2, 64, 4, 256, 1000, gated=False),
-    "wide": Transformer(2, 64, 4, 512, 1000, gated=False),
+    "textbook": Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, gated=False),
+    "wide": Transformer(layers=2, d_model=64, heads=4, d_ff=512, vocab=1000, gated=False),
 }
 SHARED = {
-    "all": Transformer(2, 64, 8, 256, 1000, head_dim=8),
-    "grouped": Transformer(2, 64, 8, 256, 1000, head_dim=8, kv_heads=2),
+    "all": Transformer(layers=2, d_model=64, heads=8, d_ff=256, vocab=1000, head_dim=8),
+    "grouped": Transformer(
+        layers=2, d_model=64, heads=8, d_ff=256, vocab=1000, head_dim=8, kv_heads=2
+    ),
     "latent": costlib.models["deepseek-v3"],
 }
 LATENT = MLA(kv_rank=512, nope_dim=128, rope_dim=64, value_dim=128)

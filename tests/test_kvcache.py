@@ -24,9 +24,19 @@ from costlib.transformer import MLA, MoE, Transformer
 from paths import DATA
 
 MODELS = json.loads((DATA / "models.json").read_text())["models"]
-SMALL = Transformer(6, 64, 4, 128, 500, kv_heads=2, head_dim=20, window=7, local_layers=4)
+SMALL = Transformer(
+    layers=6,
+    d_model=64,
+    heads=4,
+    d_ff=128,
+    vocab=500,
+    kv_heads=2,
+    head_dim=20,
+    window=7,
+    local_layers=4,
+)
 WINDOWED = SMALL.with_(local_layers=6)
-LLAMA = Transformer(32, 4096, 32, 11008, 32000)
+LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
 
 
 @pytest.mark.parametrize("row", MODELS, ids=lambda row: row["model"])
@@ -122,18 +132,25 @@ def test_activations_of_experts_latents_and_normed_heads():
     moe = MoE(experts=8, per_token=2, width=F, shared_width=32, dense_layers=1)
     dense = 4 * D + 4 * D + 3 * 128
     sparse = 4 * D + 4 * D + 2 * (3 * F + 2 * D) + 3 * 32
-    model = Transformer(3, D, 4, 128, 500, moe=moe)
+    model = Transformer(layers=3, d_model=D, heads=4, d_ff=128, vocab=500, moe=moe)
     assert saved_activations(model) == dense + 2 * sparse
     latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10, q_rank=20)
     expected = 4 * D + 24 + 4 + 20 + 2 * 4 * (12 + 4 + 10) + 3 * 128
-    assert saved_activations(Transformer(1, D, 4, 128, 500, mla=latent)) == expected
-    normed = Transformer(1, D, 4, 128, 500, qk_norm="head", gated=False)
+    assert (
+        saved_activations(
+            Transformer(layers=1, d_model=D, heads=4, d_ff=128, vocab=500, mla=latent)
+        )
+        == expected
+    )
+    normed = Transformer(
+        layers=1, d_model=D, heads=4, d_ff=128, vocab=500, qk_norm="head", gated=False
+    )
     assert saved_activations(normed) == 4 * D + 4 * D + 2 * D + 2 * 128
 
 
 def test_what_fits_at_other_precisions():
     eight = Precision(weights=1, kv=1, activations=1)
-    model, capacity = Transformer(2, 64, 4, 256, 1000), 10**6
+    model, capacity = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000), 10**6
     for precision in (Precision(), eight):
         most = largest_batch(model, capacity, 10, precision).largest
         assert memory(model, most, 9, precision).total <= capacity
@@ -148,7 +165,7 @@ def test_what_fits_at_other_precisions():
 
 
 def test_the_inequalities_can_be_read():
-    model = Transformer(2, 64, 4, 256, 1000)
+    model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     weights, each = memory(model, 1, 9).weights, memory(model, 1, 9)
     batch = largest_batch(model, 10**6, 10)
     per_sequence = each.kv + each.activations
@@ -164,7 +181,7 @@ def test_the_inequalities_can_be_read():
 
 
 def test_what_does_not_fit_and_what_always_does():
-    model = Transformer(2, 64, 4, 256, 1000)
+    model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     assert largest_batch(model, 10, 10).largest == 0
     assert largest_context(model, 10, 1).largest == 0
     local = model.with_(window=8)
@@ -177,28 +194,37 @@ def test_what_does_not_fit_and_what_always_does():
 @pytest.mark.parametrize("call", [memory, training_memory])
 def test_a_wrong_option_is_named(call):
     with pytest.raises(ValueError, match="scores must be"):
-        call(Transformer(2, 64, 4, 256, 1000), 1, 2, scores="somewhere")
+        call(
+            Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000),
+            1,
+            2,
+            scores="somewhere",
+        )
 
 
 def test_saved_activations_by_hand():
-    plain = Transformer(2, 64, 4, 256, 1000, head_dim=10)
+    plain = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, head_dim=10)
     # two norms' inputs, what they feed to two steps, Q, K, V and o_proj's input, three inner ones
     assert saved_activations(plain) == 2 * (4 * 64 + 4 * 40 + 3 * 256)
     assert saved_activations(plain.with_(parallel=True)) == 2 * (3 * 64 + 4 * 40 + 3 * 256)
     assert saved_activations(plain.with_(gated=False)) == 2 * (4 * 64 + 4 * 40 + 2 * 256)
     latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10)
     of_heads = 24 + 4 + 2 * 4 * (16 + 10)
-    one = Transformer(2, 64, 4, 256, 1000, mla=latent)
+    one = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, mla=latent)
     assert saved_activations(one) == 2 * (4 * 64 + of_heads + 3 * 256)
-    two = Transformer(2, 64, 4, 256, 1000, mla=replace(latent, q_rank=20))
+    two = Transformer(
+        layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, mla=replace(latent, q_rank=20)
+    )
     assert saved_activations(two) == 2 * (4 * 64 + 20 + of_heads + 3 * 256)
 
 
 def test_the_widest_step_is_the_unembedding_or_a_layer():
-    wide_vocabulary = Transformer(2, 64, 4, 256, 1000)
+    wide_vocabulary = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     assert memory(wide_vocabulary, 1, 0).activations == (64 + (64 + 1000)) * 2
-    wide_layer = Transformer(2, 64, 4, 2048, 10)
+    wide_layer = Transformer(layers=2, d_model=64, heads=4, d_ff=2048, vocab=10)
     assert memory(wide_layer, 1, 0).activations == (64 + 3 * 2048) * 2
-    wide_cache = Transformer(2, 8, 64, 8, 10, head_dim=64, kv_heads=64)
+    wide_cache = Transformer(
+        layers=2, d_model=8, heads=64, d_ff=8, vocab=10, head_dim=64, kv_heads=64
+    )
     rotary = 2 * (64 + 64) * 64  # reads and writes queries and keys
     assert memory(wide_cache, 1, 0).activations == (8 + rotary) * 2

@@ -17,7 +17,7 @@ from costlib.parallel import (
 )
 from costlib.transformer import MoE, Transformer
 
-LLAMA = Transformer(32, 4096, 32, 14336, 128256, kv_heads=8)
+LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
 DIVIDED = ("q_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding", "scores", "values")
 
 
@@ -71,7 +71,7 @@ def test_few_kv_heads_are_replicated():
 
 def test_experts_are_divided_by_width():
     moe = MoE(experts=8, per_token=2, width=512, shared_width=64)
-    model = Transformer(2, 256, 8, 512, 1000, moe=moe)
+    model = Transformer(layers=2, d_model=256, heads=8, d_ff=512, vocab=1000, moe=moe)
     whole, share = model.prefill(1, 8), tensor_parallel(model, 4).prefill(1, 8)
     assert share["experts.up"].flops * 4 == whole["experts.up"].flops
     assert share["shared.up"].flops * 4 == whole["shared.up"].flops
@@ -141,9 +141,14 @@ def test_zero_divides_one_more_at_each_stage():
         optimizer_memory(model, zero=4)
 
 
-MIXED = Transformer(6, 64, 4, 256, 1000, window=4, local_layers=3)
+MIXED = Transformer(layers=6, d_model=64, heads=4, d_ff=256, vocab=1000, window=4, local_layers=3)
 EXPERTS = Transformer(
-    2, 64, 4, 256, 1000, moe=MoE(experts=4, per_token=2, width=96, shared_width=32)
+    layers=2,
+    d_model=64,
+    heads=4,
+    d_ff=256,
+    vocab=1000,
+    moe=MoE(experts=4, per_token=2, width=96, shared_width=32),
 )
 
 
@@ -155,7 +160,7 @@ def test_memory_of_a_stage_by_hand():
     kv_of_a_token = 2 * 2 * 16
     assert one.kv == 2 * kv_of_a_token * (100 + 4)  # two sequences; a global and a local layer
     assert memory_per_device(MIXED, 8, 99) == memory(MIXED, 8, 99)
-    whole = Transformer(6, 64, 4, 256, 1000)
+    whole = Transformer(layers=6, d_model=64, heads=4, d_ff=256, vocab=1000)
     assert memory_per_device(whole, 2, 9, pipeline=3).kv == memory(whole, 2, 9).kv / 3
 
 
@@ -183,9 +188,21 @@ def test_optimizer_memory_of_one_device_is_all_of_it():
 @pytest.mark.parametrize(
     ("model", "devices", "said"),
     [
-        (Transformer(2, 60, 6, 256, 1000, kv_heads=2), 4, "devices must divide heads=6, got 4"),
-        (Transformer(2, 64, 4, 250, 1000), 4, "devices must divide d_ff=250, got 4"),
-        (Transformer(2, 64, 4, 256, 1000), 3, "kv_heads=4 or be a multiple, got 3"),
+        (
+            Transformer(layers=2, d_model=60, heads=6, d_ff=256, vocab=1000, kv_heads=2),
+            4,
+            "devices must divide heads=6, got 4",
+        ),
+        (
+            Transformer(layers=2, d_model=64, heads=4, d_ff=250, vocab=1000),
+            4,
+            "devices must divide d_ff=250, got 4",
+        ),
+        (
+            Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000),
+            3,
+            "kv_heads=4 or be a multiple, got 3",
+        ),
         (EXPERTS.with_(moe=MoE(experts=4, per_token=2, width=90)), 4, "the experts' width=90"),
         (
             EXPERTS.with_(moe=MoE(experts=4, per_token=2, width=96, shared_width=30)),

@@ -158,9 +158,9 @@ class Pass:
     context: Number
     _: KW_ONLY
     logits: str = "all"
-    scores: str = "materialised"
+    scores: str = "on-chip"
     masked: str = "skipped"
-    mla: str = "naive"
+    mla: str = "cheaper"
     experts: str = "expected"
     one_by_one: bool = False
     encoded: Number = 0

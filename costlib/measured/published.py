@@ -189,7 +189,8 @@ def _decode(facts: Mapping[str, Any]) -> Any:
 
 def _generate(facts: Mapping[str, Any]) -> Any:
     batch, prompt, new = facts["batch"], facts["prompt"], facts["new"]
-    work = tensor_parallel(_model(facts["model"]), facts["gpus"]).generate(batch, prompt, new)
+    share = tensor_parallel(_model(facts["model"]), facts["gpus"])
+    work = share.generate(batch, prompt, new, scores="materialised")
     is_rate = facts["unit"] == "tokens/s"
     seconds = batch * new / facts["value"] if is_rate else facts["value"] * 1e-3
     return _measured(facts, _with_messages(work, facts, prompt, new - 1), seconds, new)
@@ -197,7 +198,7 @@ def _generate(facts: Mapping[str, Any]) -> Any:
 
 def _prefill(facts: Mapping[str, Any]) -> Any:
     share = tensor_parallel(_model(facts["model"]), facts["gpus"])
-    work = share.prefill(facts["batch"], facts["prompt"], logits="last")
+    work = share.prefill(facts["batch"], facts["prompt"], logits="last", scores="materialised")
     return _measured(facts, _with_messages(work, facts, facts["prompt"]), facts["value"] * 1e-3)
 
 

@@ -82,7 +82,8 @@ def sides(
         sum((linear(B * S, d, d, name=f"{name}_proj") for name in names), Ledger())
         for names in ("qkv", "o")
     )
-    return layer(B, S, H, D), before + attention(B, S, H, D) + after, Precision.uniform(e)
+    core = attention(B, S, H, D, scores="materialised")
+    return layer(B, S, H, D), before + core + after, Precision.uniform(e)
 
 
 def _op(name: str, flops: Number, reads: Number, writes: Number, is_matmul: bool = False) -> Op:

@@ -163,16 +163,20 @@ def sides(
 ) -> tuple[Ledger, Ledger, Precision]:
     """The source and the model's ledger: prefill if S is given, else decode against S_c.
 
-    >>> llama = Transformer(32, 4096, 32, 11008, 32000)
+    >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> [round(side.intensity(), 2) for side in sides(llama, B=1, Z=7, S_c=1024)[:2]]
     [0.94, 1.0]
     """
     H, N = model.d_model, model.layers
     if S is not None:
-        return prefill(B, S, H, N, Z), model.prefill(B, S), Precision()
+        return prefill(B, S, H, N, Z), model.prefill(B, S, scores="materialised"), Precision()
     if S_c is None:
         raise ValueError("give S for prefill or S_c (cached tokens) for decode")
-    return decode(B, S_i, S_c, H, N, Z), model.decode(B, S_c, S_i), Precision()
+    return (
+        decode(B, S_i, S_c, H, N, Z),
+        model.decode(B, S_c, S_i, scores="materialised"),
+        Precision(),
+    )
 
 
 def _layers(tokens: Number, H: Number, N: Number, Z: Number) -> Ledger:

@@ -131,7 +131,8 @@ def sides(N: Number, d: Number, M: Number | None = None) -> tuple[Ledger, Ledger
     """
     if M is None:
         published = Op("scores", 0, elements_written=Elements(scores=standard(N)))
-        return Ledger((published,)), attention(1, N, 1, d), Precision.uniform(1)
+        written = attention(1, N, 1, d, scores="materialised")
+        return Ledger((published,)), written, Precision.uniform(1)
     published = Op("flash", 0, Elements(kv=flash(N, d, M)))
     on_chip = attention(1, N, 1, d, scores="on-chip")
     return Ledger((published,)), on_chip, Precision.uniform(1)

@@ -162,12 +162,13 @@ def corrected_kv_bytes(
 def sides(model: Transformer, T: Number) -> tuple[Ledger, Ledger, Precision]:
     """The source and the model's ledger, decoding one token against T cached.
 
-    >>> published, ledger, _ = sides(Transformer(32, 4096, 32, 14336, 128000, kv_heads=8), T=1)
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128000, kv_heads=8)
+    >>> published, ledger, _ = sides(model, T=1)
     >>> published.flops // ledger.flops
     286
     """
     published = forward(model.layers, model.d_model, model.vocab)
-    return published, model.decode(1, T), Precision()
+    return published, model.decode(1, T, scores="materialised"), Precision()
 
 
 def _blocks(L: Number, d: Number) -> Ledger:

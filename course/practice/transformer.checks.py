@@ -57,7 +57,7 @@ def spends_the_budget(model, budget, seq, vocab):
         return "d_ff is not a multiple of 256."
     if max(layers, d_model, d_ff) > 10**6:
         return "No model is that large."
-    shape = Transformer(int(layers), int(d_model), int(heads), int(d_ff), vocab)
+    shape = Transformer(layers=int(layers), d_model=int(d_model), heads=int(heads), d_ff=int(d_ff), vocab=vocab)
     if abs(tokens / (20 * shape.params()) - 1) > 1e-3:
         return f"Your shape has {shape.params():,} parameters; tokens is not 20 for each."
     spent = 20 * shape.params() * shape.training_step(1, seq).flops / seq / budget

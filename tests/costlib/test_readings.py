@@ -35,15 +35,39 @@ from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_ex
 
 jax.config.update("jax_enable_x64", True)  # counts pass 2**31
 
-EXPERTS = Transformer(4, 24, 6, 32, 50, moe=MoE(experts=5, per_token=2, width=9, dense_layers=1))
-LATENT = Transformer(2, 24, 6, 32, 50, mla=MLA(kv_rank=8, nope_dim=4, rope_dim=2, value_dim=3))
-MIXED = Transformer(4, 24, 6, 32, 50, kv_heads=2, window=5, local_layers=3, biases=("qkv", "ffn"))
+EXPERTS = Transformer(
+    layers=4,
+    d_model=24,
+    heads=6,
+    d_ff=32,
+    vocab=50,
+    moe=MoE(experts=5, per_token=2, width=9, dense_layers=1),
+)
+LATENT = Transformer(
+    layers=2,
+    d_model=24,
+    heads=6,
+    d_ff=32,
+    vocab=50,
+    mla=MLA(kv_rank=8, nope_dim=4, rope_dim=2, value_dim=3),
+)
+MIXED = Transformer(
+    layers=4,
+    d_model=24,
+    heads=6,
+    d_ff=32,
+    vocab=50,
+    kv_heads=2,
+    window=5,
+    local_layers=3,
+    biases=("qkv", "ffn"),
+)
 TOY = Device("toy", {"bf16": 10**14}, 10**12)
 MLA_SIZES = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 3}
 
 
 def model(L, D, H, F, V):
-    return Transformer(L, D * H, H, F, V)
+    return Transformer(layers=L, d_model=D * H, heads=H, d_ff=F, vocab=V)
 
 
 #: Every public formula as a function of sizes a, b, c (and c never below b, for contexts).
@@ -176,7 +200,7 @@ def test_the_textbook_formula_comes_out():
     B, S, D, H, F, V, L = symbols("B S D H F V L")
     import sympy
 
-    llama = Transformer(L, D, H, F, V)
+    llama = Transformer(layers=L, d_model=D, heads=H, d_ff=F, vocab=V)
     matmuls = sympy.expand(llama.prefill(B, S, masked="computed").matmul_flops)
     textbook = 2 * B * S * L * (4 * D**2 + 3 * D * F) + 4 * B * L * S**2 * D + 2 * B * S * D * V
     assert sympy.simplify(matmuls - textbook) == 0
@@ -186,7 +210,12 @@ def test_the_textbook_formula_comes_out():
 
 def test_model_sizes_can_be_arrays_of_any_shapes_that_broadcast():
     layers, widths = np.array([[2], [3]]), np.array([[64, 128, 256]])
-    parameters = Transformer(layers, widths, 4, 256, 1000).params()
+    parameters = Transformer(layers=layers, d_model=widths, heads=4, d_ff=256, vocab=1000).params()
     assert parameters.shape == (2, 3)
-    assert parameters[1, 2] == Transformer(3, 256, 4, 256, 1000).params()
-    assert Transformer(layers, widths, 4, 256, 1000).params().shape == (2, 3)  # asked twice
+    assert (
+        parameters[1, 2]
+        == Transformer(layers=3, d_model=256, heads=4, d_ff=256, vocab=1000).params()
+    )
+    assert Transformer(
+        layers=layers, d_model=widths, heads=4, d_ff=256, vocab=1000
+    ).params().shape == (2, 3)  # asked twice

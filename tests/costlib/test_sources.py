@@ -302,7 +302,7 @@ def test_the_terms_sum_to_the_difference_in_symbols(key):
     if shape:  # widths are products, so that heads and groups divide them
         h, K, g, L, F, V = sympy.symbols("h K g layers d_ff vocab", positive=True, integer=True)
         values |= {h: 128, K: 8, g: 4, L: 32, F: 11008, V: 32000}
-        model = [Transformer(L, K * g * h, K * g, F, V, kv_heads=K)]
+        model = [Transformer(layers=L, d_model=K * g * h, heads=K * g, d_ff=F, vocab=V, kv_heads=K)]
     real = [Transformer(**shape)] if shape else []
     numbers = reconcile(source, *real, **sizes)
     letters = {str(symbol): symbol for symbol in values if str(symbol) in sizes}
