@@ -243,7 +243,7 @@ def certain(condition: Any) -> bool | None:
     """
     if isinstance(condition, (bool, np.bool_)):
         return bool(condition)
-    if is_symbolic(condition) or _is_lazy(condition):
+    if is_symbolic(condition) or is_lazy(condition):
         return None
     entries = np.asarray(condition)
     return True if entries.all() else None if entries.any() else False

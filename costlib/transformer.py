@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from costlib.attention import MLA, check_groups, check_sizes
+from costlib.checkpoint import Storage, weight_bytes
 from costlib.layers.attention import Attention, Latent
 from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
 from costlib.layers.parts import (
@@ -38,7 +39,7 @@ from costlib.layers.parts import (
 )
 from costlib.ledger import Holding, Ledger, Op
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
-from costlib.precision import Precision
+from costlib.precision import Precision, precision_of
 
 if TYPE_CHECKING:
     from costlib.kvcache import Memory
@@ -84,7 +85,8 @@ class Transformer:
     Any other model is written by its ``blocks`` (see `costlib.layers`): sizes are a short way to
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
     steps beside the embedding, and before the unembedding. ``left_out`` names what a config had
-    beside the language model (eyes, ears), which is not counted.
+    beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
+    packs the weights.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
@@ -127,6 +129,7 @@ class Transformer:
     last: tuple[PerToken, ...] = ()
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    storage: Storage | None = field(default=None, repr=False)
     _derived: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
@@ -169,12 +172,27 @@ class Transformer:
         (8, 16)
         """
         is_inside = not set(changes) <= set(_OUTSIDE_BLOCKS)
-        if "blocks" in self._derived:
-            kept = self._derived if is_inside else _SIZES
-            return replace(self, **{**_defaults(kept), **changes})
+        if "blocks" in self._derived and is_inside:
+            return replace(self, **{**_defaults(self._derived), **changes})
         if not is_inside or "blocks" in changes:
-            return replace(self, **{**_defaults(_SIZES), **changes})
-        return _by_sizes(self, changes).with_(**changes)
+            outside = tuple(bias for bias in self.biases if bias == "unembedding")
+            return replace(self, **{**_defaults(_SIZES), "biases": outside, **changes})
+        found = _by_sizes(self)
+        if found is None:
+            names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
+            raise ValueError(
+                f"the layers of this model differ, so that it has no one {names}: change its blocks"
+            )
+        return found.with_(**changes)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether sizes say all: layers are alike but for windows, experts and what comes first.
+
+        >>> Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000).is_uniform
+        True
+        """
+        return "blocks" in self._derived or _by_sizes(self) is not None
 
     def params(self) -> Number:
         """Parameters stored: a tied unembedding and the embedding are one matrix."""
@@ -207,6 +225,33 @@ class Transformer:
                 again = block.layers - block.stored
                 total = total - again * block.parameters(self.d_model, active=active)
         return total
+
+    def weight_bytes(self, precision: Precision | str | None = None) -> Number:
+        """Bytes of the weights: at a precision, or as the model's own checkpoint packs them.
+
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.weight_bytes() / tiny.params(), tiny.weight_bytes("fp8") / tiny.params()
+        (2.0, 1.0)
+        """
+        if precision is None and self.storage is not None:
+            if self._table.packed is None:
+                self._table.packed = weight_bytes(self, self.storage)
+            return self._table.packed
+        return self.params() * precision_of(precision).weights
+
+    @property
+    def precision(self) -> Precision:
+        """The model's own: bytes of a weight on average, and the formats of products and cache.
+
+        >>> Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000).precision.weights
+        2
+        """
+        storage = self.storage
+        if storage is None:
+            return Precision()
+        weights = self.weight_bytes() / self.params()
+        cache = storage.plain if storage.kv is None else storage.kv
+        return Precision(weights=weights, kv=cache, compute=storage.compute)
 
     def prefill(self, batch: Number, seq: Number, *, logits: str = "all", **options: Any) -> Ledger:
         """A pass over a prompt of ``seq`` tokens, nothing cached yet.
@@ -416,8 +461,8 @@ _SIZES = (
     "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla",
 )  # fmt: skip
 _OUTSIDE_BLOCKS = (
-    "blocks", "left_out", "vocab", "tied", "final_norm", "embedding_norm", "positions", "first",
-    "last",
+    "blocks", "left_out", "storage", "vocab", "tied", "final_norm", "embedding_norm", "positions",
+    "first", "last",
 )  # fmt: skip
 
 
@@ -427,10 +472,11 @@ class _Table:
     Layers that do the same are one row, so many times over.
     """
 
-    __slots__ = ("after", "before", "caches", "last", "mixers", "params")
+    __slots__ = ("after", "before", "caches", "last", "mixers", "packed", "params")
 
     def __init__(self, model: Transformer) -> None:
         self.params: Number = None  # counted when first asked for
+        self.packed: Number = None
         d, norm = model.d_model, model.norm
         shapes: list[tuple[Part, Number]] = []
         mixers: list[tuple[Part, Number]] = []
@@ -583,7 +629,7 @@ def _feeds(model: Transformer) -> tuple[Mlp, Part]:
     return dense, sparse
 
 
-def _by_sizes(model: Transformer, changes: Iterable[str]) -> Transformer:
+def _by_sizes(model: Transformer) -> Transformer | None:
     """A model that is given by its blocks, written by its sizes, where these say the same."""
     sizes = {name: getattr(model, name) for name in _SIZES}
     heads, layers = model.heads, model.layers
@@ -595,15 +641,10 @@ def _by_sizes(model: Transformer, changes: Iterable[str]) -> Transformer:
         sizes |= dict.fromkeys(("kv_heads", "head_dim", "rotary_dim"))
     sizes["d_ff"] = model.moe.width if model.d_ff is None and model.moe else model.d_ff
     try:
-        found = replace(model, **{**sizes, "biases": _biases_in(model), "blocks": ()})
+        found = replace(model, **{**sizes, "blocks": ()})
     except (TypeError, ValueError):
-        found = None
-    if found is None or not _same_layers(found.blocks, model.blocks):
-        names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
-        raise ValueError(
-            f"the layers of this model differ, so that it has no one {names}: change its blocks"
-        )
-    return found
+        return None
+    return found if _same_layers(found.blocks, model.blocks) else None
 
 
 def _biases_in(model: Transformer) -> tuple[str, ...]:
@@ -655,6 +696,7 @@ def _read_blocks(model: Transformer) -> None:
     parts = [(part, block) for block in blocks for part in block.parts]
     _read_attention(model, parts)
     _read_feeds(model, parts)
+    set_field(model, "biases", _biases_in(model))
     set_field(model, "norms", _common(block.norms for block in blocks))
     set_field(model, "parallel", any(block.parallel for block in blocks))
 
@@ -669,6 +711,7 @@ def _read_attention(model: Transformer, parts: list[tuple[Part, Block]]) -> None
     if model.mla:
         set_field(model, "kv_heads", model.heads)
         set_field(model, "head_dim", model.mla.head_dim)
+        set_field(model, "rotary_dim", model.mla.rope_dim)
     set_field(model, "sinks", any(part.sinks for part, _ in plain))
     local = [(part.reach, block.layers) for part, block in plain if part.reach is not None]
     set_field(model, "window", _common(reach for reach, _ in local))

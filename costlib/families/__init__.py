@@ -7,8 +7,8 @@ fields that contradict one another, or a variant that would be counted wrongly i
 names the field.
 
 Parameters are those of the transformers library's causal language model: buffers (such as
-DeepSeek-V3's router correction) and extra prediction heads are left out. So is quantisation: a
-parameter is a parameter however it is stored.
+DeepSeek-V3's router correction) and extra prediction heads are left out. A parameter is a parameter
+however it is stored: quantization_config sets the bytes of the weights alone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 from costlib.families import decoders, linear, state_spaces  # noqa: F401  (enter theirs)
 from costlib.families.config import MOST_BYTES, Config, fields_of
 from costlib.families.family import FAMILIES, WRAPPERS, Family
+from costlib.families.quantisation import storage_of
 from costlib.layers import Block
 from costlib.layers.parts import same
 from costlib.transformer import Transformer
@@ -46,14 +47,16 @@ def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
         ...
     ValueError: gpt2 config: 'vocab_size' is missing
     """
-    fields, left_out = _text_fields(fields_of(source))
+    whole = fields_of(source)
+    fields, left_out = _text_fields(whole)
     name = Config(fields, "the").read("model_type", str)
     if name not in FAMILIES:
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
     model = _build(Config(fields, name, entry.names, entry.usual), entry)
-    return model.with_(left_out=left_out) if left_out else model
+    found = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
+    return model.with_(**found) if any(found.values()) else model
 
 
 def _unknown(name: str) -> str:

@@ -202,14 +202,23 @@ def fields_of(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str
         return _parsed(source.lstrip("\ufeff"), "the JSON text")
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a config is a dict, a path or JSON text, got {type(source).__name__}")
-    path = Path(source)
+    path, beside = Path(source), None
     try:
-        path = path / "config.json" if path.is_dir() else path
+        if path.is_dir():
+            path, beside = path / "config.json", path / "hf_quant_config.json"
         is_file = path.is_file()
     except (OSError, ValueError):  # too long for a path, or a null character in it
         is_file = False
     if not is_file:
         raise ValueError(f"no config at {str(path)[:200]!r}: give a path, a dict or JSON text")
+    fields = _parsed_file(path)
+    if beside is None or not beside.is_file() or "quantization_config" in fields:
+        return fields
+    return {**fields, "quantization_config": _parsed_file(beside).get("quantization")}
+
+
+def _parsed_file(path: Path) -> Mapping[str, Any]:
+    """A file of JSON; modelopt writes its quantisation into one of its own."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"{path} is {path.stat().st_size:,} bytes: that is not a config.json")
     try:

@@ -24,6 +24,7 @@ LAYERS = (
     "matmul",
     "attention",
     "layers",
+    "checkpoint",
     "transformer",
     "kvcache",
     "families",

@@ -155,10 +155,15 @@ def symbolic(model: Transformer) -> tuple[Transformer, tuple[sympy.Symbol, ...]]
     return changed, tuple(dict.fromkeys(s for s in used if isinstance(s, sympy.Symbol)))
 
 
+def drawable() -> dict[str, Transformer]:
+    """Models whose layers are alike, so that one set of sizes says all of them."""
+    return {name: model for name, model in costlib.models.items() if model.is_uniform}
+
+
 def families() -> dict[tuple[Any, ...], str]:
     """A short name for every family, after its first model."""
     found: dict[tuple[Any, ...], str] = {}
-    for name, model in costlib.models.items():
+    for name, model in drawable().items():
         found.setdefault(family(model), "".join(c if c.isalnum() else "_" for c in name))
     return found
 
@@ -173,7 +178,7 @@ def ledgers() -> str:
     """For each family and form a function: FLOPs and elements by kind, of each op in turn."""
     written, tables = [], {}
     for each, name in families().items():
-        first = next(model for model in costlib.models.values() if family(model) == each)
+        first = next(model for model in drawable().values() if family(model) == each)
         model, sizes = symbolic(first)
         B, C, S = costlib.symbols("B C S")
         for scores, mla in forms(first):
@@ -237,7 +242,7 @@ def device_entry(device: costlib.Device) -> dict[str, Any]:
 def catalogue() -> str:
     """Models and devices."""
     names = families()
-    models = [model_entry(name, model, names) for name, model in costlib.models.items()]
+    models = [model_entry(name, model, names) for name, model in drawable().items()]
     devices = [device_entry(device) for device in costlib.devices.values()]
     return constant("models", models) + constant("devices", devices)
 

@@ -1,0 +1,189 @@
+"""Chapter 4: in how many bytes a checkpoint holds a model's weights.
+
+A quantised checkpoint packs the matrices of its layers and leaves the rest, and some modules by
+name, in 16 bits. Packed weights bring scales: one for each group, block, row or tensor. A `Storage`
+says which module is packed how, so that `Transformer.weight_bytes` is the sum of the checkpoint's
+tensors. The publisher's quantization_config is read by `costlib.families.quantisation`.
+
+Left out: a few numbers a tensor (its shape, a global scale), and how bits are packed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from costlib.layers.attention import Latent
+from costlib.layers.parts import Block, PerToken
+from costlib.numbers import Number, is_zero
+
+if TYPE_CHECKING:
+    from costlib.transformer import Transformer
+
+__all__ = ["Packing", "Storage", "weight_bytes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How a matrix is packed: ``bits`` a weight, and bytes beside them.
+
+    ``beside``: bytes a weight for the scales of groups or blocks; ``per_row`` and ``per_column``:
+    bytes for each output and each input of the matrix.
+
+    >>> nvfp4 = Packing(bits=4, beside=1 / 16)  # an 8-bit scale for each 16 weights
+    >>> nvfp4.bytes(4096 * 4096, 4096) / 4096**2
+    0.5625
+    """
+
+    bits: Number
+    beside: Number = 0
+    per_row: Number = 0
+    per_column: Number = 0
+
+    def bytes(self, weights: Number, inputs: Number) -> Number:
+        """Bytes of a matrix of so many weights with so many inputs."""
+        each = self.bits / 8 + self.beside + self.per_row / inputs
+        return weights * each + self.per_column * inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Which modules of a checkpoint are packed, and how.
+
+    ``packing`` is that of every matrix inside the layers but those that ``kept`` names; ``special``
+    names modules with a packing of their own, ``experts`` is that of routed experts. Names are
+    paths of modules as in the checkpoint; ``*`` stands for anything, and "re:" begins a regular
+    expression. What is not packed takes ``plain`` bytes. ``kv`` is the format of the cache and
+    ``compute`` the one that products are computed in, as `costlib.precision` names them. ``unread``
+    says why a checkpoint's layout is not known; its bytes are then an error.
+    """
+
+    name: str
+    packing: Packing | None = None
+    experts: Packing | None = None
+    kept: tuple[str, ...] = ()
+    special: tuple[tuple[str, Packing], ...] = ()
+    plain: Number = 2
+    kv: str | None = None
+    compute: str | None = None
+    unread: str = ""
+
+    def of(self, step: str, layer: int) -> Packing | None:
+        """The packing of one step's matrix in one layer; None if it is left as it is."""
+        if step in _NEVER_PACKED:
+            return None
+        paths = [path.format(i=layer) for path in _paths(step)]
+        found = {packing for pattern, packing in self.special if _names((pattern,), paths)}
+        if found:
+            return found.pop()
+        packing = self.experts if step.startswith("experts.") and self.experts else self.packing
+        return None if packing is None or _names(self.kept, paths) else packing
+
+
+def weight_bytes(model: Transformer, storage: Storage) -> Number:
+    """Bytes of a model's weights as a checkpoint holds them."""
+    if storage.unread:
+        raise ValueError(storage.unread)
+    saved: Number = 0
+    for step, times, packings in _matrices(model, storage):
+        matrices = times * step.parameters() / step.weights / len(packings)
+        inputs = step.reads / (step.chosen if step.is_expert else 1)
+        for packing in packings:
+            if packing is not None:
+                plain = step.weights * storage.plain
+                saved += matrices * (plain - packing.bytes(step.weights, inputs))
+    return model.params() * storage.plain - saved
+
+
+def _matrices(
+    model: Transformer, storage: Storage
+) -> Iterator[tuple[PerToken, Number, list[Packing | None]]]:
+    """Each product inside the layers, how often its weights are there, and its packings."""
+    first = 0
+    for block in model.blocks:
+        layers = int(block.layers)
+        times = block.layers if block.stored is None else block.stored
+        for step in _products(block, model.d_model):
+            yield step, times, [storage.of(step.name, first + i) for i in range(layers)]
+        first += layers
+
+
+def _products(block: Block, d: Number) -> Iterator[PerToken]:
+    for part in block.parts:
+        steps = (*part.before(d), *part.after(d))
+        yield from (step for step in steps if step.is_matmul and not is_zero(step.weights))
+        if isinstance(part, Latent):
+            yield part.expand()
+    yield from (step for step in block.extra if step.is_matmul and not is_zero(step.weights))
+
+
+#: Steps that no format packs: a router is small and decides much.
+_NEVER_PACKED = ("router", "shared_gate")
+
+_PREFIXES = (
+    "model.layers.{i}", "model.language_model.layers.{i}", "language_model.model.layers.{i}",
+    "backbone.layers.{i}", "layers.{i}",
+)  # fmt: skip
+_ATTENTION = ("self_attn", "mixer", "attn", "attention", "linear_attn", "mamba", "block_sparse_moe")
+_FEEDS = ("mlp", "mixer", "ffn", "feed_forward", "block_sparse_moe")
+#: What modules are called in checkpoints, by the last part of a step's name.
+_SPELLED = {
+    "kv_a_proj": ("kv_a_proj_with_mqa",),
+    "beta_proj": ("in_proj_b", "b_proj", "in_proj_ba"),
+    "decay_proj": ("in_proj_a", "in_proj_ba"),
+    "gate": ("gate_proj", "w1"),
+    "up": ("up_proj", "w3"),
+    "down": ("down_proj", "w2"),
+}
+_LINEAR = {"q_proj": "in_proj_qkv", "k_proj": "in_proj_qkv", "v_proj": "in_proj_qkv",
+           "gate_proj": "in_proj_z", "o_proj": "out_proj"}  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _paths(step: str) -> tuple[str, ...]:
+    """The names that checkpoints have for a step's module in layer {i}."""
+    group, _, last = step.rpartition(".")
+    names = _SPELLED.get(last, (last,))
+    if group == "ffn":
+        inside = [f"{feed}.{name}" for feed in _FEEDS for name in names]
+    elif group == "experts":
+        inside = [f"{feed}.experts.0.{name}" for feed in _FEEDS for name in names]
+    elif group == "shared":
+        kinds = ("shared_experts", "shared_expert", "shared_mlp")
+        inside = [f"{feed}.{kind}.{name}" for feed in _FEEDS for kind in kinds for name in names]
+    elif group == "indexer":
+        inside = [f"{kind}.indexer.{name}" for kind in _ATTENTION for name in names]
+    else:
+        inside = [f"{kind}.{name}" for kind in _ATTENTION for name in names]
+        inside += [f"linear_attn.{_LINEAR[last]}"] if last in _LINEAR else []
+    return tuple(f"{prefix}.{path}" for prefix in _PREFIXES for path in inside)
+
+
+def _names(patterns: tuple[str, ...], paths: list[str]) -> bool:
+    """Whether a list of modules names this one, itself or what it is inside of."""
+    exact, pattern = _compiled(patterns)
+    for path in paths:
+        parts = path.split(".")
+        if any(".".join(parts[:end]) in exact for end in range(1, len(parts) + 1)):
+            return True
+        if any(".".join(parts[start:]) in exact for start in range(1, len(parts))):
+            return True
+        if pattern is not None and pattern.match(path):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _compiled(patterns: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str] | None]:
+    """Plain names, and one regular expression for the others."""
+    plain = frozenset(p for p in patterns if not p.startswith("re:") and "*" not in p)
+    others = [p[3:] if p.startswith("re:") else _wildcard(p) for p in patterns if p not in plain]
+    return plain, re.compile("|".join(f"(?:{other})" for other in others)) if others else None
+
+
+def _wildcard(pattern: str) -> str:
+    """A name with stars, of a module or of what is inside it."""
+    return ".*".join(map(re.escape, pattern.split("*"))) + r"(?:\..*)?$"
