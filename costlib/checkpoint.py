@@ -14,14 +14,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from costlib.layers.attention import Latent
 from costlib.layers.parts import Block, PerToken
 from costlib.numbers import Number, is_zero
-
-if TYPE_CHECKING:
-    from costlib.transformer import Transformer
 
 __all__ = ["Packing", "Storage", "weight_bytes"]
 
@@ -83,30 +79,32 @@ class Storage:
         return None if packing is None or _names(self.kept, paths) else packing
 
 
-def weight_bytes(model: Transformer, storage: Storage) -> Number:
-    """Bytes of a model's weights as a checkpoint holds them."""
+def weight_bytes(
+    blocks: tuple[Block, ...], d_model: Number, params: Number, storage: Storage
+) -> Number:
+    """Bytes of a model's weights as a checkpoint holds them: all plain, less what packing saves."""
     if storage.unread:
         raise ValueError(storage.unread)
     saved: Number = 0
-    for step, times, packings in _matrices(model, storage):
+    for step, times, packings in _matrices(blocks, d_model, storage):
         matrices = times * step.parameters() / step.weights / len(packings)
         inputs = step.reads / (step.chosen if step.is_expert else 1)
         for packing in packings:
             if packing is not None:
                 plain = step.weights * storage.plain
                 saved += matrices * (plain - packing.bytes(step.weights, inputs))
-    return model.params() * storage.plain - saved
+    return params * storage.plain - saved
 
 
 def _matrices(
-    model: Transformer, storage: Storage
+    blocks: tuple[Block, ...], d_model: Number, storage: Storage
 ) -> Iterator[tuple[PerToken, Number, list[Packing | None]]]:
     """Each product inside the layers, how often its weights are there, and its packings."""
     first = 0
-    for block in model.blocks:
+    for block in blocks:
         layers = int(block.layers)
         times = block.layers if block.stored is None else block.stored
-        for step in _products(block, model.d_model):
+        for step in _products(block, d_model):
             yield step, times, [storage.of(step.name, first + i) for i in range(layers)]
         first += layers
 

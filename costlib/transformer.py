@@ -235,7 +235,8 @@ class Transformer:
         """
         if precision is None and self.storage is not None:
             if self._table.packed is None:
-                self._table.packed = weight_bytes(self, self.storage)
+                sizes = (self.d_model, self.params(), self.storage)
+                self._table.packed = weight_bytes(self.blocks, *sizes)
             return self._table.packed
         return self.params() * precision_of(precision).weights
 
