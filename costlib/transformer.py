@@ -221,9 +221,8 @@ class Transformer:
         for part, layers in self._table.mixers:
             total = plus(total, layers * part.mixing_weights)
         for block in self.blocks:
-            if block.stored is not None:
-                again = block.layers - block.stored
-                total = total - again * block.parameters(self.d_model, active=active)
+            if not is_zero(block.borrowed):
+                total = total - block.layers * block.borrowed
         return total
 
     def weight_bytes(self, precision: Precision | str | None = None) -> Number:

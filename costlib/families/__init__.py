@@ -19,7 +19,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from costlib.families import decoders, linear, state_spaces  # noqa: F401  (enter theirs)
+from costlib.families import decoders, linear, mixtures, state_spaces  # noqa: F401  (enter theirs)
 from costlib.families.config import MOST_BYTES, Config, fields_of
 from costlib.families.family import FAMILIES, WRAPPERS, Family
 from costlib.families.quantisation import storage_of

@@ -36,6 +36,7 @@ QKVO = (*QKV, "o_proj")
 ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh",
     "gelu_fast": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu", "relu2": "relu2",
+    "swigluoai": "silu",
 }  # fmt: skip
 _SPELLINGS = ("hidden_activation", "hidden_act", "activation_function", "ffn_act")
 

@@ -10,6 +10,7 @@ from costlib.families.family import family
 from costlib.families.readers import (
     FULL,
     LINEAR,
+    QKV,
     QKVO,
     activation,
     agreed,
@@ -20,7 +21,18 @@ from costlib.families.readers import (
     layer,
     mlp,
 )
-from costlib.layers import Block, Mamba, Mamba2, Mixture, Mlp, Part
+from costlib.layers import (
+    Attention,
+    Block,
+    Mamba,
+    Mamba2,
+    Mixture,
+    Mlp,
+    Part,
+    PerToken,
+    linear_step,
+    normalisation,
+)
 
 #: What a missing field means in most of these families.
 MAMBA2 = {
@@ -247,6 +259,83 @@ def _nemotron_feed(c: Config, kind: str) -> Mlp | Mixture:
         shared_width=c.count("moe_shared_expert_intermediate_size"),
         latent=c.optional("moe_latent_size"),
     )
+
+
+#: What both Zambas take for a field that is not there.
+ZAMBA = {"mamba_expand": 2, "mamba_d_conv": 4, "num_mem_blocks": 1, "adapter_rank": 128}
+HYBRID = "hybrid"
+
+
+@family(
+    "zamba2",
+    "Zamba2ForCausalLM",
+    tied=True,
+    names={
+        "mamba_n_heads": "n_mamba_heads",
+        "mamba_n_groups": "mamba_ngroups",
+        "mamba_chunk_size": "chunk_size",
+        "mamba_proj_bias": "add_bias_linear",
+        "layer_types": ("layers_block_type", "layer_types"),
+    },
+    usual={**MAMBA2, **ZAMBA, "mamba_d_state": 64, "mamba_n_heads": 8},
+)
+def zamba2(c: Config, i: int) -> Block:
+    """Mamba-2; in some layers a block of attention and feed-forward comes first, used again and
+    again with small adapters. It reads the embedding too, and so is twice as wide."""
+    scan = _mamba2(c, _expanded(c))
+    if c.kind(i, None, HYBRID, LINEAR) == LINEAR:
+        return layer(scan, norms=1)
+    d, rank, bias = c.d_model, c.count("adapter_rank"), c.flag("mamba_proj_bias")
+    width = c.count("intermediate_size", 4 * d)
+    feed = Mlp(width=width, bias=bias, activation=activation(c, "gelu"))
+    around = linear_step("adapter.down", d, rank) + linear_step("adapter.up", rank, 2 * width)
+    if c.flag("use_shared_attention_adapter", False):
+        for name in QKV:
+            around += linear_step(f"{name}.down", 2 * d, rank) + linear_step(
+                f"{name}.up", rank, 2 * d
+            )
+    rotated = None if c.flag("use_mem_rope", False) else 0
+    return _hybrid(c, i, (_wide_attention(c, rotary_dim=rotated), feed), scan, around)
+
+
+@family(
+    "zamba",
+    "ZambaForCausalLM",
+    tied=True,
+    names={"layer_types": ("layers_block_type", "layer_types")},
+    usual={**MAMBA1, **ZAMBA},
+)
+def zamba(c: Config, i: int) -> Block:
+    """Mamba, and one block of attention and feed-forward that is used again and again."""
+    scan = _mamba(c)
+    if c.kind(i, None, HYBRID, LINEAR) == LINEAR:
+        return layer(scan, norms=1)
+    shared = (_wide_attention(c, rotary_dim=0), mlp(c, default="gelu"))
+    return _hybrid(c, i, shared, scan)
+
+
+def _wide_attention(c: Config, **more: Any) -> Attention:
+    """Attention that reads the residual stream beside the embedding."""
+    heads, d = c.count("num_attention_heads"), c.d_model
+    kv_heads = c.count("num_key_value_heads", heads)
+    text = f"'num_attention_heads' ({heads}) must divide twice 'hidden_size' ({d})"
+    c.require(2 * d % heads == 0, text)
+    c.require(heads % kv_heads == 0, f"'num_key_value_heads' must divide {heads}, got {kv_heads}")
+    c.same("attention_hidden_size", 2 * d, "'hidden_size'")
+    c.same("attention_head_dim", 2 * d // heads, "'hidden_size'")
+    return Attention(heads=heads, kv_heads=kv_heads, head_dim=2 * d // heads, d_in=2 * d, **more)
+
+
+def _hybrid(
+    c: Config, i: int, shared: tuple[Part, ...], scan: Part, around: tuple[PerToken, ...] = ()
+) -> Block:
+    """A shared block, a projection of its output, and a scan; the block may be another layer's."""
+    wide = normalisation("shared.norm", 2 * c.d_model, "rms_norm")
+    block = layer(*shared, norms=1, extra=(wide,))
+    before = [c.kind(j, None, HYBRID, LINEAR) for j in range(i)].count(HYBRID)
+    borrowed = block.parameters(c.d_model) if before >= c.count("num_mem_blocks") else 0
+    own = linear_step("shared.proj", c.d_model, c.d_model)
+    return layer(*shared, scan, extra=(wide, *own, *around), borrowed=borrowed)
 
 
 def _expanded(c: Config) -> int:

@@ -11,7 +11,7 @@ A `Block` is so many layers of the same parts, and a model is blocks in a given 
 can be an int, an array or a symbol, as everywhere.
 """
 
-from costlib.layers.attention import Attention, Indexer, Latent
+from costlib.layers.attention import Attention, Indexer, Latent, RoutedAttention
 from costlib.layers.feed import Mixture, Mlp
 from costlib.layers.parts import (
     Block,
@@ -50,6 +50,7 @@ __all__ = [
     "Pass",
     "PerToken",
     "RGLRU",
+    "RoutedAttention",
     "ShortConvolution",
     "elementwise",
     "experts_bound",

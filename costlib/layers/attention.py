@@ -27,7 +27,7 @@ from costlib.layers.parts import (
 )
 from costlib.ledger import Elements, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, choose, is_zero, minimum, triangle
+from costlib.numbers import Number, choose, exact_div, is_zero, minimum, triangle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +231,37 @@ class Attention(Part):
         made = (self.heads + keys) * self.head_dim
         out = (self.heads + keys) * self.value_dim
         return (2 if self.qk_norm else 1) * made + out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedAttention(Attention):
+    """Attention whose queries and outputs are experts (JetMoE): a token is sent to ``per_token``.
+
+    Each of ``experts`` has its own projections for an equal part of the heads that a token uses;
+    keys and values serve all of them.
+    """
+
+    experts: Number
+    per_token: Number
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """A router, then queries of the experts it chose, and keys and values."""
+        scored = elementwise("attention.router.softmax", self.experts, "softmax")
+        router = linear_step("attention.router", d, self.experts)
+        return (*router, scored, *Attention.before(self, d))
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """Each chosen expert's output, added up, and a bias."""
+        return (*Attention.after(self, d), PerToken("o_proj.bias", d, weights=d, gradient=1))
+
+    def _linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
+        if name == "q_proj":
+            d_out = exact_div(d_out, self.per_token)
+        elif name == "o_proj":
+            d_in = exact_div(d_in, self.per_token)
+        else:
+            return Attention._linear(self, name, d_in, d_out, cached)
+        return [s.routed(self.experts, self.per_token) for s in linear_step(name, d_in, d_out)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -286,8 +286,8 @@ class Block:
     """So many layers of the same parts, each part added to the residual stream.
 
     ``norms`` are those of d_model in each layer. ``parallel``: all parts read the same input.
-    ``stored``: how often the weights are there, where fewer than layers (a block that is used
-    again and again is stored once). ``extra`` holds steps that no part has, of each layer.
+    ``borrowed``: how many of a layer's parameters are those of an earlier layer (Zamba uses one
+    block again and again). ``extra`` holds steps that no part has, of each layer.
     """
 
     layers: Number
@@ -295,7 +295,7 @@ class Block:
     norms: Number = 2
     norm: str = "rms_norm"
     parallel: bool = False
-    stored: Number | None = None
+    borrowed: Number = 0
     residuals: Number | None = None
     extra: tuple[PerToken, ...] = ()
 

@@ -1,0 +1,188 @@
+"""Families whose experts, or how tokens get to them, are their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from costlib.families.config import Config
+from costlib.families.family import family
+from costlib.families.readers import (
+    FULL,
+    QKVO,
+    biases,
+    experts,
+    grouped,
+    head_dim,
+    layer,
+    mlp,
+    rotary,
+)
+from costlib.layers import Block, Indexer, Mlp, PerToken, RoutedAttention
+
+SPARSE = "minimax_m3_sparse"
+
+
+@family(
+    "granitemoe",
+    "GraniteMoeForCausalLM",
+    tied=False,
+    usual={"num_local_experts": 8, "num_experts_per_tok": 2},
+)
+def granitemoe(c: Config, i: int) -> Block:
+    """Granite with a mixture of experts in every layer."""
+    attention = grouped(c, biases=biases(c, "attention_bias", False, QKVO))
+    return layer(attention, experts(c, "num_local_experts", width="intermediate_size"))
+
+
+@family(
+    "granitemoeshared",
+    "GraniteMoeSharedForCausalLM",
+    tied=False,
+    usual={"num_local_experts": 8, "num_experts_per_tok": 2},
+)
+def granitemoeshared(c: Config, i: int) -> Block:
+    """GraniteMoe with a dense layer beside the experts, unless its width is 0."""
+    attention = grouped(c, biases=biases(c, "attention_bias", False, QKVO))
+    shared = c.count("shared_intermediate_size", 0, least=0)
+    feed = experts(c, "num_local_experts", width="intermediate_size", shared_width=shared)
+    return layer(attention, feed)
+
+
+@family(
+    "hy_v3",
+    "HYV3ForCausalLM",
+    tied=False,
+    names={"num_experts": ("num_experts", "num_local_experts")},
+    usual={"head_dim": 128, "num_key_value_heads": 8, "num_shared_experts": 1},
+)
+def hy_v3(c: Config, i: int) -> Block:
+    """Norms of each head's queries and keys; a dense layer, then experts beside shared ones."""
+    found = biases(c, "attention_bias", False, QKVO)
+    attention, bias = grouped(c, qk_norm="head", biases=found), c.flag("mlp_bias", False)
+    rule = {True: "dense", False: "sparse"}
+    kinds = ("dense", "sparse")
+    if c.kind(i, lambda i: rule[i == 0], *kinds, name="mlp_layer_types") == "dense":
+        return layer(attention, mlp(c, bias=bias))
+    shared = c.count("num_shared_experts") * c.count("moe_intermediate_size")
+    return layer(attention, experts(c, "num_experts", shared_width=shared, shared_bias=bias))
+
+
+@family(
+    "minimax_m2",
+    "MiniMaxM2ForCausalLM",
+    tied=False,
+    names={"num_local_experts": ("num_local_experts", "num_experts")},
+    usual={"head_dim": 128, "num_key_value_heads": 8},
+    refuse={"use_qk_norm": True, "shared_intermediate_size": 0},
+)
+def minimax_m2(c: Config, i: int) -> Block:
+    """Norms of all queries and of all keys, half of each head rotated, experts in every layer."""
+    attention = grouped(c, qk_norm="full", rotary_dim=_rotated(c))
+    return layer(attention, experts(c, "num_local_experts", width="intermediate_size"))
+
+
+def _rotated(c: Config) -> int:
+    """How much of each head is rotated: rotary_dim, or else a part of it."""
+    width = head_dim(c)
+    rotated = c.count("rotary_dim", rotary(c, width))
+    c.require(rotated <= width, f"'rotary_dim' is {rotated}, but a head is {width} wide")
+    return rotated
+
+
+def _m3_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The published form has the indexer's sizes in an object, and kinds of layer as 0 and 1."""
+    inner, found = fields.get("sparse_attention_config"), dict(fields)
+    inner = inner if isinstance(inner, Mapping) else {}
+    for new, old in (
+        ("index_n_heads", "sparse_num_index_heads"),
+        ("index_head_dim", "sparse_index_dim"),
+        ("index_block_size", "sparse_block_size"),
+        ("index_topk_blocks", "sparse_topk_blocks"),
+    ):
+        found[new] = inner.get(old, found.get(new))
+    for name, marks, no, yes in (
+        ("layer_types", inner.get("sparse_attention_freq"), FULL, SPARSE),
+        ("mlp_layer_types", fields.get("moe_layer_freq"), "dense", "sparse"),
+    ):
+        if found.get(name) is None and isinstance(marks, list):
+            found[name] = [yes if mark else no for mark in marks]
+    return {name: value for name, value in found.items() if value is not None}
+
+
+#: What both names of MiniMax-M3's language model share.
+M3: dict[str, Any] = {
+    "tied": False,
+    "rewrite": _m3_fields,
+    "names": {"num_local_experts": ("num_local_experts", "num_experts")},
+    "agree": {"moe_intermediate_size": "intermediate_size"},
+    "usual": {
+        "head_dim": 128,
+        "num_key_value_heads": 4,
+        "rotary_dim": 64,
+        "index_n_heads": 4,
+        "index_head_dim": 128,
+        "index_block_size": 128,
+        "index_topk_blocks": 16,
+        "shared_intermediate_size": 3072,
+        "dense_intermediate_size": 12288,
+    },
+    "refuse": {"use_qk_norm": True, "attention_output_gate": False, "n_shared_experts": 1},
+}
+
+
+@family("minimax_m3", "MiniMaxM3ForCausalLM", **M3)
+@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", wrapped_by=("minimax_m3_vl",), **M3)
+def minimax_m3(c: Config, i: int) -> Block:
+    """Attention to blocks of keys that an indexer picks; dense layers, then experts."""
+    kind, kinds = c.kind(i, lambda _: FULL, FULL, SPARSE), ("dense", "sparse")
+    indexer = _block_indexer(c) if kind == SPARSE else None
+    attention = grouped(c, qk_norm="head", rotary_dim=_rotated(c), indexer=indexer)
+    if c.kind(i, lambda _: "sparse", *kinds, name="mlp_layer_types") == "dense":
+        return layer(attention, Mlp(width=c.count("dense_intermediate_size")))
+    shared = c.count("shared_intermediate_size")
+    feed = experts(
+        c, "num_local_experts", width="intermediate_size", shared_width=shared, activation="silu"
+    )
+    return layer(attention, feed)
+
+
+def _block_indexer(c: Config) -> Indexer:
+    block = c.count("index_block_size")
+    return Indexer(
+        heads=c.count("index_n_heads"),
+        head_dim=c.count("index_head_dim"),
+        top=c.count("index_topk_blocks") * block,
+        block=block,
+        key_norm="rms_norm",
+        query_norm="rms_norm",
+        weighted=False,
+    )
+
+
+@family(
+    "jetmoe",
+    "JetMoeForCausalLM",
+    tied=True,
+    names={"head_dim": ("kv_channels", "head_dim")},
+    usual={
+        "head_dim": 128,
+        "num_key_value_heads": 16,
+        "num_local_experts": 8,
+        "num_experts_per_tok": 2,
+    },
+)
+def jetmoe(c: Config, i: int) -> Block:
+    """Queries and outputs of attention are experts too, with one head for each KV head."""
+    each, chosen = c.count("num_key_value_heads"), c.count("num_experts_per_tok")
+    c.same("num_attention_heads", each * chosen, "num_key_value_heads times num_experts_per_tok")
+    bias = PerToken("experts.bias", c.d_model, weights=c.d_model, gradient=1)
+    feed = experts(c, "num_local_experts", width="intermediate_size", extra=(bias,))
+    attention = RoutedAttention(
+        heads=each * chosen,
+        kv_heads=each,
+        head_dim=c.count("head_dim"),
+        experts=feed.experts,
+        per_token=chosen,
+    )
+    return layer(attention, feed)
