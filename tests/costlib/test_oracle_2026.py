@@ -18,6 +18,9 @@ NOT_YET = {
     "shrunk-opt-b": "refused: norms after the parts, and none at the end",
 }
 
+#: Published names of models that transformers builds under another name, which has rows.
+UNWITNESSED = {"minimax_m3": "minimax_m3_vl_text"}
+
 #: As torch counts a pass: masked pairs computed, latents expanded.
 AS_RUN = {"masked": "computed", "mla": "naive", "scores": "materialised"}
 
@@ -116,4 +119,4 @@ def test_families_that_nothing_witnesses():
     for name in elsewhere:
         rows = json.loads((DATA / name).read_text("utf-8"))["models"]
         witnessed |= {row["config"]["model_type"] for row in rows if "config" in row}
-    assert {name for name in FAMILIES if name not in witnessed} <= {"gpt2", "gemma"}
+    assert set(FAMILIES) - witnessed <= {"gpt2", *UNWITNESSED}
