@@ -32,7 +32,7 @@ LONGEST_FIRST = ("tests/site", "tests/course", "book", "tests/costlib/iomodel", 
 #: What `make quick` leaves to `make test`: figures, other programs, exhaustive searches, and arrays
 #: whose library takes longer to load than all formulas take to run.
 SLOW = (
-    *("test_figures_", "test_iomodel_figures", "costlib/figures/", "test_oracle_2026"),
+    *("test_figures_", "test_iomodel_figures", "costlib/figures/"),
     *("::test_jax_", "::test_dask_", "::test_lazy_arrays", "::test_types_travel"),
     *("::test_the_command_prints", "::test_the_module_is_a_command", "::test_what_a_fit_computes"),
     *("::test_every_optimum_of_the_oracle", "::test_the_4_by_4_grid", "::test_groups_never"),

@@ -1,5 +1,9 @@
 """Every size of every public function: 0, a fraction or a word is refused, and named."""
 
+import importlib
+import inspect
+import pkgutil
+
 import pytest
 
 import costlib
@@ -96,6 +100,53 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
     if not zero_is_fine:
         with pytest.raises(ValueError, match=rf"\b{name}\b"):
             call(**{**sizes, name: 0})
+
+
+#: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
+ELSEWHERE = {
+    "Node": "its devices are looked up by name: test_devices",
+    "Holding": "made by memory(), never by hand",
+    "Measurement": "a row of the data, its steps a list",
+    "columns": "the columns of sweep(), which checks: test_sweeps",
+    "copy": "test_timing",
+    "kv_bytes": "kv_elements() times bytes",
+    "optimizer_memory": "test_parallel",
+    "sweep": "test_sweeps",
+    "time": "steps is what a step is, not how many: test_roofline",
+    "triangle": "a closed form of the library itself, without checks",
+}
+
+
+def public_functions():
+    """Every public function of the library, also of modules that are imported when asked for."""
+    for found in pkgutil.walk_packages(costlib.__path__, "costlib."):
+        # Sources are written as published; iomodel and figures refuse in tests of their own.
+        if found.name.split(".")[1] in ("figures", "iomodel", "sources", "families"):
+            continue
+        module = importlib.import_module(found.name)
+        for name in getattr(module, "__all__", []):
+            thing = getattr(module, name)
+            if callable(thing) and getattr(thing, "__module__", "") == module.__name__:
+                yield name, thing
+                for method, function in vars(thing).items() if inspect.isclass(thing) else ():
+                    if inspect.isfunction(function) and not method.startswith("_"):
+                        yield method, function
+
+
+def test_every_public_function_that_takes_a_size_is_tried():
+    sizes = {name for _, arguments in CALLS.values() for name in arguments}
+    seen, missed = set(), set()
+    for name, function in public_functions():
+        try:
+            takes = {*inspect.signature(function).parameters}
+        except ValueError:  # a class without a signature of its own
+            continue
+        if takes & sizes:
+            seen.add(name)
+            missed |= {name} - {*CALLS, *ELSEWHERE}
+    assert len(seen) > 25
+    assert missed == set(), "try it here, or say in ELSEWHERE where it is tried"
+    assert {*ELSEWHERE} <= seen, "a name in ELSEWHERE is gone"
 
 
 def test_every_name_in_the_public_namespace_is_there():
