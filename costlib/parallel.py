@@ -12,14 +12,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from costlib.kvcache import ADAM_BYTES, Memory, memory
-from costlib.ledger import Elements, Op
+from costlib.ledger import Op
+from costlib.messages import all_reduce, all_reduces, message
 from costlib.numbers import Number, ceil_div, divides, exact_div, size
 from costlib.precision import Precision
 from costlib.transformer import Transformer
 
 __all__ = [
     "all_reduce", "bubble", "data_parallel_messages", "memory_per_device",
-    "optimizer_memory", "pipeline_messages", "tensor_parallel", "tensor_parallel_messages",
+    "optimizer_memory", "pipeline_messages", "tensor_parallel",
 ]  # fmt: skip
 
 
@@ -27,7 +28,9 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     """One device's share of a model: heads, widths and vocabulary divided, d_model whole.
 
     KV heads fewer than the devices are replicated: each device has one. So are norms, the router
-    and the latent projections of MLA.
+    and the latent projections of MLA. Its passes hold what it sends: an all-reduce of B·S·D
+    elements over the axis "tensor" wherever a layer adds to the residual stream, twice for most
+    (once where attention and feed-forward layer are parallel), and as many in the backward pass.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
     >>> share = tensor_parallel(llama, 4)
@@ -37,6 +40,8 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     1
     >>> share.decode(1, 100)["q_proj"].flops * 4 == llama.decode(1, 100)["q_proj"].flops
     True
+    >>> share.decode(1, 100).over("tensor").count, share.decode(1, 100).bytes_sent()
+    (64, 786432)
     """
     devices = size("devices", devices)
     kv_heads = model.kv_heads
@@ -56,34 +61,9 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
         head_dim=model.head_dim,
         d_ff=_part("d_ff", model.d_ff, devices),
         vocab=ceil_div(model.vocab, devices),  # the last part is padded, as in practice
+        sharers=devices,
         moe=moe,
     )
-
-
-def all_reduce(elements: Number, devices: Number) -> Number:
-    """Elements that each device of a ring sends: 2·(n − 1) chunks of ⌈elements / n⌉.
-
-    >>> all_reduce(4096, 1), all_reduce(4096, 2), all_reduce(4096, 8)
-    (0, 4096, 7168)
-    """
-    elements, devices = size("elements", elements), size("devices", devices)
-    return 2 * (devices - 1) * ceil_div(elements, devices)
-
-
-def tensor_parallel_messages(
-    model: Transformer, batch: Number, seq: Number, devices: Number, *, training: bool = False
-) -> Op:
-    """Two all-reduces a layer of B·S·D elements, after o_proj and after the feed-forward layer.
-
-    A parallel layer needs one. A backward pass has as many again.
-
-    >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
-    >>> tensor_parallel_messages(llama, 1, 1, 8).bytes_sent()
-    917504
-    """
-    count = model.layers * (1 if model.parallel else 2) * (2 if training else 1)
-    each = all_reduce(size("batch", batch) * size("seq", seq) * model.d_model, devices)
-    return _message("all_reduce", count, count * each, axis="tensor")
 
 
 def pipeline_messages(
@@ -97,7 +77,7 @@ def pipeline_messages(
     """
     count = 2 if training else 1
     each = size("batch", batch) * size("seq", seq) * model.d_model
-    return _message("send", count, count * each, axis="pipeline")
+    return message("send", count, each, axis="pipeline")
 
 
 def data_parallel_messages(model: Transformer, devices: Number) -> Op:
@@ -107,12 +87,7 @@ def data_parallel_messages(model: Transformer, devices: Number) -> Op:
     >>> data_parallel_messages(tiny, 2).sends
     259392
     """
-    return _message("all_reduce", 1, all_reduce(model.params(), devices), axis="data")
-
-
-def _message(name: str, count: Number, elements: Number, axis: str) -> Op:
-    """What one device sends: so many messages, of so many elements in all."""
-    return Op(name, 0, count=count, elements_sent=Elements(activations=elements), axis=axis)
+    return all_reduces(1, model.params(), devices, axis="data")
 
 
 def bubble(stages: Number, microbatches: Number) -> Number:

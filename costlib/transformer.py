@@ -38,6 +38,7 @@ from costlib.layers.parts import (
     times,
 )
 from costlib.ledger import Holding, Ledger, Op
+from costlib.messages import all_reduces
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
 from costlib.precision import Precision, precision_of
 
@@ -86,7 +87,8 @@ class Transformer:
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
     steps beside the embedding, and before the unembedding. ``left_out`` names what a config had
     beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
-    packs the weights.
+    packs the weights. ``sharers`` is how many devices share each layer: see
+    `costlib.parallel.tensor_parallel`.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
@@ -127,6 +129,7 @@ class Transformer:
     mla: MLA | None = None
     first: tuple[PerToken, ...] = ()
     last: tuple[PerToken, ...] = ()
+    sharers: Number = 1
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
     storage: Storage | None = field(default=None, repr=False)
@@ -134,7 +137,7 @@ class Transformer:
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        check_sizes(self, "d_model", "vocab")
+        check_sizes(self, "d_model", "vocab", "sharers")
         choose("norm", self.norm, tuple(NORM_WEIGHTS))
         for bias in self.biases:
             choose("biases", bias, BIASES)
@@ -438,8 +441,15 @@ class Transformer:
 
     def _forward(self, run: Pass) -> Ledger:
         before, after = self.alike(run)
-        ops = (*before, *self.mixing(run), *after)
+        ops = (*before, *self.mixing(run), *after, *self._messages(run))
         return Ledger(ops, holds=Holding(self, run.batch, run.context))
+
+    def _messages(self, run: Pass) -> list[Op]:
+        """What a device that shares each layer with others sends: its part of every sum."""
+        if is_one(self.sharers):
+            return []
+        each = sum(block.layers * (1 if block.parallel else block.added) for block in self.blocks)
+        return [all_reduces(each * run.steps, run.tokens * self.d_model, self.sharers, "tensor")]
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""
@@ -448,7 +458,7 @@ class Transformer:
         ops = [op for step in after for op in step.backward(run.tokens, used)]
         ops += [op for part, layers in table.mixers for op in part.mixing_backward(run, layers)]
         ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, used)]
-        return Ledger(tuple(ops))
+        return Ledger((*ops, *self._messages(run)))
 
 
 #: Steps that belong to no layer.
@@ -462,7 +472,7 @@ _SIZES = (
 )  # fmt: skip
 _OUTSIDE_BLOCKS = (
     "blocks", "left_out", "storage", "vocab", "tied", "final_norm", "embedding_norm", "positions",
-    "first", "last",
+    "first", "last", "sharers",
 )  # fmt: skip
 
 

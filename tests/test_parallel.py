@@ -13,7 +13,6 @@ from costlib.parallel import (
     optimizer_memory,
     pipeline_messages,
     tensor_parallel,
-    tensor_parallel_messages,
 )
 from costlib.transformer import MoE, Transformer
 
@@ -85,13 +84,16 @@ def test_what_cannot_be_divided_is_named(devices):
 
 
 def test_two_all_reduces_a_layer():
-    messages = tensor_parallel_messages(LLAMA, 4, 16, 8)
+    messages = tensor_parallel(LLAMA, 8).prefill(4, 16).over("tensor")
     assert messages.count == 64
     assert messages.sends == 64 * 2 * 7 * (4 * 16 * 4096 // 8)
     assert messages.bytes_sent() == 2 * messages.sends
-    assert tensor_parallel_messages(LLAMA, 4, 16, 8, training=True).count == 128
-    assert tensor_parallel_messages(LLAMA.with_(parallel=True), 4, 16, 8).count == 32
-    assert tensor_parallel_messages(LLAMA, 4, 16, 1).sends == 0
+    training = tensor_parallel(LLAMA, 8).training_step(4, 16, recompute="full")
+    assert training.over("tensor").count == 3 * 64  # the sums of what is computed again, again
+    assert tensor_parallel(LLAMA.with_(parallel=True), 8).prefill(4, 16).over("tensor").count == 32
+    assert tensor_parallel(LLAMA, 1).prefill(4, 16).over("tensor").ops == ()
+    steps = tensor_parallel(LLAMA, 8).generate(4, 16, 3).over("tensor")
+    assert (steps.count, steps.sends) == (3 * 64, 64 * 2 * 7 * (4 * (16 + 2) * 4096 // 8))
 
 
 def test_pipelines_and_data_parallel_messages():

@@ -12,7 +12,7 @@ from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import matmul
 from costlib.numbers import ceil_div
-from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.parallel import tensor_parallel
 from costlib.precision import Precision, precision_of
 from costlib.roofline import GRANULARITIES, OVERLAPS, Device, Limit, limits, time
 from costlib.sources import jamesnulliu
@@ -337,10 +337,9 @@ def splits(model: Transformer, device: Device, seq: int, devices: Sequence[int])
     """Time of a prompt on several devices: each one's share, and its all-reduces."""
     works, sends = [], []
     for count in devices:
-        share = tensor_parallel(model, count).prefill(1, seq, scores="on-chip")
-        works.append(time(share, device, too_large="ignore"))
-        sent = tensor_parallel_messages(model, 1, seq, count).bytes_sent()
-        sends.append(sent / device.interconnect if sent else 0)
+        share = tensor_parallel(model, count).prefill(1, seq)
+        works.append(time(share.where(lambda op: not op.axis), device))
+        sends.append(time(share.over("tensor"), device))
     title = "Work divides among devices, messages do not"
     alt = f"Bars for a prompt of {seq:,} tokens on {device.name}: " + "; ".join(
         f"{count} device{'s'[: count - 1]} {quantity(work, 's', 3)} of work and "

@@ -24,7 +24,7 @@ from costlib.device import Device
 from costlib.ledger import Ledger, Op
 from costlib.matmul import linear
 from costlib.measured.calibration import Measurement, calibrate, error
-from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.parallel import tensor_parallel
 from costlib.precision import Precision, grouped
 from costlib.transformer import Transformer
 
@@ -161,18 +161,6 @@ def _precision(facts: Mapping[str, Any]) -> Precision:
     return Precision(weights=weights, compute=facts["dtype"])
 
 
-def _with_messages(work: Ledger, facts: Mapping[str, Any], seq: int = 1, more: int = 0) -> Ledger:
-    """The work of one of several devices, and what it sends: for ``seq`` tokens at once, and for
-    ``more`` single ones."""
-    if facts["gpus"] == 1:
-        return work
-    model, batch = _model(facts["model"]), facts["batch"]
-    sent = [tensor_parallel_messages(model, batch, seq, facts["gpus"])]
-    if more:
-        sent.append(tensor_parallel_messages(model, batch, 1, facts["gpus"]) * more)
-    return work + sent
-
-
 def _measured(facts: Mapping[str, Any], work: Ledger | Op, seconds: float, steps: int = 1) -> Any:
     names = ("source", "device", "framework", "model", "batch", "prompt", "new", "context", "m")
     name = " ".join(f"{key} {facts[key]}" for key in names if key in facts)
@@ -184,7 +172,7 @@ def _decode(facts: Mapping[str, Any]) -> Any:
     work = share.decode(facts["batch"], facts["context"], scores="on-chip")
     is_rate = facts["unit"] == "tokens/s"
     seconds = facts["batch"] / facts["value"] if is_rate else facts["value"] * 1e-3
-    return _measured(facts, _with_messages(work, facts), seconds)
+    return _measured(facts, work, seconds)
 
 
 def _generate(facts: Mapping[str, Any]) -> Any:
@@ -193,13 +181,13 @@ def _generate(facts: Mapping[str, Any]) -> Any:
     work = share.generate(batch, prompt, new, scores="materialised")
     is_rate = facts["unit"] == "tokens/s"
     seconds = batch * new / facts["value"] if is_rate else facts["value"] * 1e-3
-    return _measured(facts, _with_messages(work, facts, prompt, new - 1), seconds, new)
+    return _measured(facts, work, seconds, new)
 
 
 def _prefill(facts: Mapping[str, Any]) -> Any:
     share = tensor_parallel(_model(facts["model"]), facts["gpus"])
     work = share.prefill(facts["batch"], facts["prompt"], logits="last", scores="materialised")
-    return _measured(facts, _with_messages(work, facts, facts["prompt"]), facts["value"] * 1e-3)
+    return _measured(facts, work, facts["value"] * 1e-3)
 
 
 def _gemm(facts: Mapping[str, Any]) -> Any:

@@ -58,9 +58,10 @@ def split(model, device, seq, limit_ms, *, network=1, cost=lambda n, t: n * t):
     whole, device, costs = costlib.models[model], costlib.devices[device], {}
     for n in (1, 2, 4, 8):
         part = parallel.tensor_parallel(whole, n)
-        sent = parallel.tensor_parallel_messages(whole, 1, seq, n).bytes_sent()
-        work = roofline.time(part.prefill(1, seq), device, too_large="ignore")
-        seconds = work + network * sent / device.interconnect
+        work = part.prefill(1, seq)
+        sending = roofline.time(work.over("tensor"), device)
+        alone = work.where(lambda op: not op.axis)
+        seconds = roofline.time(alone, device) + network * sending
         if 1e3 * seconds <= limit_ms:
             costs[n] = cost(n, seconds)
     return min(costs, key=costs.get) if costs else 0

@@ -25,7 +25,6 @@ from costlib.parallel import (
     memory_per_device,
     pipeline_messages,
     tensor_parallel,
-    tensor_parallel_messages,
 )
 from costlib.transformer import MLA, MoE, Transformer
 
@@ -65,10 +64,6 @@ CALLS = {
     "largest_context": (lambda **of: largest_context(MODEL, 10**9, **of), {"batch": 2}),
     "tensor_parallel": (lambda **of: tensor_parallel(MODEL, **of), {"devices": 2}),
     "all_reduce": (all_reduce, {"elements": 8, "devices": 2}),
-    "tensor_parallel_messages": (
-        lambda **of: tensor_parallel_messages(MODEL, **of),
-        {"batch": 1, "seq": 2, "devices": 2},
-    ),
     "pipeline_messages": (
         lambda **of: pipeline_messages(MODEL, **of),
         {"batch": 1, "seq": 2},

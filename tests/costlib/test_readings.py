@@ -29,7 +29,6 @@ from costlib.parallel import (
     optimizer_memory,
     pipeline_messages,
     tensor_parallel,
-    tensor_parallel_messages,
 )
 from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
 
@@ -108,7 +107,7 @@ FORMULAS = {
     "share": lambda a, b, c: tensor_parallel(MIXED, 2).decode(a, c, b),
     "all-reduce": lambda a, b, c: all_reduce(a * c, b),
     "bubble": lambda a, b, c: bubble(a, b),
-    "tensor messages": lambda a, b, c: tensor_parallel_messages(MIXED, a, b, c).sends,
+    "tensor messages": lambda a, b, c: tensor_parallel(MIXED, 2).prefill(a, b).sends,
     "pipeline messages": lambda a, b, c: pipeline_messages(MIXED, a, b).sends,
     "data messages": lambda a, b, c: data_parallel_messages(MIXED, a).sends,
     "memory per device": lambda a, b, c: memory_per_device(MIXED, a, c, tensor=2, data=b).total,

@@ -25,7 +25,7 @@ from costlib import devices, iomodel, kvcache, models, roofline
 from costlib.figures import explorers as fallbacks
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
-from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.parallel import tensor_parallel
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
 from paths import ROOT, SITE
@@ -252,13 +252,13 @@ def one_step(s: dict[str, Any]) -> list[Any]:
     precision = Precision(weights=float(s["weights"]), kv=float(s["kv"]), compute=s["dtype"])
     options = {"logits": "last", "scores": "on-chip"}
     if s["phase"] == "prefill":
-        ledger, new = share.prefill(s["batch"], s["context"], **options), s["context"]
+        ledger = share.prefill(s["batch"], s["context"], **options)
     else:
-        ledger, new = share.decode(s["batch"], s["context"], mla="absorbed", **options), 1
-    places = roofline.limits(ledger, device, precision)
-    message = tensor_parallel_messages(model, s["batch"], new, int(s["shared"])).bytes_sent()
+        ledger = share.decode(s["batch"], s["context"], mla="absorbed", **options)
+    message, work = ledger.bytes_sent(precision), ledger.where(lambda op: not op.axis)
+    places = roofline.limits(work, device, precision)
     link = message / device.interconnect if device.interconnect and message else 0.0
-    time = roofline.time(ledger, device, precision=precision, too_large="ignore") + link
+    time = roofline.time(work, device, precision=precision) + link
     return [[float(x) for p in places for x in (p.flops, p.bytes, p.time)], time, float(message)]
 
 

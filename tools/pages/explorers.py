@@ -21,7 +21,8 @@ from costlib.figures.explorers import ATTENTIONS, BOARDS, FILM, FILM_CAPACITIES,
 from costlib.iomodel import bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Game
-from costlib.parallel import tensor_parallel, tensor_parallel_messages
+from costlib.messages import all_reduces
+from costlib.parallel import tensor_parallel
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
 from costlib.transformer import MLA, MoE, PerToken, Transformer
@@ -322,8 +323,7 @@ def step_formulas() -> str:
     device = costlib.Device("any", {"any": rate}, width)
     B, S, D, L, G = costlib.symbols("B S d_model layers devices")
     r = costlib.symbols("reduces")
-    model: Any = StandIn(1, 1, L, 0, None, D, 1, layers=L)
-    sent = tensor_parallel_messages(model, B, S, G).sends * r / 2
+    sent = all_reduces(L * r, B * S * D, G, "tensor").sends
     op = costlib.Op("any", flops, costlib.ledger.Elements(weights=moved))
     one = Precision.uniform(1, compute="any")
     return "".join(
