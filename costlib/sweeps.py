@@ -77,7 +77,7 @@ def sweep(
 
     >>> table = sweep("llama-3-8b", "A100-80GB", batch=[1, 8, 64], context=8192)
     >>> table[["batch", "per_user", "bound"]].round(1).values.tolist()
-    [[1, 126.2, 'memory'], [8, 84.1, 'memory']]
+    [[1, 126.7, 'memory'], [8, 86.0, 'memory']]
     >>> sweep("llama-3-8b", ["T4", "L4"], batch=1, context=8192, all_rows=True).fits.tolist()
     [False, True]
     """

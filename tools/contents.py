@@ -57,7 +57,7 @@ PARTS = (
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("device", "roofline", "parallel"),
+                ("device", "roofline", "messages", "parallel", "sweeps"),
             ),
             Chapter(
                 "iomodel",
