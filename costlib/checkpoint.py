@@ -103,9 +103,10 @@ def _matrices(
     first = 0
     for block in blocks:
         layers = int(block.layers)
-        times = block.layers if block.stored is None else block.stored
+        if not is_zero(block.borrowed):
+            raise ValueError("layers share weights: what packing saves of them is not counted")
         for step in _products(block, d_model):
-            yield step, times, [storage.of(step.name, first + i) for i in range(layers)]
+            yield step, block.layers, [storage.of(step.name, first + i) for i in range(layers)]
         first += layers
 
 
