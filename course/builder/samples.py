@@ -12,6 +12,7 @@ import nbformat
 
 from course.builder.answer_key import Key
 from course.builder.assignments import student_notebook
+from course.builder.questions import as_plain
 from course.builder.roster import file_name
 
 __all__ = ["hand_in", "write_samples"]
@@ -47,11 +48,16 @@ def write_samples(key: Key, out: Path) -> list[str]:
 
 
 def _slip(key: Key, student: str) -> dict[str, str]:
-    """One known mistake, in the first question that has a likely one and asks for a number."""
+    """One known mistake, in the first question where it changes the answer."""
     for exercise, question in key.graded():
-        if question.kind == "number" and question.mistakes:
-            wrong = question.mistakes[0].answer(**key.numbers(exercise.name, student))
-            return {exercise.name: f"def {exercise.name}():\n    return {wrong!r}"}
+        numbers = key.numbers(exercise.name, student)
+        expected = key.expected(exercise.name, numbers)
+        for mistake in question.mistakes:
+            wrong = as_plain(mistake.answer(**numbers))
+            if question.judge(numbers, expected, wrong) is not True:
+                number = question.kind == "number"
+                head = f"def {exercise.name}():" if number else exercise.signature
+                return {exercise.name: f"{head}\n    return {wrong!r}"}
     return {}
 
 

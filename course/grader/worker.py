@@ -13,7 +13,7 @@ from course.grader.marking import Graded, mark_submission, tidy
 from course.grader.sandbox import Limits, Sandbox
 from course.grader.submission import Submission
 
-__all__ = ["Setting", "grade_one"]
+__all__ = ["Setting", "grade_one", "imports_of"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,17 @@ def _tools(setting: Setting) -> tuple[Key, Sandbox]:
         if hasattr(_local, "sandbox"):
             _local.sandbox.close()
         _local.key = load_key(Path(setting.key))
-        preload = re.findall(r"^(?:import|from) ([\w.]+)", _local.key.source.setup, re.MULTILINE)
+        preload = imports_of(_local.key.source.setup)
         _local.sandbox = Sandbox(preload, bubblewrap=setting.bubblewrap, limits=setting.limits)
         _local.setting = setting
         atexit.register(_local.sandbox.close)
     return _local.key, _local.sandbox
+
+
+def imports_of(setup: str) -> list[str]:
+    """What a sandbox imports once, so that no question waits for it.
+
+    >>> imports_of("import math\\nfrom costlib import matmul\\nx = 1")
+    ['math', 'costlib']
+    """
+    return re.findall(r"^(?:import|from) ([\w.]+)", setup, re.MULTILINE)

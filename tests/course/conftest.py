@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from course.builder import notebooks
 
 
-@pytest.fixture
-def fast_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One round in the place of many; a few tests keep them all."""
-    monkeypatch.setattr(notebooks, "ROUNDS", 1)
+@pytest.fixture(scope="module")
+def fast_hashes() -> Iterator[None]:
+    """One round in the place of many, for a module that asks; the builder's own keeps them all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebooks, "ROUNDS", 1)
+        yield

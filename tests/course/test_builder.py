@@ -57,7 +57,6 @@ def test_the_blank_notebook_runs_alone_and_asks_for_answers() -> None:
         assert f"{exercise.name}: not answered yet." in said
 
 
-@pytest.mark.usefixtures("fast_hashes")
 def test_build_writes_what_students_get_and_a_key_that_nobody_else_reads(tmp_path: Path) -> None:
     key = build_one(EXAMPLE, tmp_path, ["ada", "../eve"])
     assert (tmp_path / "student" / "ada" / "week-1.ipynb").exists()

@@ -23,7 +23,7 @@ from course.__main__ import main
 from course.builder.answer_key import Key, load_key
 from course.builder.assignments import build_one
 from course.builder.roster import file_name
-from course.builder.samples import hand_in
+from course.builder.samples import hand_in, write_samples
 from course.grader import batch
 from course.grader.batch import CanaryError, canary, grade
 from course.grader.gradebook import write_gradebook
@@ -35,7 +35,10 @@ from course.grader.sandbox import Limits, bubblewrap_works
 from course.grader.worker import Setting
 from paths import ROOT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux"),
+    pytest.mark.usefixtures("fast_hashes"),
+]
 NAMES = ["ada", "bob", "cleo", "=cmd()"]
 WRONG = "def product_flops(): return 1"
 LIMITS = Limits(call=10, question=20)
@@ -244,6 +247,18 @@ def test_the_commands_from_source_to_grades(tmp_path: Path) -> None:
     assert main(["grade", str(tmp_path / "in"), key, str(tmp_path / "out"), *GUARDED]) == 0
     assert rows(tmp_path / "out" / "grades.csv")[1][-4:-2] == ["0", "9"]
     assert main(["build", str(tmp_path / "in"), str(tmp_path)]) == 1
+
+
+def test_samples_slip_in_functions_too(tmp_path: Path) -> None:
+    practice = ROOT / "course" / "practice"
+    key = build_one(ROOT / "book" / "matmul.md", tmp_path, ["ada", "bob", "cleo"], practice)
+    assert write_samples(key, tmp_path / "in") == ["ada", "bob", "cleo"]
+    folders = (tmp_path / "in", tmp_path / "key" / "matmul", tmp_path / "out")
+    found = grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=lambda _: None)
+    whole = found[0].out_of
+    assert [graded.total for graded in found] == [whole, whole - 1, 0]
+    slip = next(mark for mark in found[1].marks if not mark.score)
+    assert slip.feedback == key.questions[slip.question].mistakes[0].feedback
 
 
 def test_an_id_that_cannot_be_found_is_an_error(

@@ -24,6 +24,7 @@ from course.builder.questions import as_plain
 from course.grader.marking import mark_question, mark_submission
 from course.grader.sandbox import Failure, Limits, Sandbox, bubblewrap_works, plain_value
 from course.grader.submission import Submission
+from course.grader.worker import imports_of
 from paths import ROOT
 
 PRACTICE = ROOT / "course" / "practice"
@@ -96,7 +97,8 @@ def test_the_solved_notebook_gets_full_marks(chapter: str) -> None:
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     limits = Limits(call=60, question=90)
-    with Sandbox(["costlib"], bubblewrap=bubblewrap_works(), limits=limits) as made:
+    needed = {module for c in CHAPTERS for module in imports_of(key_of(c).source.setup)}
+    with Sandbox(sorted(needed), bubblewrap=bubblewrap_works(), limits=limits) as made:
         yield made
 
 

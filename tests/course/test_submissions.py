@@ -37,7 +37,10 @@ from course.grader.sandbox import (
 from course.grader.submission import Submission, find_submissions, read_submission
 from paths import ROOT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux"),
+    pytest.mark.usefixtures("fast_hashes"),
+]
 
 ADA = "ada"
 MODES = [
