@@ -51,6 +51,7 @@ FLOPS_PER_ELEMENT = {
     "gelu_tanh": 9,  # x/2 · (1 + tanh(a·(x + b·x³))): two for x³, b, add, a, tanh, add, x, halve
     "relu": 1,
     "relu2": 2,  # relu, square
+    "xielu": 6,  # a·(exp(x) − 1 − x) + b·x, the longer of its two halves
     "gate": 1,  # the product of the two halves of a gated feed-forward layer
     "sigmoid_gate": 4,  # x / (1 + exp(−g)): negate, exp, add, divide
     "silu_gate": 5,  # silu, product

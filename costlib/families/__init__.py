@@ -19,9 +19,19 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from costlib.families import decoders, linear, mixtures, state_spaces  # noqa: F401  (enter theirs)
+from costlib.families import (  # noqa: F401  (each enters its families)
+    decoders,
+    dense,
+    gemma,
+    latents,
+    linear,
+    mixtures,
+    older,
+    routed,
+    state_spaces,
+)
 from costlib.families.config import MOST_BYTES, Config, fields_of
-from costlib.families.family import FAMILIES, WRAPPERS, Family
+from costlib.families.family import FAMILIES, WRAPPERS, Family, Wrapper
 from costlib.families.quantisation import storage_of
 from costlib.layers import Block
 from costlib.layers.parts import same
@@ -34,6 +44,7 @@ _NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}
 
 #: Where models that also see or hear keep the config of their text model.
 _INSIDE = ("text_config", "llm_config", "language_config")
+_TIED = "tie_word_embeddings"
 
 
 def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
@@ -49,12 +60,14 @@ def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
     """
     whole = fields_of(source)
     fields, left_out = _text_fields(whole)
+    is_inside = fields is not whole
     name = Config(fields, "the").read("model_type", str)
     if name not in FAMILIES:
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
-    model = _build(Config(fields, name, entry.names, entry.usual), entry)
+    usual = {**entry.usual, **(entry.inside if is_inside else {})}
+    model = _build(Config(fields, name, entry.names, usual), entry)
     found = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
     return model.with_(**found) if any(found.values()) else model
 
@@ -72,19 +85,19 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     """The text model's fields, and what of a model that also sees or hears is left out."""
     name = Config(fields, "the").read("model_type", str)
     inside = next((key for key in _INSIDE if isinstance(fields.get(key), Mapping)), None)
+    if inside is None and name in WRAPPERS and "hidden_size" in fields:  # older configs are flat
+        others = (key for key in fields if key.endswith("_config"))
+        return {**fields, "model_type": WRAPPERS[name].text}, tuple(others)
     if inside is None or (name in FAMILIES and name not in WRAPPERS):
         return fields, ()
-    inner = fields[inside]
-    kind = inner.get("model_type", WRAPPERS.get(name))
+    inner, wrapper = fields[inside], WRAPPERS.get(name, Wrapper())
+    kind = inner.get("model_type") or wrapper.text
     if not isinstance(kind, str):
         raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
-    if kind not in FAMILIES and name in WRAPPERS:
-        kind = WRAPPERS[name]
-    tie = "tie_word_embeddings"
-    outer = fields.get(tie)
-    found = {**({} if outer is None else {tie: outer}), **inner, "model_type": kind}
-    if outer is not None and inner.get(tie) is not None and inner[tie] != outer:
-        found[tie] = outer  # the head belongs to the outer model
+    found = {**inner, "model_type": kind}
+    tied = fields.get(_TIED, wrapper.tied)
+    if tied is not None:  # the head belongs to the outer model
+        found[_TIED] = tied
     others = (key for key, value in fields.items() if key.endswith("_config") and key != inside)
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
 
@@ -107,7 +120,7 @@ def _build(config: Config, entry: Family) -> Transformer:
         steps = getattr(entry, name)
         sizes[name] = () if steps is None else steps(config)
     try:
-        sizes["blocks"] = _runs(entry.layer(config, i) for i in range(config.layers))
+        sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
         if entry.size is not None:
             sizes |= entry.size(config)
         return Transformer(**sizes)

@@ -28,6 +28,9 @@ OLD_KINDS = {
 MOST_OF_A_SIZE = 10**12
 MOST_LAYERS = 10_000
 
+#: Fields of the whole model, which no layer can have for itself.
+_OF_THE_MODEL = {"hidden_size", "vocab_size", "num_hidden_layers", "layer_types", "skip"}
+
 _KINDS = {int: "a whole number", bool: "true or false", str: "a string", list: "a list"}
 _KINDS |= {dict: "an object", float: "a number"}
 
@@ -139,6 +142,42 @@ class Config:
         text = f"{name!r} has {len(values)} entries, but 'num_hidden_layers' is {layers}"
         self.require(not values or len(values) == layers, text)
         return values
+
+    def of_layer(self, i: int, *names: str) -> Config:
+        """The config of layer i: of these fields, where there is a list, its entry.
+
+        >>> Config({"num_hidden_layers": 2, "width": [8, 16]}, "mine").of_layer(1, "width").fields
+        {'num_hidden_layers': 2, 'width': 16}
+        """
+        found = {}
+        for name in names:
+            values = self.get(name)
+            if isinstance(values, list):
+                text = f"{name!r} has {len(values)} entries, but 'num_hidden_layers' is"
+                self.require(len(values) == self.layers, f"{text} {self.layers}")
+                found[self.spelled(name)] = values[i]
+        return self.but(found) if found else self
+
+    def at(self, i: int) -> Config:
+        """The config of layer i as per_layer_config has it, for those that differ."""
+        everywhere = self.fields.get("per_layer_config")
+        if everywhere is None:
+            return self
+        self.read("per_layer_config", dict)
+        numbered = {}
+        for key, changes in everywhere.items():
+            is_layer = str(key).isdecimal() and int(key) < self.layers
+            text = f"'per_layer_config' has {key!r}, which is not the number of a layer"
+            self.require(is_layer and isinstance(changes, Mapping), text)
+            fixed = sorted(_OF_THE_MODEL & set(changes))
+            text = f"'per_layer_config' changes {', '.join(fixed)}, which is not counted here"
+            self.require(not fixed, text)
+            numbered[int(key)] = changes
+        return self.but(numbered[i]) if i in numbered else self
+
+    def but(self, changes: Mapping[str, Any]) -> Config:
+        """The same config with some fields changed."""
+        return Config({**self.fields, **changes}, self.family, self.names, self.usual)
 
     def inside(self, name: str) -> Config:
         """The fields of an object inside this one; empty where it is missing."""

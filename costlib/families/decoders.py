@@ -36,8 +36,34 @@ GPT2 = {
 }
 
 
-@family("llama", "LlamaForCausalLM", tied=False)
-@family("granite", "GraniteForCausalLM", tied=False)
+#: What Gemma 3's code takes for what a config leaves out, as those inside another model do.
+GEMMA3 = {
+    "vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "sliding_window": 4096,
+    "_sliding_window_pattern": 6,
+}  # fmt: skip
+
+
+#: Models that see or hear, and what an outer config that does not say means for the unembedding.
+OVER_LLAMA = {
+    "llava": None, "llava_next": False, "llava_next_video": None, "vipllava": False,
+    "video_llava": False, "idefics3": False, "smolvlm": False, "perception_lm": None,
+    "voxtral": None, "janus": True, "deepseek_vl": True, "glmasr": True,
+}  # fmt: skip
+OVER_QWEN2 = {
+    "internvl": True, "llava_onevision": None, "ovis2": True, "got_ocr2": True, "fast_vlm": None,
+    "video_llama_3": None, "qwen2_audio": None, "audioflamingo3": None, "musicflamingo": None,
+}  # fmt: skip
+OVER_QWEN3 = {"qianfan_ocr": False, "lighton_ocr": True, "fun_asr_nano": True, "qwen3_asr": True}
+
+
+@family("llama", "LlamaForCausalLM", tied=False, wrapped_by=OVER_LLAMA)
+@family(
+    "granite",
+    "GraniteForCausalLM",
+    tied=False,
+    wrapped_by={"granite_speech": True, "granite_speech_plus": True},
+)
 def llama(c: Config, i: int) -> Block:
     """Llama and Granite: biases only where the config asks for them."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -57,7 +83,9 @@ def smollm3(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, bias=c.flag("mlp_bias", False)))
 
 
-@family("mistral", "MistralForCausalLM", tied=False)
+@family(
+    "mistral", "MistralForCausalLM", tied=False, wrapped_by={"mistral3": True, "idefics2": False}
+)
 def mistral(c: Config, i: int) -> Block:
     """Llama with a window in every layer, where the config has one."""
     return layer(grouped(c, window=window(c, i, usual=4096)), mlp(c))
@@ -77,7 +105,7 @@ def phi3(c: Config, i: int) -> Block:
     return layer(attention, mlp(c))
 
 
-@family("qwen2", "Qwen2ForCausalLM", tied=False)
+@family("qwen2", "Qwen2ForCausalLM", tied=False, wrapped_by=OVER_QWEN2)
 def qwen2(c: Config, i: int) -> Block:
     """Llama with biases on queries, keys and values."""
     return layer(grouped(c, biases=QKV, window=optional_window(c, i)), mlp(c))
@@ -94,7 +122,7 @@ def qwen2_moe(c: Config, i: int) -> Block:
     return layer(attention, _qwen_experts(c, shared_width=width, shared_gate=True))
 
 
-@family("qwen3", "Qwen3ForCausalLM", tied=False)
+@family("qwen3", "Qwen3ForCausalLM", tied=False, wrapped_by=OVER_QWEN3)
 def qwen3(c: Config, i: int) -> Block:
     """Llama with a norm of each head's queries and keys."""
     return layer(_qwen3_attention(c, i), mlp(c))
@@ -127,7 +155,7 @@ def _qwen_experts(c: Config, **shared: Any) -> Mixture:
     return experts(c, name, **shared)
 
 
-@family("gemma", "GemmaForCausalLM", tied=True)
+@family("gemma", "GemmaForCausalLM", tied=True, wrapped_by={"paligemma": True})
 def gemma(c: Config, i: int) -> Block:
     """Llama with heads of a stated width and GELU."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -144,7 +172,7 @@ def gemma2(c: Config, i: int) -> Block:
 
 
 @family(
-    "gemma3_text", "Gemma3ForCausalLM", tied=True, wrapped_by=("gemma3",),
+    "gemma3_text", "Gemma3ForCausalLM", tied=True, wrapped_by={"gemma3": True}, inside=GEMMA3,
     refuse={"use_bidirectional_attention": False},
 )  # fmt: skip
 def gemma3_text(c: Config, i: int) -> Block:
@@ -222,7 +250,13 @@ def cohere(c: Config, i: int) -> Block:
     return layer(attention, mlp(c), norms=1, parallel=True, norm=norm)
 
 
-@family("cohere2", "Cohere2ForCausalLM", tied=True, norm="layer_norm_no_bias")
+@family(
+    "cohere2",
+    "Cohere2ForCausalLM",
+    tied=True,
+    norm="layer_norm_no_bias",
+    wrapped_by={"cohere2_vision": True, "aya_vision": True},
+)
 def cohere2(c: Config, i: int) -> Block:
     """Cohere with a window in all but every n-th layer; those global layers do not rotate."""
     found, norm = biases(c, "attention_bias", False, QKVO), "layer_norm_no_bias"

@@ -23,7 +23,7 @@ from typing import Any
 from costlib.families.config import Config
 from costlib.layers import Block, PerToken
 
-__all__ = ["FAMILIES", "WRAPPERS", "Family", "family"]
+__all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "family"]
 
 Steps = Callable[[Config], tuple[PerToken, ...]]
 
@@ -37,7 +37,9 @@ class Family:
     must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
     the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
     no table). ``names``: fields that the family spells its own way, by their usual name.
-    ``usual``: what the family's code takes for a field that is not there. ``rewrite``: the fields
+    ``usual``: what the family's code takes for a field that is not there; ``inside``: what it takes
+    for more of them where the config is inside that of a model that also sees or hears: libraries
+    write those without what is usual. ``rewrite``: the fields
     as they are spelled now, given those of an older form. ``agree``: fields that may be there, and
     then must equal another. ``refuse``: fields with the only value that the entry is right for.
     ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``size``
@@ -55,6 +57,7 @@ class Family:
     unembedding_bias: bool = False
     names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     usual: Mapping[str, Any] = field(default_factory=dict)
+    inside: Mapping[str, Any] = field(default_factory=dict)
     rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     agree: Mapping[str, str] = field(default_factory=dict)
     refuse: Mapping[str, Any] = field(default_factory=dict)
@@ -71,22 +74,40 @@ class Family:
 #: The families, by model_type. An entry's module adds it.
 FAMILIES: dict[str, Family] = {}
 
-#: model_types of models that also see or hear, and the model_type of the text model inside, where
-#: its own config does not say.
-WRAPPERS: dict[str, str] = {}
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A model_type that also sees or hears, with a text model inside.
+
+    ``text`` is the text model's type where its own config does not say. ``tied``: what a missing
+    tie_word_embeddings of the outer config means; None: what the inner one says.
+    """
+
+    text: str | None = None
+    tied: bool | None = None
+
+
+#: The models that also see or hear, by model_type.
+WRAPPERS: dict[str, Wrapper] = {}
 
 
 def family(
-    model_type: str, architecture: str, *, wrapped_by: tuple[str, ...] = (), **facts: Any
+    model_type: str,
+    architecture: str,
+    *,
+    wrapped_by: Mapping[str, bool | None] | None = None,
+    **facts: Any,
 ) -> Callable[[Callable[[Config, int], Block]], Callable[[Config, int], Block]]:
     """Enter a function of a config and a layer's number as a family.
 
-    ``wrapped_by`` names the model_types of models that also see or hear and have this one inside.
+    ``wrapped_by`` names the model_types of models that also see or hear and have this one inside,
+    each with what holds for its unembedding (see `Wrapper`).
     """
 
     def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:
         FAMILIES[model_type] = Family(architecture=architecture, layer=layer, **facts)
-        WRAPPERS.update(dict.fromkeys(wrapped_by, model_type))
+        for name, tied in (wrapped_by or {}).items():
+            WRAPPERS[name] = Wrapper(model_type, tied)
         return layer
 
     return enter

@@ -132,7 +132,7 @@ M3: dict[str, Any] = {
 
 
 @family("minimax_m3", "MiniMaxM3ForCausalLM", **M3)
-@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", wrapped_by=("minimax_m3_vl",), **M3)
+@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", wrapped_by={"minimax_m3_vl": None}, **M3)
 def minimax_m3(c: Config, i: int) -> Block:
     """Attention to blocks of keys that an indexer picks; dense layers, then experts."""
     kind, kinds = c.kind(i, lambda _: FULL, FULL, SPARSE), ("dense", "sparse")

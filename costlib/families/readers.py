@@ -26,6 +26,7 @@ __all__ = [
     "optional_window",
     "rotary",
     "sliding",
+    "sparse",
 ]
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
@@ -36,7 +37,7 @@ QKVO = (*QKV, "o_proj")
 ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh",
     "gelu_fast": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu", "relu2": "relu2",
-    "swigluoai": "silu",
+    "swigluoai": "silu", "xielu": "xielu",
 }  # fmt: skip
 _SPELLINGS = ("hidden_activation", "hidden_act", "activation_function", "ffn_act")
 
@@ -63,21 +64,40 @@ def biases(c: Config, name: str, default: bool, which: tuple[str, ...]) -> tuple
 
 
 def grouped(
-    c: Config, *, one_each: bool = False, needs_head_dim: bool = False, **more: Any
+    c: Config,
+    *,
+    one_each: bool = False,
+    or_one_each: bool = False,
+    needs_head_dim: bool = False,
+    **more: Any,
 ) -> Attention:
-    """Attention with KV heads shared by groups of query heads, or ``one_each``."""
-    heads, by = c.count("num_attention_heads"), c.spelled("num_attention_heads")
-    if one_each:
-        c.same("num_key_value_heads", heads, repr(by))
-        kv_heads = heads
-    else:
-        text = "'num_key_value_heads' is missing; if every query head has a KV head of its own, "
-        c.require(c.has("num_key_value_heads"), f"{text}add it with the value {heads}")
-        kv_heads = c.count("num_key_value_heads")
-        text = f"'num_key_value_heads' must divide {by!r} ({heads}), got {kv_heads}"
-        c.require(heads % kv_heads == 0, text)
-    width = head_dim(c, stated=not one_each, needed=needs_head_dim)
+    """Attention with KV heads shared by groups of query heads, or ``one_each``.
+
+    ``or_one_each``: that is what a config means that does not say. Sizes can be given, where a
+    layer's own are not those of the config.
+    """
+    heads, by = more.pop("heads", None), c.spelled("num_attention_heads")
+    heads = c.count("num_attention_heads") if heads is None else heads
+    kv_heads = more.pop("kv_heads", None)
+    if kv_heads is None:
+        kv_heads = _kv_heads(c, heads, one_each, or_one_each)
+    text = f"'num_key_value_heads' must divide {by!r} ({heads}), got {kv_heads}"
+    c.require(heads % kv_heads == 0, text)
+    width = more.pop("head_dim", None)
+    if width is None:
+        width = head_dim(c, stated=not one_each, needed=needs_head_dim)
     return Attention(heads=heads, kv_heads=kv_heads, head_dim=width, **more)
+
+
+def _kv_heads(c: Config, heads: int, one_each: bool, or_one_each: bool) -> int:
+    if one_each:
+        c.same("num_key_value_heads", heads, repr(c.spelled("num_attention_heads")))
+        return heads
+    if or_one_each and not c.has("num_key_value_heads"):
+        return heads
+    text = "'num_key_value_heads' is missing; if every query head has a KV head of its own, "
+    c.require(c.has("num_key_value_heads"), f"{text}add it with the value {heads}")
+    return c.count("num_key_value_heads")
 
 
 def head_dim(c: Config, *, stated: bool = True, needed: bool = False) -> int:
@@ -156,9 +176,21 @@ def patterned(c: Config, i: int, *names: str) -> int | None:
     return sliding(c, i, lambda i: SLIDING if (i + 1) % every else FULL)
 
 
-def rotary(c: Config, width: int, default: float = 1, name: str = "partial_rotary_factor") -> int:
-    """How much of each head is rotated; it costs FLOPs, not parameters."""
+def rotary(
+    c: Config,
+    width: int,
+    default: float = 1,
+    name: str = "partial_rotary_factor",
+    *,
+    among: str | None = None,
+) -> int:
+    """How much of each head is rotated; it costs FLOPs, not parameters.
+
+    ``among``: layers of this kind, where each kind has a rotation of its own.
+    """
     rope = c.get("rope_parameters")
+    if among is not None and isinstance(rope, Mapping):
+        rope = rope.get(among)
     stated = rope.get("partial_rotary_factor") if isinstance(rope, Mapping) else None
     share: Any = stated
     for otherwise in (c.get(name), default):
@@ -169,11 +201,24 @@ def rotary(c: Config, width: int, default: float = 1, name: str = "partial_rotar
 
 
 def mlp(
-    c: Config, *, width: str = "intermediate_size", usual: int | None = None, **more: Any
+    c: Config,
+    *,
+    width: str = "intermediate_size",
+    usual: int | None = None,
+    times: int = 1,
+    **more: Any,
 ) -> Mlp:
     """A dense feed-forward layer; its ``width`` is a field, which may have a ``usual`` value."""
     more = {"activation": activation(c, more.pop("default", "silu")), **more}
-    return Mlp(width=c.count(width, usual), **more)
+    return Mlp(width=times * c.count(width, usual), **more)
+
+
+def sparse(c: Config, i: int, rule: Callable[[int], bool]) -> bool:
+    """Whether layer i has experts: by mlp_layer_types, or else by the family's rule."""
+    kind = c.kind(
+        i, lambda i: "sparse" if rule(i) else "dense", "dense", "sparse", name="mlp_layer_types"
+    )
+    return kind == "sparse"
 
 
 def experts(

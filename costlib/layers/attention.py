@@ -92,9 +92,9 @@ class Attention(Part):
     ``qk_norm`` is "head" (one norm for all heads), "each" (one for every head) or "full";
     ``value_norm`` one without weights on values. ``gate`` multiplies the output by a sigmoid, one
     for each "element" or one a "head". ``keys_are_values``: values are the keys before their norm
-    (both are cached). ``shares_kv``: keys and values are an earlier layer's. ``cross``: they are an
-    encoder's. ``biases`` names the projections that have one. ``d_in`` is the width of the input
-    where it is not the model's.
+    (both are cached). ``shares_kv``: keys and values are an earlier layer's; ``repeats_kv``: they
+    are kept once for every query head. ``cross``: they are an encoder's. ``biases`` names the
+    projections that have one. ``d_in`` is the width of the input where it is not the model's.
     """
 
     heads: Number
@@ -113,6 +113,7 @@ class Attention(Part):
     gate: str | None = None
     keys_are_values: bool = False
     shares_kv: bool = False
+    repeats_kv: bool = False
     cross: bool = False
     indexer: Indexer | None = None
     d_in: Number | None = None
@@ -151,6 +152,9 @@ class Attention(Part):
                 steps.append(PerToken("v_proj", kv_writes=values, gradient=1))
             else:
                 steps += self._linear("v_proj", d, values, cached=True)
+        if self.repeats_kv:
+            more = self.kept_heads - self.kv_heads
+            steps.append(PerToken("kv.repeat", kv_writes=more * (self.head_dim + self.value_dim)))
         steps += self._normed(queries, 0 if self.shares_kv else keys, values)
         if self.gate:
             gates = self.heads * (self.value_dim if self.gate == "element" else 1)
@@ -198,8 +202,13 @@ class Attention(Part):
             met = pairs_unchecked(seq, context, causal, window, masked)
             read = keys_unchecked(seq, context, window)
         read = met if run.one_by_one else read
-        widths = (self.heads, self.kv_heads, self.head_dim, self.value_dim)
+        widths = (self.heads, self.kept_heads, self.head_dim, self.value_dim)
         return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
+
+    @property
+    def kept_heads(self) -> Number:
+        """Heads of keys and values as they are kept."""
+        return self.heads if self.repeats_kv else self.kv_heads
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Scores, softmax, values."""
@@ -216,7 +225,7 @@ class Attention(Part):
         """Keys and values, and the indexer's keys."""
         if self.shares_kv or self.cross or not self.causal:
             return ()
-        width = self.kv_heads * (self.head_dim + self.value_dim)
+        width = self.kept_heads * (self.head_dim + self.value_dim)
         own = Cache(per_token=width, window=self.reach)
         return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
 
@@ -269,6 +278,7 @@ class Latent(Part):
     """Multi-head latent attention: one latent and one rotary key a token serve all heads.
 
     ``biases`` names those of q_proj, q_a_proj, q_b_proj, kv_a_proj and o_proj that have one.
+    ``top``: so many keys are attended to, which the indexer of an earlier layer chose.
     """
 
     heads: Number
@@ -278,6 +288,7 @@ class Latent(Part):
     q_normed: bool = True
     gate: str | None = None
     indexer: Indexer | None = None
+    top: Number | None = None
     extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
@@ -319,7 +330,8 @@ class Latent(Part):
 
     def _core(self, run: Pass, layers: Number) -> Core:
         masked = _masked(run)
-        top = self.indexer.top if self.indexer is not None and masked == "skipped" else None
+        top = self.top if self.indexer is None else self.indexer.top
+        top = top if masked == "skipped" else None
         met = pairs_unchecked(run.seq, run.context, True, top, masked)
         read = met if run.one_by_one else keys_unchecked(run.seq, run.context, top)
         widths = (self.heads, self.heads, self.mla.head_dim, self.mla.value_dim)

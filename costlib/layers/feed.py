@@ -9,7 +9,7 @@ from costlib.attention import FLOPS_PER_ELEMENT, check_sizes
 from costlib.layers.parts import Part, PerToken, elementwise, linear_step
 from costlib.numbers import Number, choose, is_zero, size
 
-ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2")
+ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2", "xielu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,8 @@ def is_known(row):
     """Whether the family, or that of the language model inside, has an entry."""
     inside = row["config"].get("text_config") or {}
     kind = row["config"]["model_type"]
-    return inside.get("model_type", WRAPPERS.get(kind, kind)) in FAMILIES
+    wrapper = WRAPPERS.get(kind)
+    return inside.get("model_type", wrapper.text if wrapper else kind) in FAMILIES
 
 
 def check(row):

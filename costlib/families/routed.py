@@ -1,0 +1,335 @@
+"""Decoders with attention of many kinds and experts in place of some feed-forward layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from costlib.families.config import Config
+from costlib.families.dense import exaone_window
+from costlib.families.family import family
+from costlib.families.latents import feed, shared_and_routed
+from costlib.families.readers import (
+    FULL,
+    QKV,
+    QKVO,
+    SLIDING,
+    biases,
+    experts,
+    grouped,
+    layer,
+    mlp,
+    rotary,
+    sliding,
+    sparse,
+    window,
+)
+from costlib.layers import Attention, Block, PerToken
+
+CHUNKED = "chunked_attention"
+
+
+@family(
+    "llama4_text",
+    "Llama4ForCausalLM",
+    tied=False,
+    wrapped_by={"llama4": False},
+    usual={
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "intermediate_size_mlp": 16384,
+        "num_local_experts": 16,
+        "num_experts_per_tok": 1,
+        "attention_chunk_size": 8192,
+    },
+    inside={
+        "vocab_size": 202048,
+        "hidden_size": 5120,
+        "intermediate_size": 8192,
+        "num_hidden_layers": 48,
+        "num_attention_heads": 40,
+    },
+)
+def llama4_text(c: Config, i: int) -> Block:
+    """Chunks of text that do not see one another, in layers that rotate; the others see all and do
+    not. Each token goes to one expert and to a shared one, in every layer or every other."""
+    turned = c.entries("no_rope_layers", int)
+    every = c.count("no_rope_layer_interval", 4)
+    c.require(len(turned) in (0, c.layers), "'no_rope_layers' must have an entry for each layer")
+    rotates = bool(turned[i]) if turned else (i + 1) % every != 0
+    kind = c.kind(i, lambda _: CHUNKED if rotates else FULL, FULL, CHUNKED)
+    attention = grouped(
+        c,
+        or_one_each=True,
+        biases=biases(c, "attention_bias", False, QKVO),
+        norm="plain_norm",
+        qk_norm="head" if rotates and c.flag("use_qk_norm", True) else None,
+        rotary_dim=None if rotates else 0,
+        chunk=c.optional("attention_chunk_size") if kind == CHUNKED else None,
+    )
+    step, among = c.count("interleave_moe_layer_step", 1), c.entries("moe_layers", int)
+    is_sparse = i in among if c.has("moe_layers") else i % step == step - 1
+    if not is_sparse:
+        return layer(attention, mlp(c, width="intermediate_size_mlp"))
+    width = c.count("intermediate_size")
+    routed = experts(
+        c, "num_local_experts", width="intermediate_size", shared_width=width, runs_all=True
+    )
+    return layer(attention, routed)
+
+
+@family("glm4_moe", "Glm4MoeForCausalLM", tied=False)
+def glm4_moe(c: Config, i: int) -> Block:
+    """GLM 4 with experts beside shared ones after the first layers, and perhaps norms of heads."""
+    normed = "head" if c.flag("use_qk_norm", False) else None
+    dense = c.count("first_k_dense_replace", 1, least=0)
+    return layer(_glm_attention(c, False, qk_norm=normed), feed(c, i, dense))
+
+
+@family(
+    "glm4v_moe_text",
+    "Glm4vMoeForConditionalGeneration",
+    tied=False,
+    wrapped_by={"glm4v_moe": None},
+    inside={
+        "vocab_size": 151424,
+        "hidden_size": 4096,
+        "intermediate_size": 10944,
+        "num_hidden_layers": 46,
+        "num_attention_heads": 96,
+        "num_key_value_heads": 8,
+        "moe_intermediate_size": 1408,
+        "num_experts_per_tok": 8,
+        "n_shared_experts": 1,
+        "n_routed_experts": 128,
+    },
+)
+def glm4v_moe_text(c: Config, i: int) -> Block:
+    """GLM 4.5 inside a model that sees."""
+    return layer(_glm_attention(c, True), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+
+
+@family("solar_open", "SolarOpenForCausalLM", tied=False, usual={"head_dim": 128})
+def solar_open(c: Config, i: int) -> Block:
+    """GLM 4.5 without dense layers."""
+    found = biases(c, "attention_bias", False, QKV)
+    return layer(grouped(c, biases=found), shared_and_routed(c))
+
+
+def _glm_attention(c: Config, has_biases: bool, **more: Any) -> Attention:
+    found = biases(c, "attention_bias", has_biases, QKV)
+    width = c.optional("head_dim") or c.d_model // c.count("num_attention_heads")  # cut, if need be
+    rotated = rotary(c, width, 0.5)
+    return grouped(c, head_dim=width, biases=found, rotary_dim=rotated, **more)
+
+
+@family("dots1", "Dots1ForCausalLM", tied=False)
+def dots1(c: Config, i: int) -> Block:
+    """DeepSeek's experts with plain attention and norms of heads."""
+    found = biases(c, "attention_bias", False, QKVO)
+    first = c.count("max_window_layers", 62, least=0)
+    if not c.has("sliding_window") and "sliding_window" not in c.fields:
+        c = c.but({"sliding_window": 4096})
+    has_window = c.has("sliding_window")
+    reach = sliding(c, i, lambda i: SLIDING if has_window and i >= first else FULL)
+    attention = grouped(c, or_one_each=True, qk_norm="head", biases=found, window=reach)
+    return layer(attention, feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
+
+
+@family("olmoe", "OlmoeForCausalLM", tied=False)
+def olmoe(c: Config, i: int) -> Block:
+    """Llama with a norm of all queries and one of all keys, and experts in every layer."""
+    found = biases(c, "attention_bias", False, QKVO)
+    routed = experts(c, "num_experts", width="intermediate_size")
+    return layer(grouped(c, or_one_each=True, qk_norm="full", biases=found), routed)
+
+
+@family("flex_olmo", "FlexOlmoForCausalLM", tied=False)
+def flex_olmo(c: Config, i: int) -> Block:
+    """OLMo 2 (norms after the parts) with experts in every layer."""
+    return olmoe(c, i)
+
+
+@family("exaone_moe", "ExaoneMoeForCausalLM", tied=False)
+def exaone_moe(c: Config, i: int) -> Block:
+    """EXAONE 4 with norms before the parts, and experts beside shared ones."""
+    reach, dense = exaone_window(c, i), c.count("first_k_dense_replace", 1, least=0)
+    rotates = reach is not None or not c.has("sliding_window")
+    attention = grouped(
+        c, or_one_each=True, qk_norm="head", window=reach, rotary_dim=None if rotates else 0
+    )
+    if not sparse(c, i, lambda i: i >= dense):
+        return layer(attention, mlp(c))
+    width = c.count("num_shared_experts", least=0) * c.count("moe_intermediate_size")
+    return layer(attention, experts(c, "num_experts", shared_width=width))
+
+
+@family(
+    "ernie4_5_moe",
+    "Ernie4_5_MoeForCausalLM",
+    tied=True,
+    names={
+        "num_experts": ("moe_num_experts", "num_experts"),
+        "num_experts_per_tok": ("moe_k", "num_experts_per_tok"),
+    },
+    size=lambda c: {"biases": ("unembedding",) if c.flag("use_bias", False) else ()},
+)
+def ernie4_5_moe(c: Config, i: int) -> Block:
+    """ERNIE 4.5 with experts beside shared ones in a range of layers."""
+    found = c.flag("use_bias", False)
+    attention = grouped(c, or_one_each=True, biases=QKVO if found else ())
+    first, last = (
+        c.count("moe_layer_start_index", 1, least=0),
+        c.count("moe_layer_end_index", -1, least=-1),
+    )
+    every, last = c.count("moe_layer_interval", 1), c.layers - 1 if last == -1 else last
+    if not ((i + 1) % every == 0 and first <= i <= last):
+        return layer(attention, mlp(c, bias=found))
+    width = c.count("moe_num_shared_experts", 2, least=0) * c.count("moe_intermediate_size")
+    routed = experts(
+        c,
+        "num_experts",
+        shared_width=width,
+        shared_bias=found,
+        extra=(added(c.count("num_experts")),),
+    )
+    return layer(attention, routed)
+
+
+@family(
+    "hunyuan_v1_moe",
+    "HunYuanMoEV1ForCausalLM",
+    tied=False,
+    names={"num_experts_per_tok": "moe_topk"},
+)
+def hunyuan_v1_moe(c: Config, i: int) -> Block:
+    """Hunyuan with experts of the dense layer's width beside a shared one."""
+    found, own = (
+        biases(c, "attention_bias", False, QKVO),
+        c.of_layer(i, "num_experts", "num_experts_per_tok"),
+    )
+    c.require(isinstance(c.get("num_experts"), int), "'num_experts' must be one number here")
+    routed = experts(
+        own, "num_experts", width="intermediate_size", shared_width=c.count("intermediate_size")
+    )
+    return layer(grouped(c, or_one_each=True, qk_norm="head", biases=found), routed)
+
+
+@family(
+    "mimo_v2_flash",
+    "MiMoV2FlashForCausalLM",
+    tied=False,
+    usual={"head_dim": 192, "v_head_dim": 128},
+)
+def mimo_v2_flash(c: Config, i: int) -> Block:
+    """Values narrower than keys; layers with a window have sinks and twice the KV heads."""
+    kind = c.kind(i, lambda i: FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING, FULL, SLIDING)
+    is_local, kv_heads = kind == SLIDING, c.count("num_key_value_heads")
+    width = c.count("head_dim")
+    attention = grouped(
+        c,
+        kv_heads=2 * kv_heads if is_local else kv_heads,
+        head_dim=width,
+        sinks=is_local,
+        value_dim=c.count("v_head_dim"),
+        biases=biases(c, "attention_bias", False, QKV),
+        window=_mimo_window(c) if is_local else None,
+        rotary_dim=rotary(c, width, 0.334, among=kind),
+    )
+    if not sparse(c, i, lambda i: i > 0):
+        return layer(attention, mlp(c))
+    return layer(attention, experts(c, "n_routed_experts"))
+
+
+def _mimo_window(c: Config) -> int:
+    """A window's size counts earlier tokens; sliding_window counts the token itself too."""
+    if c.has("sliding_window_size"):
+        return c.count("sliding_window_size") + 1
+    return c.count("sliding_window", 129)
+
+
+STEP = {
+    "num_key_value_heads": ("num_key_value_heads", "num_attention_groups"),
+    "n_routed_experts": ("n_routed_experts", "moe_num_experts", "num_local_experts"),
+    "num_experts_per_tok": ("num_experts_per_tok", "moe_top_k"),
+    "share_expert_dim": ("share_expert_dim", "share_expert_dims"),
+}
+
+
+@family(
+    "phimoe",
+    "PhimoeForCausalLM",
+    tied=False,
+    norm="layer_norm",
+    size=lambda c: {"biases": ("unembedding",) if c.flag("lm_head_bias", False) else ()},
+)
+def phimoe(c: Config, i: int) -> Block:
+    """Mixtral with layer norms; its router always chooses two."""
+    found, norm = biases(c, "attention_bias", False, QKVO), "layer_norm"
+    attention = grouped(c, biases=found, window=window(c, i), norm=norm)
+    two = c.but({"num_experts_per_tok": 2})
+    routed = experts(two, "num_local_experts", width="intermediate_size")
+    return layer(attention, routed, norm=norm)
+
+
+@family("afmoe", "AfmoeForCausalLM", tied=False, usual={"head_dim": 128})
+def afmoe(c: Config, i: int) -> Block:
+    """A gate on every element of attention's output, four norms, windows in three layers of four,
+    whose complement does not rotate; experts after the first dense layers."""
+    every = c.count("global_attn_every_n_layers", 4)
+    reach = sliding(c, i, lambda i: SLIDING if (i + 1) % every else FULL)
+    attention = grouped(
+        c,
+        or_one_each=True,
+        biases=biases(c, "attention_bias", False, QKVO),
+        qk_norm="head",
+        gate="element",
+        window=reach,
+        rotary_dim=None if reach else 0,
+    )
+    if i < c.count("num_dense_layers", 1, least=0):
+        return layer(attention, mlp(c), norms=4)
+    count = c.count("num_experts")
+    width = c.count("num_shared_experts", least=0) * c.count("moe_intermediate_size")
+    routed = experts(
+        c,
+        "num_experts",
+        shared_width=width,
+        extra=(added(count),),
+    )
+    return layer(attention, routed, norms=4)
+
+
+@family(
+    "laguna", "LagunaForCausalLM", tied=False, usual={"head_dim": 128, "num_key_value_heads": 8}
+)
+def laguna(c: Config, i: int) -> Block:
+    """A gate on attention's output, a number of heads for each layer, a shared expert."""
+    of_each = c.each_layer("num_attention_heads_per_layer", int)
+    kind = c.kind(i, lambda _: FULL, FULL, SLIDING)
+    attention = grouped(
+        c,
+        heads=of_each[i] if of_each else None,
+        qk_norm="head",
+        gate=output_gate(c),
+        biases=biases(c, "attention_bias", False, QKVO),
+        window=c.count("sliding_window", 512) if kind == SLIDING else None,
+        rotary_dim=rotary(c, c.count("head_dim"), 0.5 if kind == FULL else 1, among=kind),
+    )
+    if not sparse(c, i, lambda i: i > 0):
+        return layer(attention, mlp(c))
+    width = c.count("shared_expert_intermediate_size")
+    extra = (added(c.count("num_experts")),)
+    return layer(attention, experts(c, "num_experts", shared_width=width, extra=extra))
+
+
+def output_gate(c: Config) -> str:
+    """One gate a head, or else one for every element."""
+    stated = c.get("gating")
+    is_known = stated is None or type(stated) is bool or stated in ("per-head", "per-element")
+    c.require(is_known, f"'gating' must be true, 'per-head' or 'per-element', got {stated!r}")
+    return "head" if stated in (None, True, "per-head") else "element"
+
+
+def added(count: int) -> PerToken:
+    """Numbers added to the router's before it chooses, where they are parameters."""
+    return PerToken("router.added", count, weights=count)
