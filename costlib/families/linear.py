@@ -67,7 +67,7 @@ def qwen3_next(c: Config, i: int) -> Block:
     "qwen3_5_text",
     "Qwen3_5ForCausalLM",
     tied=False,
-    wrapped_by=("qwen3_5",),
+    wrapped_by={"qwen3_5": False},
     usual={**QWEN, "num_key_value_heads": 4, "intermediate_size": 12288},
     refuse={"attn_output_gate": True},
 )
@@ -80,7 +80,7 @@ def qwen3_5_text(c: Config, i: int) -> Block:
     "qwen3_5_moe_text",
     "Qwen3_5MoeForCausalLM",
     tied=False,
-    wrapped_by=("qwen3_5_moe",),
+    wrapped_by={"qwen3_5_moe": False},
     usual={**QWEN, "num_key_value_heads": 2, "num_experts": 256, "num_experts_per_tok": 8},
     refuse={"attn_output_gate": True},
 )
