@@ -9,9 +9,7 @@ Left out: everything but plain products and copies, and what else the machine wa
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +22,7 @@ from costlib.matmul import matmul
 from costlib.measured.calibration import Measurement, calibrate, error
 from costlib.precision import precision_of
 
-__all__ = ["COPIES", "PRODUCTS", "best_seconds", "copy", "machine", "main", "measure", "report"]
+__all__ = ["COPIES", "PRODUCTS", "best_seconds", "copy", "machine", "measure", "report"]
 
 #: Products that are timed, as (m, k, n): squares, and a matrix times few vectors.
 PRODUCTS = (
@@ -178,28 +176,3 @@ class _Torch:
 
     def _ones(self, *shape: int) -> Any:
         return self.torch.ones(shape, dtype=self.torch.bfloat16, device="cuda")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line: ``costlib measure [--device cuda] [--quick] [--figure FILE.svg]``.
-
-    >>> main(["measure", "--quick"])  # doctest: +SKIP
-    """
-    parser = argparse.ArgumentParser(prog="costlib", description="What transformers cost.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("measure", help="time this machine and draw its roofline")
-    command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    command.add_argument("--quick", action="store_true", help="fewer repeats")
-    command.add_argument("--figure", type=Path, metavar="FILE.svg", help="where to draw to")
-    chosen = parser.parse_args(arguments)
-    try:
-        rows = measure(device=chosen.device, repeats=1 if chosen.quick else 7)
-    except RuntimeError as problem:
-        parser.exit(2, f"costlib: {problem}\n")
-    print(report(rows))
-    if chosen.figure:
-        from costlib.figures.measured import own_roofline
-
-        chosen.figure.write_text(own_roofline(rows).svg, encoding="utf-8")
-        print(f"drawn to {chosen.figure}")
-    return 0

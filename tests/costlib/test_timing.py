@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from costlib import matmul
+from costlib.__main__ import main
 from costlib.measured import Measurement, timing
-from costlib.measured.timing import copy, machine, main
+from costlib.measured.timing import copy, machine
 from paths import ROOT
 from tools.bench import measure_gpu
 
