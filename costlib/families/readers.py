@@ -9,26 +9,6 @@ from costlib.attention import MLA
 from costlib.families.config import Config
 from costlib.layers import Attention, Block, Latent, Mixture, Mlp, Part
 
-__all__ = [
-    "FULL",
-    "LINEAR",
-    "QKV",
-    "QKVO",
-    "SLIDING",
-    "activation",
-    "agreed",
-    "biases",
-    "experts",
-    "grouped",
-    "latent",
-    "layer",
-    "mlp",
-    "optional_window",
-    "rotary",
-    "sliding",
-    "sparse",
-]
-
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 QKV = ("q_proj", "k_proj", "v_proj")
 QKVO = (*QKV, "o_proj")
