@@ -21,6 +21,7 @@ LAYERS = (
     "device",
     "display",
     "ledger tally",
+    "messages",
     "matmul",
     "attention",
     "layers",
