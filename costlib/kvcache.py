@@ -9,13 +9,16 @@ Left out: fragmentation, the allocator's reserve, and whatever else runs on the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import TYPE_CHECKING
 
 from costlib.attention import SCORES
+from costlib.layers.parts import is_one, plus
 from costlib.ledger import Holding
-from costlib.numbers import Number, ceil_div, choose, is_symbolic, maximum, minimum, size
+from costlib.numbers import Number, ceil_div, choose, is_symbolic, is_zero, maximum, minimum, size
 from costlib.precision import Precision, precision_of
 
 if TYPE_CHECKING:
@@ -93,16 +96,18 @@ def cached_tokens(context: Number, window: Number | None = None) -> Number:
 def kv_elements(model: Transformer, batch: Number, context: Number) -> Number:
     """Elements of the cache of all layers: per token and layer 2·K·h, or r + rope with MLA.
 
+    What does not grow counts too: the states of scans and convolutions, where a model has them.
+
     >>> from costlib.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000, kv_heads=8)
     >>> kv_elements(model, 1, 1000)
     65536000
     """
-    batch = size("batch", batch)
-    tokens = model.global_layers * cached_tokens(context)
-    if model.window is not None:
-        tokens = tokens + model.local_layers * cached_tokens(context, model.window)
-    return batch * (model.kv_elements_per_layer() * tokens)
+    batch, context = size("batch", batch), size("context", context, least=0)
+    total: Number = 0
+    for cache, layers in model.caches():
+        total = plus(total, layers * cache.elements(context))
+    return batch * total
 
 
 def kv_bytes(
@@ -118,7 +123,7 @@ def kv_bytes(
     >>> kv_bytes(model, 1, 4096) == kv_bytes(model, 1, 100_000)
     True
     """
-    return kv_elements(model, batch, context) * precision_of(precision).kv
+    return kv_elements(model, batch, context) * _own(model, precision).kv
 
 
 def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Number:
@@ -129,9 +134,9 @@ def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Numb
     >>> held_bytes(model.decode(1, 4095).holds)
     15624314880
     """
-    each = precision_of(precision)
+    each = _own(holds.model, precision)
     cache = kv_elements(holds.model, holds.batch, holds.context) * each.kv
-    return holds.model.params() * each.weights + cache
+    return holds.model.weight_bytes(precision) + cache
 
 
 def memory(
@@ -141,23 +146,24 @@ def memory(
     """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
 
     Weights, the cache of context + new tokens, and peak activations: the residual stream and the
-    widest step's inputs and outputs, one layer at a time, logits included.
+    widest step's inputs and outputs, one layer at a time, logits included. Without a precision, a
+    model whose checkpoint is packed has its own, others 16 bits.
 
     >>> from costlib.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> model.memory(1, 4095).kv / 2**30
     2.0
     """
-    precision = precision_of(precision)
+    each = _own(model, precision)
     choose("scores", scores, SCORES)
     batch, new = size("batch", batch), size("new", new)
     keys = size("context", context, least=0) + new
-    matrix = batch * model.heads * new * keys if scores == "materialised" else 0
+    matrix = batch * _score_heads(model) * new * keys if scores == "materialised" else 0
     return Memory(
-        weights=model.params() * precision.weights,
-        kv=kv_bytes(model, batch, keys, precision),
-        activations=batch * new * (model.d_model + _widest_step(model)) * precision.activations
-        + 2 * matrix * precision.scores,
+        weights=model.weight_bytes(precision),
+        kv=kv_elements(model, batch, keys) * each.kv,
+        activations=batch * new * (model.d_model + _widest_step(model)) * each.activations
+        + 2 * matrix * each.scores,
     )
 
 
@@ -183,7 +189,7 @@ def training_memory(
     tokens, parameters = batch * seq, model.params()
     kept = tokens * saved_activations(model) * precision.activations
     if scores == "materialised" and recompute is None:
-        kept = kept + model.layers * batch * model.heads * seq * seq * precision.scores
+        kept = kept + batch * _score_heads_of_all(model) * seq * seq * precision.scores
     if recompute == "full":
         inputs = model.layers * tokens * model.d_model * precision.activations
         kept = inputs + ceil_div(kept, model.layers)  # layers may differ: the average one
@@ -206,20 +212,14 @@ def saved_activations(model: Transformer) -> Number:
     >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
     2560
     """
-    heads, m, moe, inner = model.heads, model.mla, model.moe, 3 if model.gated else 2
-    if m:
-        latents = m.kv_rank + m.rope_dim + (0 if m.q_rank is None else m.q_rank)
-        projected = latents + 2 * heads * (m.head_dim + m.value_dim)
-    else:
-        # queries and keys; values and o_proj's input together are as many
-        made = (heads + model.kv_heads) * model.head_dim
-        projected = (3 if model.qk_norm else 2) * made
-    each = (model.norms + (1 if model.parallel else 2)) * model.d_model + projected
-    if moe is None:
-        return model.layers * (each + inner * model.d_ff)
-    sparse = moe.per_token * (inner * moe.width + 2 * model.d_model) + inner * moe.shared_width
-    dense = moe.dense_layers * inner * model.d_ff
-    return model.layers * each + dense + (model.layers - moe.dense_layers) * sparse
+    total: Number = 0
+    for block in model.blocks:
+        inputs = 1 if block.parallel else len(block.parts)
+        each = (block.norms + inputs) * model.d_model
+        for part in block.parts:
+            each = plus(each, part.saved(model.d_model))
+        total = plus(total, block.layers * each)
+    return total
 
 
 def largest_batch(
@@ -245,28 +245,75 @@ def largest_context(
     """The longest context that fits ``batch`` sequences beside the weights.
 
     The cache grows by a bytes a token in global layers and by b in local ones, up to the window:
-    min((a + b)·T, a·T + b·W) must fit, so that T is the larger of the two answers.
+    min((a + b)·T, a·T + b·W) must fit, so that T is the larger of the two answers. What has one
+    size, as the states of scans have, is taken from the room first.
 
     >>> from costlib.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> largest_context(model, 80 * 10**9, 1).largest
     126882
     """
-    precision, batch = precision_of(precision), size("batch", batch)
-    one = memory(model, batch, 0, precision)
-    free = capacity - one.weights - one.activations
-    each = batch * model.kv_elements_per_layer() * precision.kv
-    growing, bounded = each * model.global_layers, each * model.local_layers
-    longest = free // (growing + bounded)
-    left = f"{_tex(one.weights)} + {_tex(one.activations)} + T \\cdot {_tex(growing)}"
-    right = f" \\le {_tex(capacity)}"
-    if model.window is None:
-        return Fit(maximum(0, longest), left + right)
-    inequality = f"{left} + \\min(T, {_tex(model.window)}) \\cdot {_tex(bounded)}{right}"
-    beyond = free - bounded * model.window
-    if isinstance(growing, (int, float)) and growing == 0:
-        return Fit(inf if beyond >= 0 else maximum(0, longest), inequality)
-    return Fit(maximum(0, maximum(longest, beyond // growing)), inequality)
+    batch, one = size("batch", batch), memory(model, size("batch", batch), 0, precision)
+    each = batch * _own(model, precision).kv
+    grows = [(c, layers) for c, layers in model.caches() if not is_zero(c.per_token)]
+    fixed: Number = one.activations
+    for cache, layers in model.caches():
+        fixed = plus(fixed, 0 if is_zero(cache.state) else each * layers * cache.state)
+    growing: Number = 0
+    bounded: list[tuple[Number, Number]] = []
+    for cache, layers in grows:
+        rate = each * layers * cache.per_token
+        rate = rate if is_one(cache.every) else rate / cache.every
+        if cache.window is None:
+            growing = plus(growing, rate)
+        else:
+            bounded.append((cache.window, rate))
+    largest = _longest(capacity - one.weights - fixed, growing, bounded)
+    text = f"{_tex(one.weights)} + {_tex(fixed)} + T \\cdot {_tex(growing)}"
+    for window, rate in bounded:
+        text += f" + \\min(T, {_tex(window)}) \\cdot {_tex(rate)}"
+    return Fit(largest, f"{text} \\le {_tex(capacity)}")
+
+
+def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Number]]) -> Number:
+    """The largest T with growing·T + Σ rate·min(T, window) ≤ free.
+
+    Each minimum is at most either side: the sum is the least over all ways to choose a side, and T
+    is the largest of their answers.
+    """
+    longest: Number = 0
+    for sides in product((True, False), repeat=len(bounded)):
+        rate, room = growing, free
+        for is_full, (window, each) in zip(sides, bounded, strict=True):
+            rate, room = (rate, room - each * window) if is_full else (plus(rate, each), room)
+        if is_zero(rate):
+            longest = maximum(longest, inf if room >= 0 else 0)
+        else:
+            longest = maximum(longest, room // rate)
+    return longest
+
+
+def _own(model: Transformer, precision: Precision | str | None) -> Precision:
+    """The precision asked for, or else the model's own."""
+    return model.precision if precision is None else precision_of(precision)
+
+
+def _score_heads(model: Transformer) -> Number:
+    """The most heads that a layer has scores of."""
+    most: Number = 0
+    for block in model.blocks:
+        for part in block.parts:
+            most = maximum(most, part.score_heads)
+    return most
+
+
+def _score_heads_of_all(model: Transformer) -> Number:
+    """Heads of all layers together."""
+    total: Number = 0
+    for block in model.blocks:
+        for part in block.parts:
+            total = plus(total, block.layers * part.score_heads)
+    return total
 
 
 def _widest_step(model: Transformer) -> Number:

@@ -12,6 +12,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from costlib.kvcache import ADAM_BYTES, Memory, memory
+from costlib.layers import (
+    RGLRU,
+    Attention,
+    DeltaRule,
+    Latent,
+    LightningAttention,
+    Mamba,
+    Mamba2,
+    Mixture,
+    Mlp,
+    Part,
+    ShortConvolution,
+)
 from costlib.ledger import Op
 from costlib.messages import all_reduce, all_reduces, message
 from costlib.numbers import Number, ceil_div, divides, exact_div, size
@@ -28,9 +41,10 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     """One device's share of a model: heads, widths and vocabulary divided, d_model whole.
 
     KV heads fewer than the devices are replicated: each device has one. So are norms, the router
-    and the latent projections of MLA. Its passes hold what it sends: an all-reduce of B·S·D
-    elements over the axis "tensor" wherever a layer adds to the residual stream, twice for most
-    (once where attention and feed-forward layer are parallel), and as many in the backward pass.
+    and the latent projections of MLA. Scans and linear attention are divided by heads or channels.
+    Its passes hold what it sends: an all-reduce of B·S·D elements over the axis "tensor" wherever a
+    layer adds to the residual stream, twice for most (once where attention and feed-forward layer
+    are parallel), and as many in the backward pass.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
     >>> share = tensor_parallel(llama, 4)
@@ -44,26 +58,68 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     (64, 786432)
     """
     devices = size("devices", devices)
-    kv_heads = model.kv_heads
-    if not (divides(devices, kv_heads) or divides(kv_heads, devices)):
-        raise ValueError(f"devices must divide kv_heads={kv_heads} or be a multiple, got {devices}")
-    moe = model.moe
+    vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
+    if not model.is_uniform:
+        return _share_of_blocks(model, devices).with_(vocab=vocab, sharers=devices)
+    kv_heads, moe = _shared_part("kv_heads", model.kv_heads, devices), model.moe
     if moe is not None:
         moe = replace(
             moe,
             width=_part("the experts' width", moe.width, devices),
             shared_width=_part("shared_width", moe.shared_width, devices),
         )
-    shared = divides(devices, kv_heads)
     return model.with_(
         heads=_part("heads", model.heads, devices),
-        kv_heads=exact_div(kv_heads, devices) if shared else 1,
+        kv_heads=kv_heads,
         head_dim=model.head_dim,
         d_ff=_part("d_ff", model.d_ff, devices),
-        vocab=ceil_div(model.vocab, devices),  # the last part is padded, as in practice
+        vocab=vocab,
         sharers=devices,
         moe=moe,
     )
+
+
+#: What is divided of each kind of layer; names in the second list are replicated where they are
+#: fewer than the devices.
+_DIVIDED: dict[type[Part], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Attention: (("heads",), ("kv_heads",)),
+    Latent: (("heads",), ()),
+    DeltaRule: (("value_heads",), ("key_heads",)),
+    LightningAttention: (("heads",), ()),
+    Mamba: (("width",), ()),
+    Mamba2: (("heads",), ("groups",)),
+    ShortConvolution: (("width",), ()),
+    RGLRU: (("width", "heads"), ()),
+    Mlp: (("width",), ()),
+    Mixture: (("width", "shared_width"), ()),
+}
+
+
+def _share_of_blocks(model: Transformer, devices: Number) -> Transformer:
+    """Every part of every block divided; norms, routers and other steps are replicated."""
+    blocks = []
+    for block in model.blocks:
+        parts = tuple(_share_of_part(part, devices) for part in block.parts)
+        blocks.append(replace(block, parts=parts))
+    return model.with_(blocks=tuple(blocks))
+
+
+def _share_of_part(part: Part, devices: Number) -> Part:
+    kind = type(part).__name__
+    if type(part) not in _DIVIDED:
+        raise ValueError(f"how {kind} is divided over devices is not known: divide it yourself")
+    split, shared = _DIVIDED[type(part)]
+    changes = {name: _part(f"{kind}.{name}", getattr(part, name), devices) for name in split}
+    for name in shared:
+        changes[name] = _shared_part(f"{kind}.{name}", getattr(part, name), devices)
+    return replace(part, **changes)  # type: ignore[type-var]
+
+
+def _shared_part(name: str, whole: Number, devices: Number) -> Number:
+    """A device's part of what is replicated where there are fewer than devices."""
+    if not (divides(devices, whole) or divides(whole, devices)):
+        raise ValueError(f"devices must divide {name}={whole} or be a multiple, got {devices}")
+    return exact_div(whole, devices) if divides(devices, whole) else 1
 
 
 def pipeline_messages(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from costlib.figures.explorers import ATTENTIONS, BOARDS, FILM, FILM_CAPACITIES,
 from costlib.iomodel import bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Game
+from costlib.layers import Cache
 from costlib.messages import all_reduces
 from costlib.parallel import tensor_parallel
 from costlib.precision import Precision
@@ -285,9 +286,21 @@ class StandIn:
         """Parameters stored."""
         return self.parameters
 
-    def kv_elements_per_layer(self) -> Any:
-        """Elements that a token adds to one layer's cache."""
-        return self.per_layer
+    @property
+    def precision(self) -> Precision:
+        """None of its own."""
+        return Precision()
+
+    def weight_bytes(self, precision: Precision) -> Any:
+        """Bytes of the weights."""
+        return self.parameters * precision.weights
+
+    def caches(self) -> tuple[tuple[Cache, Any], ...]:
+        """What global and local layers keep."""
+        everywhere = Cache(per_token=self.per_layer), self.global_layers
+        if self.window is None:
+            return (everywhere,)
+        return everywhere, (replace(everywhere[0], window=self.window), self.local_layers)
 
     def steps(self) -> tuple[PerToken, ...]:
         """One step: the widest."""

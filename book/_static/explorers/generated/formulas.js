@@ -31,17 +31,18 @@ export function fits(batch, context, capacity, [params, per_layer, global_layers
 }
 export function memory_window(batch, context, [params, per_layer, global_layers, local_layers, window, d_model, widest], [e_w, e_a, e_kv]) {
   return [
-    e_w*params, batch*e_kv*per_layer*(context*global_layers + local_layers*Math.min(context, window)), batch*e_a*(d_model + widest)];
+    e_w*params, batch*e_kv*(context*global_layers*per_layer + local_layers*per_layer*Math.min(context, window)), batch*e_a*(d_model + widest)];
 }
 export function fits_window(batch, context, capacity, [params, per_layer, global_layers, local_layers, window, d_model, widest], [e_w, e_a, e_kv]) {
   const t0 = e_a*(d_model + widest);
-  const t1 = e_kv*per_layer;
-  const t2 = e_w*params;
-  const t3 = batch*t1;
-  const t4 = local_layers*t3;
-  const t5 = batch*t0 - capacity + t2;
+  const t1 = global_layers*per_layer;
+  const t2 = local_layers*per_layer;
+  const t3 = e_w*params;
+  const t4 = batch*e_kv;
+  const t5 = t2*t4;
+  const t6 = batch*t0 - capacity + t3;
   return [
-    Math.max(0, Math.floor((capacity - t2)/(t0 + t1*(context*global_layers + local_layers*Math.min(context, window))))), Math.max(0, Math.floor(-t5/(global_layers*t3 + t4)), Math.floor((-t4*window - t5)/(batch*e_kv*global_layers*per_layer)))];
+    Math.max(0, Math.floor((capacity - t3)/(e_kv*(context*t1 + t2*Math.min(context, window)) + t0))), Math.max(0, Math.floor(-t6/(t1*t4 + t5)), Math.floor((-t5*window - t6)/(batch*e_kv*global_layers*per_layer)))];
 }
 export function ridge(rate, bandwidth) {
   return rate/bandwidth;
