@@ -38,6 +38,8 @@ SCANS = re.compile(r"Mamba|Mixer$|Delta|Lightning|(?<!Kimi)LinearAtt|Rwkv|SSM|KD
 INDEXERS = re.compile(r"Indexer|Compressor")
 EXPERTS = re.compile(r"Experts?$|ParallelLinear$|ParallelExperts$|ExpertGLU$")
 
+transformers.logging.set_verbosity_error()  # of made-up sizes it would say much
+
 # No row of tokens here is several sequences packed in one, which is looked up in values; without
 # the look-up most passes run on `meta`, where a tensor has none.
 masking_utils.find_packed_sequence_indices = lambda _: None
@@ -56,7 +58,9 @@ def build(
         part._experts_implementation = experts  # grouped_mm counts 0
     with torch.device(device):
         model = model_class(made, config.get("architectures") or [])(made)
-    return model.eval().requires_grad_(False)
+    if device != "meta":  # with gradients, weights that are handed on as arguments are tracked
+        model.requires_grad_(False)
+    return model.eval()
 
 
 def model_class(made: Any, architectures: list[str]) -> Any:
@@ -137,7 +141,7 @@ class Counting(FlopCounterMode):
             return "conv"
         if any(is_experts(module) for module in self.stack):
             return "experts"
-        if operation in ("mm", "addmm"):
+        if operation in ("mm", "addmm") or innermost == "Linear":
             return "linear"
         if INDEXERS.search(innermost):
             return "indexer"
@@ -306,12 +310,13 @@ def can_cache(model: Any) -> bool:
 def routed_params(model: Any, counting: Counting) -> tuple[int, int]:
     """Parameters of routed experts, and how many of them one token uses."""
     held = used = 0
-    for module in model.modules():
-        if is_experts(module):
-            here = sum(p.numel() for p in module.parameters())
-            held += here
-            chosen = counting.top_k.get(id(module)) or top_k(model)
-            used += here * chosen // experts_held(module)
+    for module in filter(is_experts, model.modules()):
+        experts = experts_held(module)
+        # A part of the module that is not stacked by expert, as a norm after all, is not routed.
+        stacked = [p for p in module.parameters() if p.dim() > 1 and p.shape[0] % experts == 0]
+        here = sum(p.numel() for p in stacked)
+        held += here
+        used += here * (counting.top_k.get(id(module)) or top_k(model)) // experts
     return held, used
 
 
