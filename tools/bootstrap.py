@@ -25,21 +25,22 @@ def stop(line):
 
 
 def wanted():
-    """What the environment depends on: this place, this Python, the locked packages, costlib's own
-    metadata (the first part of pyproject.toml; the rest configures tools)."""
-    digest = hashlib.sha256((ROOT + sys.version).encode())
+    """What the environment depends on, a line each: this place, this Python and the locked
+    packages; and costlib's own metadata (the first part of pyproject.toml)."""
+    packages = hashlib.sha256((ROOT + sys.version).encode())
     with open(os.path.join(ROOT, "requirements.lock"), "rb") as file:
-        digest.update(file.read())
+        packages.update(file.read())
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
-        digest.update(file.read().split(b"[tool.")[0])
-    return digest.hexdigest()
+        own = hashlib.sha256(file.read().split(b"[tool.")[0])
+    return [packages.hexdigest(), own.hexdigest()]
 
 
-def is_ready():
+def there():
+    """What it was made for, in the same lines."""
     if not os.path.exists(READY):
-        return False
+        return []
     with open(READY) as file:
-        return file.read() == wanted()
+        return file.read().split()
 
 
 def python():
@@ -91,10 +92,13 @@ def install():
     print("Installing the pinned packages, a minute or two the first time ...")
     sys.stdout.flush()
     pip("--require-hashes", "--only-binary", ":all:", "-r", os.path.join(ROOT, "requirements.lock"))
+
+
+def install_costlib():
     # The lock holds the build backend, so nothing more is fetched here.
     pip("--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT)
     with open(READY, "w") as file:
-        file.write(wanted())
+        file.write("\n".join(wanted()))
 
 
 def list_targets(makefile):
@@ -116,9 +120,11 @@ def main():
         )
     if os.path.islink(VENV):
         return None  # another checkout's environment: used as it is, never cleared from here
-    if not is_ready():
+    if there()[:1] != wanted()[:1]:
         create()
         install()
+    if there() != wanted():
+        install_costlib()
     return None
 
 

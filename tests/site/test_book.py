@@ -180,5 +180,10 @@ def test_ignored_outputs_say_so(page: Path) -> None:
 
 def test_citation_file_is_valid() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert citation["title"] == yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    assert citation["title"] == config["title"]
+    assert [author["name"] for author in citation["authors"]] == [config["author"]]
+    front = (ROOT / "book" / "index.md").read_text("utf-8")
+    assert f"# {config['title']}\n" in front, "the front page has the book's title"
+    assert config["author"] in front, "the front page says who is to be cited"
     assert {"cff-version", "message", "authors", "license"} <= set(citation)

@@ -117,7 +117,15 @@ def test_nothing_at_the_top_without_a_reason() -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
     assert {path.split("/")[0] for path in listed} <= {
-        *(".ci", ".github", ".gitignore", "CITATION.cff", "CONTRIBUTING.md", "LICENSE"),
+        *(
+            ".ci",
+            ".github",
+            ".gitignore",
+            "CHANGELOG.md",
+            "CITATION.cff",
+            "CONTRIBUTING.md",
+            "LICENSE",
+        ),
         *("Makefile", "README.md", "_config.yml", "_toc.yml", "book", "costlib", "course"),
         *("pyproject.toml", "requirements.lock", "requirements.txt", "tests", "tools"),
     }

@@ -7,6 +7,7 @@ test makes them again and compares.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -419,6 +420,35 @@ def boards() -> str:
     return constant("boards", found)
 
 
+# ---------------------------------------------------------------- one explorer's own
+
+#: How an explorer's script asks for a formula that nothing else here exports.
+ASKED = re.compile(r"^// costlib: (\w+)\(([\w, ]*)\) = (.+)$", re.MULTILINE)
+
+
+def asked(script: str) -> str:
+    """The formulas that a script asks for, each in a comment of its own.
+
+    >>> print(asked("// costlib: work(m, k, n) = matmul(m, k, n).flops"), end="")
+    export function work(m, k, n) {
+      return 2*k*m*n;
+    }
+    """
+    written = []
+    for name, sizes, expression in ASKED.findall(script):
+        symbols = {size: costlib.symbols(size) for size in sizes.split(", ")}
+        names = {public: getattr(costlib, public) for public in costlib.__all__}
+        result = eval(expression, {**names, "costlib": costlib, **symbols})
+        written.append(function(name, tuple(symbols.values()), result))
+    return "".join(written)
+
+
+def own() -> dict[str, str]:
+    """For each script that asks for formulas the file it imports: of_NAME.js."""
+    scripts = {path.stem: path.read_text("utf-8") for path in FOLDER.parent.glob("*.js")}
+    return {f"of_{name}.js": asked(text) for name, text in scripts.items() if ASKED.search(text)}
+
+
 def files() -> dict[Path, str]:
     """Every generated file: where it is, and its text."""
     made = {
@@ -429,7 +459,8 @@ def files() -> dict[Path, str]:
         "film.js": film,
         "boards.js": boards,
     }
-    return {FOLDER / name: HEAD + make() for name, make in made.items()}
+    texts = {**{name: make() for name, make in made.items()}, **own()}
+    return {FOLDER / name: HEAD + text for name, text in texts.items()}
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ from sphinx.config import Config
 from tools.pages import colab_copies
 from tools.site.identity import Identity, identity
 
-TITLE = "Every FLOP, Every Byte"
 WHAT = "An executable book on what transformers cost: the arithmetic, the bytes, the time."
 #: What made the outputs that pages show.
 MADE_WITH = ("numpy", "pandas", "matplotlib", "sympy")
@@ -102,7 +101,7 @@ def described(app: Sphinx, page: str, doctree: nodes.document, who: Identity) ->
         text = text[:199].rpartition(" ")[0] + "…"
     facts = {
         "og:type": "website" if page == app.config.root_doc else "article",
-        "og:site_name": TITLE,
+        "og:site_name": app.config.html_title,
         "og:title": title,
         "og:description": text,
         "og:url": who.page(f"{page}.html"),
@@ -151,7 +150,7 @@ def publish(app: Sphinx, failed: Exception | None) -> None:
         (site / f"{name}.md").write_text(text, "utf-8")
     (site / "book.md").write_text("\n\n".join(texts.values()), "utf-8")
     titles = {name: app.env.titles[name].astext() for name in texts}
-    (site / "llms.txt").write_text(llms(who, titles), "utf-8")
+    (site / "llms.txt").write_text(llms(who, app.config.html_title, titles), "utf-8")
     (site / "sitemap.xml").write_text(site_map(who, list(texts)), "utf-8")
     (site / "robots.txt").write_text(
         f"User-agent: *\nAllow: /\nSitemap: {who.page('sitemap.xml')}\n", "utf-8"
@@ -179,11 +178,11 @@ def build_wheel(root: Path, out: Path) -> Path:
     return Path(made.replace(folder / made.name))
 
 
-def llms(who: Identity, titles: dict[str, str]) -> str:
+def llms(who: Identity, book: str, titles: dict[str, str]) -> str:
     """What the book is and where its plain text lies, for a reader that is a program."""
     lines = [f"- [{title}]({who.page(name)}.md)" for name, title in titles.items()]
     return (
-        f"# {TITLE}\n\n> {WHAT} Every number is computed by costlib, a small Python library.\n\n"
+        f"# {book}\n\n> {WHAT} Every number is computed by costlib, a small Python library.\n\n"
         f"The whole book is [one Markdown file]({who.page('book.md')}); "
         f"the library is at [{who.repository}]({who.url}).\n\n"
         "## Pages\n\n" + "\n".join(lines) + "\n"
