@@ -46,7 +46,7 @@ PARTS = (
             Chapter(
                 "transformer",
                 "where do a model's parameters sit, and where do its FLOPs go?",
-                ("transformer", "families"),
+                ("transformer", "layers", "families", "checkpoint"),
             ),
             Chapter(
                 "kvcache",
