@@ -22,6 +22,7 @@ from typing import Any
 from costlib.families import (  # noqa: F401  (each enters its families)
     decoders,
     dense,
+    encoders,
     gemma,
     latents,
     linear,
@@ -150,7 +151,7 @@ def _check_variant(config: Config, entry: Family) -> None:
     """Refuse what the family's entry would count wrongly."""
     stated = config.entries("architectures", str)
     config.require(
-        not stated or entry.architecture in stated,
+        not stated or bool({entry.architecture, *entry.also} & set(stated)),
         f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}",
     )
     for name, only in {**_NEVER, **entry.refuse}.items():

@@ -32,7 +32,8 @@ Steps = Callable[[Config], tuple[PerToken, ...]]
 class Family:
     """One model_type.
 
-    ``architecture``: the language model's class, which 'architectures' must name if it is there.
+    ``architecture``: the language model's class, which 'architectures' must name if it is there, or
+    one of ``also``: classes with the same layers and another head, which is not counted.
     ``layer``: layer i of a config. ``tied``: what a missing tie_word_embeddings means (None: it
     must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
     the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
@@ -47,6 +48,7 @@ class Family:
     """
 
     architecture: str
+    also: tuple[str, ...] = ()
     layer: Callable[[Config, int], Block]
     tied: bool | None = None
     always_tied: bool | None = None

@@ -125,3 +125,24 @@ def _has_indexer(c: Config, i: int) -> bool:
         return "full" if max(i - offset + 1, 0) % every == 0 else "shared"
 
     return c.kind(i, rule, "full", "shared", name="indexer_types") == "full"
+
+
+@family(
+    "longcat_flash",
+    "LongcatFlashForCausalLM",
+    tied=False,
+    names={
+        "num_hidden_layers": "num_layers",
+        "intermediate_size": ("ffn_hidden_size", "intermediate_size"),
+        "moe_intermediate_size": ("expert_ffn_hidden_size", "moe_intermediate_size"),
+        "num_experts_per_tok": ("moe_topk", "num_experts_per_tok"),
+    },
+    usual={"q_lora_rank": 1536},
+    refuse={"zero_expert_num": 0},
+)
+def longcat_flash(c: Config, i: int) -> Block:
+    """Each layer is two of attention and a dense feed-forward layer, and a mixture beside them.
+    Experts that do nothing are refused: how many of a token's are such, only the router knows."""
+    c.require(c.get("zero_expert_num") is not None, "'zero_expert_num' is missing")
+    routed = experts(c, "n_routed_experts", router_bias=c.flag("router_bias", False))
+    return layer(_latent(c), mlp(c), _latent(c), mlp(c), routed, norms=4)

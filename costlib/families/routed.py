@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from costlib.families.config import Config
@@ -16,6 +17,7 @@ from costlib.families.readers import (
     biases,
     experts,
     grouped,
+    head_dim,
     layer,
     mlp,
     rotary,
@@ -23,7 +25,7 @@ from costlib.families.readers import (
     sparse,
     window,
 )
-from costlib.layers import Attention, Block, PerToken
+from costlib.layers import Attention, Block, Mixture, PerToken
 
 CHUNKED = "chunked_attention"
 
@@ -247,14 +249,6 @@ def _mimo_window(c: Config) -> int:
     return c.count("sliding_window", 129)
 
 
-STEP = {
-    "num_key_value_heads": ("num_key_value_heads", "num_attention_groups"),
-    "n_routed_experts": ("n_routed_experts", "moe_num_experts", "num_local_experts"),
-    "num_experts_per_tok": ("num_experts_per_tok", "moe_top_k"),
-    "share_expert_dim": ("share_expert_dim", "share_expert_dims"),
-}
-
-
 @family(
     "phimoe",
     "PhimoeForCausalLM",
@@ -333,3 +327,130 @@ def output_gate(c: Config) -> str:
 def added(count: int) -> PerToken:
     """Numbers added to the router's before it chooses, where they are parameters."""
     return PerToken("router.added", count, weights=count)
+
+
+@family(
+    "qwen3_vl_moe_text",
+    "Qwen3VLMoeForConditionalGeneration",
+    tied=True,
+    wrapped_by={"qwen3_vl_moe": False},
+    names={"num_experts": ("num_experts", "num_local_experts")},
+    inside={
+        "vocab_size": 151936,
+        "hidden_size": 2048,
+        "intermediate_size": 5632,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
+        "moe_intermediate_size": 1408,
+        "num_experts_per_tok": 4,
+        "num_experts": 60,
+    },
+)
+def qwen3_vl_moe_text(c: Config, i: int) -> Block:
+    """Qwen 3 with experts inside a model that sees."""
+    attention = grouped(c, qk_norm="head", biases=biases(c, "attention_bias", False, QKVO))
+    step = c.count("decoder_sparse_step", 1)
+    is_dense = i in c.entries("mlp_only_layers", int) or (i + 1) % step
+    return layer(attention, mlp(c) if is_dense else experts(c, "num_experts"))
+
+
+def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The published form has heads of window layers in an object, layers with experts as a string,
+    and lists that go on over the layers that predict further tokens."""
+    found = dict(fields)
+    other = found.pop("attention_other_setting", None)
+    if found.get("num_sliding_attention_heads") is None and isinstance(other, Mapping):
+        found["num_sliding_attention_heads"] = other.get("num_attention_heads")
+    layers, more = found.get("num_hidden_layers"), found.get("num_nextn_predict_layers")
+    if type(layers) is int and type(more) is int:
+        for name in ("layer_types", "mlp_layer_types"):
+            if isinstance(found.get(name), list) and len(found[name]) == layers + more:
+                found[name] = found[name][:layers]
+    return found
+
+
+@family(
+    "step3p5",
+    "Step3p7ForConditionalGeneration",
+    tied=False,
+    wrapped_by={"step3p7": False},
+    rewrite=_step_fields,
+    names={
+        "num_key_value_heads": ("num_key_value_heads", "num_attention_groups"),
+        "n_routed_experts": ("n_routed_experts", "moe_num_experts"),
+        "num_experts_per_tok": ("num_experts_per_tok", "moe_top_k"),
+        "share_expert_dim": ("share_expert_dim", "share_expert_dims"),
+    },
+    inside={
+        "vocab_size": 128815,
+        "hidden_size": 4096,
+        "intermediate_size": 11264,
+        "num_hidden_layers": 45,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "num_experts_per_tok": 8,
+        "moe_intermediate_size": 1280,
+        "n_routed_experts": 288,
+        "share_expert_dim": 1280,
+    },
+)
+def step3p5(c: Config, i: int) -> Block:
+    """A gate on each head's output, more heads in layers with a window, experts beside a shared
+    one."""
+    kind = c.kind(i, lambda _: FULL, FULL, SLIDING)
+    heads = c.count("num_attention_heads")
+    if kind == SLIDING and not c.has("per_layer_config"):
+        heads = c.count("num_sliding_attention_heads", heads)
+    attention = grouped(
+        c,
+        heads=heads,
+        qk_norm="head",
+        gate=output_gate(c),
+        biases=biases(c, "attention_bias", False, QKVO),
+        window=c.count("sliding_window") if kind == SLIDING else None,
+    )
+    has_bias = c.flag("mlp_bias", False)
+    if not sparse(c, i, lambda i: i in _step_sparse(c)):
+        return layer(attention, mlp(c, bias=has_bias))
+    width = c.count("share_expert_dim")
+    return layer(
+        attention, experts(c, "n_routed_experts", shared_width=width, shared_bias=has_bias)
+    )
+
+
+def _step_sparse(c: Config) -> set[int]:
+    """Layers with experts: listed, or all but the first three."""
+    listed = c.get("moe_layers_enum")
+    if listed is None:
+        return set(range(3, c.layers))
+    entries = listed.split(",") if isinstance(listed, str) else listed
+    is_list = isinstance(entries, list) and all(str(entry).strip().isdecimal() for entry in entries)
+    c.require(is_list, f"'moe_layers_enum' must list layers, got {listed!r}")
+    return {int(entry) for entry in entries}
+
+
+@family(
+    "dbrx",
+    "DbrxForCausalLM",
+    tied=False,
+    norm="layer_norm_no_bias",
+    names={
+        "hidden_size": "d_model",
+        "num_hidden_layers": "n_layers",
+        "num_attention_heads": "n_heads",
+    },
+)
+def dbrx(c: Config, i: int) -> Block:
+    """Layer norms without biases, experts in every layer; sizes in two objects."""
+    norm, inner, outer = "layer_norm_no_bias", c.inside("ffn_config"), c.inside("attn_config")
+    attention = grouped(
+        c, kv_heads=outer.count("kv_n_heads", 1), head_dim=head_dim(c, stated=False), norm=norm
+    )
+    kind = inner.inside("ffn_act_fn").read("name", str, "silu")
+    c.require(kind == "silu", f"'ffn_act_fn' must be 'silu' to be counted here, got {kind!r}")
+    count, chosen = inner.count("moe_num_experts", 4), inner.count("moe_top_k", 1)
+    c.require(chosen <= count, f"'moe_top_k' is {chosen}, but 'moe_num_experts' is {count}")
+    width = inner.count("ffn_hidden_size", 3584)
+    return layer(attention, Mixture(experts=count, per_token=chosen, width=width), norm=norm)

@@ -87,7 +87,7 @@ class Attention(Part):
 
     ``kv_heads`` keys and values are shared by ``heads`` queries; a value may have another width.
     ``window``: a query sees so many tokens, itself included. ``chunk``: it sees those of its own
-    chunk of the text (Llama 4). Not ``causal``: it sees all (encoders).
+    chunk of the text (Llama 4). Not ``causal``: it sees all (encoders), or a window to both sides.
 
     ``qk_norm`` is "head" (one norm for all heads), "each" (one for every head) or "full";
     ``value_norm`` one without weights on values. ``gate`` multiplies the output by a sigmoid, one
@@ -193,11 +193,15 @@ class Attention(Part):
             seq, context, causal, window = run.seq, run.encoded, False, None
         else:
             seq, context, causal, window = run.seq, run.context, self.causal, self.reach
+        if not (causal or self.cross or run.is_first):
+            raise ValueError("an encoder reads a text at once: it has a prefill and no decode")
         if self.indexer is not None and masked == "skipped":
             window = self.indexer.top
         if self.chunk is not None and masked == "skipped":
             met = _in_chunks(context, self.chunk) - _in_chunks(run.cached, self.chunk)
             read = context - run.cached // self.chunk * self.chunk
+        elif window is not None and not causal and masked == "skipped":
+            met, read = _on_both_sides(seq, window), context
         else:
             met = pairs_unchecked(seq, context, causal, window, masked)
             read = keys_unchecked(seq, context, window)
@@ -374,6 +378,12 @@ class Latent(Part):
 def _masked(run: Pass) -> str:
     """Steps one by one compute nothing that is masked."""
     return "skipped" if run.one_by_one else run.masked
+
+
+def _on_both_sides(tokens: Number, window: Number) -> Number:
+    """Pairs when each token sees itself and window − 1 tokens before it and after it."""
+    far = minimum(window, tokens) - 1
+    return tokens + 2 * far * tokens - far * (far + 1)
 
 
 def _in_chunks(tokens: Number, chunk: Number) -> Number:

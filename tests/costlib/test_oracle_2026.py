@@ -15,6 +15,7 @@ ROWS = json.loads((DATA / "families.json").read_text("utf-8"))["rows"]
 #: Rows that are not equal yet, and why. This list only shrinks: a row that becomes right fails here
 #: until its name is taken out.
 NOT_YET = {
+    "od-intel-bert-base-uncased-mrpc": "refused: a classifier in place of the unembedding",
     "shrunk-opt-b": "refused: norms after the parts, and none at the end",
 }
 
