@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from costlib.attention import MLA, check_groups, check_sizes
 from costlib.checkpoint import Storage, weight_bytes
+from costlib.families import from_hf
 from costlib.layers.attention import Attention, Latent
 from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
 from costlib.layers.parts import (
@@ -159,9 +160,7 @@ class Transformer:
             ...
         ValueError: model_type 'perceiver' is not one that costlib knows; ...
         """
-        from costlib.families import from_hf
-
-        return from_hf(config)
+        return from_hf(config, cls)
 
     def with_(self, **changes: Any) -> Transformer:
         """The same model with some of its sizes changed; what was not given follows them.

@@ -14,10 +14,11 @@ however it is stored: quantization_config sets the bytes of the weights alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from costlib.families import (  # noqa: F401  (each enters its families)
     decoders,
@@ -36,9 +37,11 @@ from costlib.families.family import FAMILIES, WRAPPERS, Family, Wrapper
 from costlib.families.quantisation import storage_of
 from costlib.layers import Block
 from costlib.layers.parts import same
-from costlib.transformer import Transformer
 
 __all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
+
+#: What a config is made into.
+Model = TypeVar("Model")
 
 #: Fields that no family here has otherwise.
 _NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}
@@ -48,13 +51,19 @@ _INSIDE = ("text_config", "llm_config", "language_config")
 _TIED = "tie_word_embeddings"
 
 
-def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
-    """The model of a config: a dict, the path of a config.json (or its folder), or JSON text.
+def from_hf(
+    source: Mapping[str, Any] | str | os.PathLike[str], make: Callable[..., Model]
+) -> Model:
+    """What ``make`` makes of a config's sizes and blocks: `costlib.Transformer` makes a model.
 
-    >>> from_hf({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
-    ...          "n_positions": 1024, "vocab_size": 50257}).params()
+    The config is a dict, the path of a config.json (or its folder), or JSON text.
+
+    >>> from costlib import Transformer
+    >>> config = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+    ...           "n_positions": 1024, "vocab_size": 50257}
+    >>> from_hf(config, Transformer).params()
     124439808
-    >>> from_hf('{"model_type": "gpt2", "n_embd": 768}')
+    >>> from_hf('{"model_type": "gpt2", "n_embd": 768}', Transformer)
     Traceback (most recent call last):
         ...
     ValueError: gpt2 config: 'vocab_size' is missing
@@ -68,9 +77,8 @@ def from_hf(source: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
     usual = {**entry.usual, **(entry.inside if is_inside else {})}
-    model = _build(Config(fields, name, entry.names, usual), entry)
-    found = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
-    return model.with_(**found) if any(found.values()) else model
+    beside = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
+    return _build(Config(fields, name, entry.names, usual), entry, partial(make, **beside))
 
 
 def _unknown(name: str) -> str:
@@ -103,7 +111,7 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
 
 
-def _build(config: Config, entry: Family) -> Transformer:
+def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
     """Sizes by their names, the family's facts, and its layers one by one."""
     _check_variant(config, entry)
     sizes: dict[str, Any] = {
@@ -124,7 +132,7 @@ def _build(config: Config, entry: Family) -> Transformer:
         sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
         if entry.size is not None:
             sizes |= entry.size(config)
-        return Transformer(**sizes)
+        return make(**sizes)
     except (TypeError, ValueError) as problem:
         if str(problem).startswith(config.family):
             raise
