@@ -219,7 +219,7 @@ def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 @family(
     "bailing_hybrid",
     "BailingHybridForCausalLM",
-    tied=False,
+    always_tied=False,
     rewrite=_bailing_fields,
     names=KIMI_NAMES,
     usual={"first_k_dense_replace": 2, "n_shared_experts": 1, "layer_group_size": 6},
@@ -341,10 +341,17 @@ def _convolution(c: Config) -> ShortConvolution:
     return ShortConvolution(width=c.d_model, kernel=kernel, bias=bias)
 
 
+def _griffin_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Every query head has a KV head of its own, unless it is said."""
+    kv_heads = fields.get("num_key_value_heads") or fields.get("num_attention_heads")
+    return {**fields, "num_key_value_heads": kv_heads}
+
+
 @family(
     "recurrent_gemma",
     "RecurrentGemmaForCausalLM",
     tied=True,
+    rewrite=_griffin_fields,
     usual={
         "block_types": ["recurrent", "recurrent", "attention"],
         "attention_window_size": 2048,

@@ -230,6 +230,8 @@ _LETTERS = {"M": LINEAR, "E": "moe", "*": FULL, "-": "mlp"}
         "mamba_chunk_size": 128,
         "num_key_value_heads": 8,
         "head_dim": 128,
+        "n_routed_experts": 8,
+        "num_experts_per_tok": 2,
     },
 )
 def nemotron_h(c: Config, i: int) -> Block:
@@ -333,7 +335,10 @@ def _hybrid(
     wide = normalisation("shared.norm", 2 * c.d_model, "rms_norm")
     block = layer(*shared, norms=1, extra=(wide,))
     before = [c.kind(j, None, HYBRID, LINEAR) for j in range(i)].count(HYBRID)
-    borrowed = block.parameters(c.d_model) if before >= c.count("num_mem_blocks") else 0
+    is_again = before >= c.count("num_mem_blocks")
+    text = "'tie_word_embeddings' is off, which unties the shared blocks too: not counted here"
+    c.require(c.flag("tie_word_embeddings", True) or not is_again, text)
+    borrowed = block.parameters(c.d_model) if is_again else 0
     own = linear_step("shared.proj", c.d_model, c.d_model)
     return layer(*shared, scan, extra=(wide, *own, *around), borrowed=borrowed)
 

@@ -227,8 +227,8 @@ class LightningAttention(Scan):
         """Products inside blocks, and with the state between them."""
         dim, heads = self.head_dim, layers * self.heads
         inputs, outputs = 3 * self.width, self.width
-        if run.is_step:
-            flops = run.batch * run.seq * (heads * 4 * dim * dim)
+        if run.is_step or (run.masked == "computed" and not run.is_first):
+            flops = run.batch * run.seq * (heads * 4 * dim * dim)  # its code goes token by token
         else:
             full, rest = run.seq // self.block, run.seq % self.block
             squares = full * self.block * self.block + rest * rest
@@ -464,9 +464,12 @@ class RGLRU(Scan):
         return self.convolution_weights + self.width
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """The convolution, which no activation follows, and the recurrence; a step multiplies and
-        adds."""
-        conv, _ = convolution(run, layers, *self.convolved)
+        """The convolution, which no activation follows, and the recurrence.
+
+        As its code runs it, a step only multiplies and adds, and several tokens begin anew.
+        """
+        anew = replace(run, context=run.seq) if run.masked == "computed" else run
+        conv, _ = convolution(run if run.is_step else anew, layers, *self.convolved)
         conv = replace(conv, is_matmul=not run.is_step)
         return (conv, *self.scan(run, layers))
 
