@@ -15,6 +15,7 @@ from costlib.kvcache import ADAM_BYTES, Memory, memory
 from costlib.layers import (
     RGLRU,
     Attention,
+    CompressedAttention,
     DeltaRule,
     Latent,
     LightningAttention,
@@ -84,6 +85,7 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
 _DIVIDED: dict[type[Part], tuple[tuple[str, ...], tuple[str, ...]]] = {
     Attention: (("heads",), ("kv_heads",)),
     Latent: (("heads",), ()),
+    CompressedAttention: (("heads", "output_groups"), ()),
     DeltaRule: (("value_heads",), ("key_heads",)),
     LightningAttention: (("heads",), ()),
     Mamba: (("width",), ()),

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from costlib.families import (  # noqa: F401  (each enters its families)
+    compressed,
     decoders,
     dense,
     encoders,

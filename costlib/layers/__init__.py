@@ -12,6 +12,7 @@ can be an int, an array or a symbol, as everywhere.
 """
 
 from costlib.layers.attention import Attention, Indexer, Latent, RoutedAttention
+from costlib.layers.compressed import CompressedAttention, CompressedIndexer
 from costlib.layers.feed import Mixture, Mlp
 from costlib.layers.parts import (
     Block,
@@ -38,6 +39,8 @@ __all__ = [
     "Attention",
     "Block",
     "Cache",
+    "CompressedAttention",
+    "CompressedIndexer",
     "DeltaRule",
     "Indexer",
     "Latent",

@@ -46,11 +46,11 @@ def kept(row):
     """
     per_token, inside, state = 0, Counter(), 0
     for group in row["cache"]:
-        grows = group["layers"] * (group.get("per_token", 0) + group.get("in_window", 0))
-        if "window" in group:
-            inside[group["window"]] += grows
-        else:
-            per_token += grows
+        grows, near = (group["layers"] * group.get(name, 0) for name in ("per_token", "in_window"))
+        if "window" in group and not near:
+            near, grows = grows, 0
+        inside[group.get("window")] += near
+        per_token += grows
         state += group["layers"] * sum(group.get(name, 0) for name in ("state", "conv", "other"))
     return per_token, {window: held for window, held in inside.items() if held}, state
 

@@ -1,0 +1,105 @@
+"""DeepSeek-V4: compressed attention, several residual streams, experts by the token itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from costlib.families.config import Config
+from costlib.families.family import family
+from costlib.families.readers import SLIDING, experts, layer
+from costlib.layers import Block, PerToken, elementwise, linear_step, normalisation
+from costlib.layers.compressed import CompressedAttention, CompressedIndexer
+
+SPARSE, HEAVY = "compressed_sparse_attention", "heavily_compressed_attention"
+_BY_RATIO = {0: SLIDING, 4: SPARSE, 128: HEAVY}
+_RATES = {SPARSE: 4, HEAVY: 128}
+
+
+def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of older configs as they are spelled now."""
+    found = dict(fields)
+    ratios, layers = fields.get("compress_ratios"), fields.get("num_hidden_layers")
+    if isinstance(ratios, list) and fields.get("layer_types") is None and isinstance(layers, int):
+        unknown = [ratio for ratio in ratios if ratio not in _BY_RATIO]
+        if unknown:
+            raise ValueError(
+                f"deepseek_v4 config: 'compress_ratios' has {unknown[0]!r}, not 0, 4, 128"
+            )
+        found["layer_types"] = [_BY_RATIO[ratio] for ratio in ratios[:layers]]
+    rates = dict(_RATES)
+    rates |= fields["compress_rates"] if isinstance(fields.get("compress_rates"), Mapping) else {}
+    for kind, name in ((SPARSE, "compress_rate_csa"), (HEAVY, "compress_rate_hca")):
+        rates[kind] = rates[kind] if fields.get(name) is None else fields[name]
+    return {**found, "compress_rates": rates}
+
+
+def _head(c: Config) -> tuple[PerToken, ...]:
+    """The streams become one before the last norm."""
+    streams, d = c.count("hc_mult", 4), c.d_model
+    return (
+        normalisation("hc_head.norm", streams * d, "plain_norm"),
+        *linear_step("hc_head.mix", streams * d, streams),
+        PerToken("hc_head.scale", 2 * streams, weights=streams + 1),
+        elementwise("hc_head.collapse", 2 * streams * d, "residual", reads=streams * d, writes=d),
+    )
+
+
+@family(
+    "deepseek_v4",
+    "DeepseekV4ForCausalLM",
+    tied=False,
+    rewrite=_now,
+    last=_head,
+    refuse={"attention_bias": False, "mlp_bias": False, "num_key_value_heads": 1},
+    usual={"q_lora_rank": 1024, "o_groups": 8, "o_lora_rank": 1024, "index_topk": 512,
+           "index_n_heads": 64, "index_head_dim": 128, "sliding_window": 128},
+)  # fmt: skip
+def deepseek_v4(c: Config, i: int) -> Block:
+    """Keys that are values, kept for a window and compressed 4 or 128 to 1 beyond it."""
+    kind = c.kind(i, _usual_kind, SLIDING, SPARSE, HEAVY)
+    rates = c.inside("compress_rates")
+    sizes = {
+        "heads": c.count("index_n_heads"),
+        "head_dim": c.count("index_head_dim"),
+        "top": c.count("index_topk"),
+    }
+    width = c.count("head_dim", 512)
+    attention = CompressedAttention(
+        heads=c.count("num_attention_heads"), head_dim=width, window=c.count("sliding_window"),
+        q_rank=c.count("q_lora_rank"), output_groups=c.count("o_groups"),
+        output_rank=c.count("o_lora_rank"),
+        every=None if kind == SLIDING else rates.count(kind),
+        indexer=CompressedIndexer(**sizes) if kind == SPARSE else None,
+        rotary_dim=_rotated(c, width),
+    )  # fmt: skip
+    hashed = c.each_layer("mlp_layer_types", str)
+    is_hashed = hashed[i] == "hash_moe" if hashed else i < c.count("num_hash_layers", 3, least=0)
+    shared = c.count("n_shared_experts", 1, least=0) * c.count("moe_intermediate_size")
+    feed = experts(c, "n_routed_experts", shared_width=shared, routed_by_hash=is_hashed)
+    return layer(attention, feed, residuals=0, extra=_hyper_connections(c))
+
+
+def _usual_kind(i: int) -> str:
+    return SPARSE if i % 2 and i >= 2 else HEAVY
+
+
+def _rotated(c: Config, width: int) -> int:
+    share = c.share("partial_rotary_factor", 64 / 512)
+    return c.optional("qk_rope_head_dim") or int(share * width)
+
+
+def _hyper_connections(c: Config) -> tuple[PerToken, ...]:
+    """Around each part: streams are mixed into its input, and its output into the streams."""
+    streams, d, rounds = c.count("hc_mult", 4), c.d_model, c.count("hc_sinkhorn_iters", 20)
+    mixes, wide = streams * (2 + streams), streams * d
+    once = (
+        normalisation("hc.norm", wide, "plain_norm"),
+        *linear_step("hc.mix", wide, mixes),
+        # rows and columns of a small matrix are divided by their sums, again and again
+        PerToken("hc.sinkhorn", (4 * rounds + 4) * streams**2, mixes, mixes, weights=mixes + 3),
+        elementwise("hc.collapse", 2 * wide, "residual", reads=wide, writes=d),
+        PerToken("hc.combine", 2 * streams * wide, wide, wide, is_matmul=True),
+        elementwise("hc.expand", 2 * wide, "residual", reads=wide + d, writes=wide),
+    )
+    return tuple(step * 2 for step in once)
