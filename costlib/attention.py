@@ -275,7 +275,7 @@ class Core:
         return self.op(name, flops, into, self._queries(d_out))
 
     def _flops(self, per_pair: Number) -> Number:
-        return self.batch * (self.times * self.heads) * per_pair * self.met
+        return self.batch * (self.times * self.heads * per_pair) * self.met
 
     def _product(self, width: Number) -> Number:
         return self._flops(FLOPS_PER_MULTIPLY_ADD * width)
@@ -286,10 +286,12 @@ class Core:
         return Elements(scores=self.batch * (self.times * self.heads) * self.met)
 
     def _queries(self, width: Number) -> Elements:
-        return Elements(activations=self.batch * (self.times * self.heads) * width * self.seq)
+        each = self.batch * (self.times * self.heads * width)
+        one = type(self.seq) is int and self.seq == 1  # an array is not gone through for nothing
+        return Elements(activations=each if one else each * self.seq)
 
     def _keys(self, width: Number, kind: str = "kv") -> Elements:
-        return Elements(**{kind: self.batch * (self.times * self.kv_heads) * width * self.read})
+        return Elements(**{kind: self.batch * (self.times * self.kv_heads * width) * self.read})
 
     def op(
         self, name: str, flops: Number, reads: Elements, writes: Elements, is_matmul: bool = True

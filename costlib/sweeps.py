@@ -169,12 +169,15 @@ class _Case:
         rest = self._totals(self.model.mixing(run))
         flops, moved, busy, overhead = (a + b for a, b in zip(first, rest, strict=True))
         overhead = overhead + self.device.overhead_per_step
-        computing = flops / self.device.compute_rate(self.precision.compute)
-        moving = moved / self.device.memory_rate
-        binds = np.where(overhead > busy, 2, moving > computing)
-        held = self._held(batch, context)
-        seconds = busy + overhead
-        return {"flops": flops, "bytes": moved, "seconds": seconds, "memory": held, "bound": binds}
+        held, binds = self._held(batch, context), moved * self._ridge > flops
+        if not is_zero(overhead):
+            binds, busy = np.where(overhead > busy, 2, binds), busy + overhead
+        return {"flops": flops, "bytes": moved, "seconds": busy, "memory": held, "bound": binds}
+
+    @cached_property
+    def _ridge(self) -> Number:
+        """FLOPs per byte from which computing takes longer than moving."""
+        return self.device.ridge(self.precision.compute)
 
     def _totals(self, ops: Iterable[Op]) -> list[Any]:
         """FLOPs, bytes, seconds of computing and moving as they overlap, seconds of calls."""

@@ -364,7 +364,7 @@ def _public(module: Any) -> Iterator[tuple[str, Any]]:
 def _described(name: str, thing: Any) -> str:
     heading = "###" if "." not in name else "####"
     bare = _is_property(thing) or (inspect.isclass(thing) and issubclass(thing, Exception))
-    shown = "" if bare else str(inspect.signature(thing))
+    shown = "" if bare else re.sub(r"<class '(\w+)'>", r"\1", str(inspect.signature(thing)))
     shown = re.sub(r"<factory>|<object object at \w+>", "...", shown)
     shown = re.sub(r"(: |-> )'([^']*)'", r"\1\2", shown)  # annotations are kept as text
     signature = f"```python\n{name}{_wrapped(shown, len(name))}\n```\n\n" if shown else ""
