@@ -13,16 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from costlib.attention import SCORES
-from costlib.layers.parts import is_one, plus
+from costlib.display import latex
+from costlib.layers.parts import Block, Cache, PerToken, is_one, plus
 from costlib.ledger import Holding
 from costlib.numbers import Number, ceil_div, choose, is_symbolic, is_zero, maximum, minimum, size
 from costlib.precision import Precision, precision_of
-
-if TYPE_CHECKING:
-    from costlib.transformer import Transformer
 
 __all__ = [
     "ADAM_BYTES",
@@ -47,6 +45,25 @@ ADAM_BYTES = {
     "first moment": 4,
     "second moment": 4,
 }
+
+
+class Model(Protocol):
+    """What memory is counted from: `costlib.Transformer` has it."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]: ...
+    @property
+    def layers(self) -> Number: ...
+    @property
+    def d_model(self) -> Number: ...
+    @property
+    def vocab(self) -> Number: ...
+    @property
+    def precision(self) -> Precision: ...
+    def params(self) -> Number: ...
+    def weight_bytes(self, precision: Precision | str | None = None, /) -> Number: ...
+    def caches(self) -> tuple[tuple[Cache, Number], ...]: ...
+    def steps(self) -> tuple[PerToken, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,7 @@ def cached_tokens(context: Number, window: Number | None = None) -> Number:
     return context if window is None else minimum(context, size("window", window))
 
 
-def kv_elements(model: Transformer, batch: Number, context: Number) -> Number:
+def kv_elements(model: Model, batch: Number, context: Number) -> Number:
     """Elements of the cache of all layers: per token and layer 2·K·h, or r + rope with MLA.
 
     What does not grow counts too: the states of scans and convolutions, where a model has them.
@@ -111,7 +128,7 @@ def kv_elements(model: Transformer, batch: Number, context: Number) -> Number:
 
 
 def kv_bytes(
-    model: Transformer, batch: Number, context: Number, precision: Precision | str | None = None
+    model: Model, batch: Number, context: Number, precision: Precision | str | None = None
 ) -> Number:
     """Bytes of the cache: elements times the bytes of one.
 
@@ -140,7 +157,7 @@ def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Numb
 
 
 def memory(
-    model: Transformer, batch: Number, context: Number, precision: Precision | str | None = None, *,
+    model: Model, batch: Number, context: Number, precision: Precision | str | None = None, *,
     new: Number = 1, scores: str = "on-chip",
 ) -> Memory:  # fmt: skip
     """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
@@ -168,7 +185,7 @@ def memory(
 
 
 def training_memory(
-    model: Transformer, batch: Number, seq: Number, precision: Precision | str | None = None, *,
+    model: Model, batch: Number, seq: Number, precision: Precision | str | None = None, *,
     recompute: str | None = None, scores: str = "on-chip",
 ) -> Memory:  # fmt: skip
     """What a training step with Adam keeps, in mixed precision: see `ADAM_BYTES`.
@@ -201,7 +218,7 @@ def training_memory(
     )
 
 
-def saved_activations(model: Transformer) -> Number:
+def saved_activations(model: Model) -> Number:
     """Activations per token that the backward pass of all layers needs, scores aside.
 
     Each layer: the inputs of its norms, what they feed to the projections and the feed-forward
@@ -223,7 +240,7 @@ def saved_activations(model: Transformer) -> Number:
 
 
 def largest_batch(
-    model: Transformer, capacity: Number, context: Number, precision: Precision | str | None = None
+    model: Model, capacity: Number, context: Number, precision: Precision | str | None = None
 ) -> Fit:
     """The most sequences of ``context`` tokens that fit: ⌊(capacity − weights) / cache of one⌋.
 
@@ -240,7 +257,7 @@ def largest_batch(
 
 
 def largest_context(
-    model: Transformer, capacity: Number, batch: Number, precision: Precision | str | None = None
+    model: Model, capacity: Number, batch: Number, precision: Precision | str | None = None
 ) -> Fit:
     """The longest context that fits ``batch`` sequences beside the weights.
 
@@ -293,12 +310,12 @@ def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Numb
     return longest
 
 
-def _own(model: Transformer, precision: Precision | str | None) -> Precision:
+def _own(model: Model, precision: Precision | str | None) -> Precision:
     """The precision asked for, or else the model's own."""
     return model.precision if precision is None else precision_of(precision)
 
 
-def _score_heads(model: Transformer) -> Number:
+def _score_heads(model: Model) -> Number:
     """The most heads that a layer has scores of."""
     most: Number = 0
     for block in model.blocks:
@@ -307,7 +324,7 @@ def _score_heads(model: Transformer) -> Number:
     return most
 
 
-def _score_heads_of_all(model: Transformer) -> Number:
+def _score_heads_of_all(model: Model) -> Number:
     """Heads of all layers together."""
     total: Number = 0
     for block in model.blocks:
@@ -316,7 +333,7 @@ def _score_heads_of_all(model: Transformer) -> Number:
     return total
 
 
-def _widest_step(model: Transformer) -> Number:
+def _widest_step(model: Model) -> Number:
     """The most activations per token that one step reads and writes."""
     widest: Number = 0
     for step in model.steps():
@@ -326,7 +343,5 @@ def _widest_step(model: Transformer) -> Number:
 
 def _tex(value: Number) -> str:
     if is_symbolic(value):
-        from costlib.display import latex
-
         return latex(value)
     return str(int(value)) if isinstance(value, (int, float)) else "(\\ldots)"

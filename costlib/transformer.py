@@ -13,11 +13,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from costlib.attention import MLA, check_groups, check_sizes
 from costlib.checkpoint import Storage, weight_bytes
 from costlib.families import from_hf
+from costlib.kvcache import Memory, kv_bytes, memory
 from costlib.layers.attention import Attention, Latent
 from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
 from costlib.layers.parts import (
@@ -42,9 +43,6 @@ from costlib.ledger import Holding, Ledger, Op
 from costlib.messages import all_reduces
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
 from costlib.precision import Precision, precision_of
-
-if TYPE_CHECKING:
-    from costlib.kvcache import Memory
 
 __all__ = ["MLA", "MoE", "PerToken", "Transformer", "experts_bound", "experts_expected"]
 
@@ -404,8 +402,6 @@ class Transformer:
         >>> model.kv_bytes(1, 4096) / 2**30
         2.0
         """
-        from costlib.kvcache import kv_bytes
-
         return kv_bytes(self, batch, context, precision)
 
     def memory(
@@ -419,8 +415,6 @@ class Transformer:
         >>> held.weights == 2 * 6738415616, held.kv == 2 * 2**30
         (True, True)
         """
-        from costlib.kvcache import memory
-
         return memory(self, batch, context, precision, new=new, scores=scores)
 
     def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
