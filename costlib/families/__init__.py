@@ -26,6 +26,7 @@ from costlib.families import (  # noqa: F401  (each enters its families)
     dense,
     encoders,
     gemma,
+    kin,
     latents,
     linear,
     mixtures,
