@@ -36,7 +36,7 @@ HAND_IN_A_CACHE = {"RecurrentGemmaForCausalLM"}  # makes none by itself
 # Layers that keep a state, so that a batched matmul inside them is part of a scan.
 SCANS = re.compile(r"Mamba|Mixer$|Delta|Lightning|(?<!Kimi)LinearAtt|Rwkv|SSM|KDA|LSTM")
 INDEXERS = re.compile(r"Indexer|Compressor")
-EXPERTS = re.compile(r"Experts?$|ParallelLinear$|ParallelExperts$|ExpertGLU$")
+EXPERTS = re.compile(r"(?<!Shared)Experts?$|ParallelLinear$|ParallelExperts$|ExpertGLU$")
 
 transformers.logging.set_verbosity_error()  # of made-up sizes it would say much
 

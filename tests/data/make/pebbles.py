@@ -1,8 +1,9 @@
 """pebbles.json: optima of the red-blue pebble game, by an exhaustive search of its positions.
 
-A position is the set of vertices in fast memory (red) and the set written below (blue). Two moves
-that never help are left out: a pebble is removed only to make room, and a vertex is written only
-as it is removed, or at the end. What is left is a shortest path, found by A*.
+A position is the set of vertices in fast memory (red) and the set written below (blue). Moves that
+never help are left out: a pebble is removed only to make room, and a vertex is written only as it
+is removed, or at the end. Where a vertex may be computed once, one that is still needed is not
+removed unwritten, and one that is not goes first. What is left is a shortest path, found by A*.
 """
 
 import heapq
@@ -23,9 +24,9 @@ class Game:
         self.fast, self.once = fast, once
         self.all = range(graph["vertices"])
         self.parents = [sum(1 << a for a, b in graph["edges"] if b == v) for v in self.all]
-        has_child = {a for a, _ in graph["edges"]}
+        self.children = [sum(1 << b for a, b in graph["edges"] if a == v) for v in self.all]
         self.inputs = sum(1 << v for v in self.all if not self.parents[v])
-        self.outputs = sum(1 << v for v in self.all if v not in has_child) & ~self.inputs
+        self.outputs = sum(1 << v for v in self.all if not self.children[v]) & ~self.inputs
         self.start: Position = (0, self.inputs, 0)
 
     def still_to_pay(self, position: Position) -> int:
@@ -55,7 +56,7 @@ class Game:
             if red & bit:
                 continue
             parents = self.parents[vertex]
-            if blue & bit:
+            if blue & bit and not self.spent(vertex, position):
                 yield from self.placing(position, bit, cost=1, keep=0)
             if parents and not parents & ~red and not made & bit:
                 yield from self.placing(position, bit, cost=0, keep=parents)
@@ -69,13 +70,21 @@ class Game:
         if red.bit_count() < self.fast:
             yield cost, (red | bit, blue, made)
             return
-        for victim in self.all:
+        victims = [v for v in self.all if red & ~keep & (1 << v)]
+        spent = [v for v in victims if self.spent(v, (red, blue, made))]
+        for victim in spent[:1] or victims:
             out = 1 << victim
-            if not red & out or keep & out:
-                continue
-            yield cost, ((red ^ out) | bit, blue, made)
-            if not blue & out:
-                yield cost + 1, ((red ^ out) | bit, blue | out, made)
+            after = (red ^ out) | bit
+            if not self.once or blue & out or spent:
+                yield cost, (after, blue, made)
+            if not blue & out and not spent:
+                yield cost + 1, (after, blue | out, made)
+
+    def spent(self, vertex: int, position: Position) -> bool:
+        """Whether nothing will ask for a vertex again, where each is computed once."""
+        _, blue, made = position
+        kept = self.outputs & ~blue & (1 << vertex)
+        return self.once and not self.children[vertex] & ~made and not kept
 
     def optimum(self) -> int | None:
         """Fewest moves to the end, or None where the search grew too large."""
