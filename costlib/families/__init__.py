@@ -24,6 +24,7 @@ from costlib.families import (  # noqa: F401  (each enters its families)
     compressed,
     decoders,
     dense,
+    encoder_decoders,
     encoders,
     gemma,
     kin,

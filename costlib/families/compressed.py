@@ -52,9 +52,16 @@ def _head(c: Config) -> tuple[PerToken, ...]:
     rewrite=_now,
     last=_head,
     refuse={"attention_bias": False, "mlp_bias": False, "num_key_value_heads": 1},
-    usual={"q_lora_rank": 1024, "o_groups": 8, "o_lora_rank": 1024, "index_topk": 512,
-           "index_n_heads": 64, "index_head_dim": 128, "sliding_window": 128},
-)  # fmt: skip
+    usual={
+        "q_lora_rank": 1024,
+        "o_groups": 8,
+        "o_lora_rank": 1024,
+        "index_topk": 512,
+        "index_n_heads": 64,
+        "index_head_dim": 128,
+        "sliding_window": 128,
+    },
+)
 def deepseek_v4(c: Config, i: int) -> Block:
     """Keys that are values, kept for a window and compressed 4 or 128 to 1 beyond it."""
     kind = c.kind(i, _usual_kind, SLIDING, SPARSE, HEAVY)
@@ -66,13 +73,16 @@ def deepseek_v4(c: Config, i: int) -> Block:
     }
     width = c.count("head_dim", 512)
     attention = CompressedAttention(
-        heads=c.count("num_attention_heads"), head_dim=width, window=c.count("sliding_window"),
-        q_rank=c.count("q_lora_rank"), output_groups=c.count("o_groups"),
+        heads=c.count("num_attention_heads"),
+        head_dim=width,
+        window=c.count("sliding_window"),
+        q_rank=c.count("q_lora_rank"),
+        output_groups=c.count("o_groups"),
         output_rank=c.count("o_lora_rank"),
         every=None if kind == SLIDING else rates.count(kind),
         indexer=CompressedIndexer(**sizes) if kind == SPARSE else None,
         rotary_dim=_rotated(c, width),
-    )  # fmt: skip
+    )
     hashed = c.each_layer("mlp_layer_types", str)
     is_hashed = hashed[i] == "hash_moe" if hashed else i < c.count("num_hash_layers", 3, least=0)
     shared = c.count("n_shared_experts", 1, least=0) * c.count("moe_intermediate_size")

@@ -13,6 +13,7 @@ can be an int, an array or a symbol, as everywhere.
 
 from costlib.layers.attention import Attention, Indexer, Latent, RoutedAttention
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
+from costlib.layers.encoder import Encoder
 from costlib.layers.feed import Mixture, Mlp
 from costlib.layers.parts import (
     Block,
@@ -42,6 +43,7 @@ __all__ = [
     "CompressedAttention",
     "CompressedIndexer",
     "DeltaRule",
+    "Encoder",
     "Indexer",
     "Latent",
     "LightningAttention",

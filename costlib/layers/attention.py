@@ -23,6 +23,7 @@ from costlib.layers.parts import (
     gradient_of,
     linear_step,
     normalisation,
+    plus,
     set_field,
 )
 from costlib.ledger import Elements, Op
@@ -130,6 +131,8 @@ class Attention(Part):
         check_groups(self.heads, self.kv_heads)
         choose("qk_norm", self.qk_norm, (None, "head", "each", "full"))
         choose("gate", self.gate, (None, "element", "head"))
+        if self.cross and self.d_in is None:
+            raise ValueError("cross attention needs d_in, the width of what the encoder made")
 
     def without_reach(self) -> Attention:
         """See `Part.without_reach`."""
@@ -190,6 +193,8 @@ class Attention(Part):
     def _core(self, run: Pass, layers: Number) -> Core:
         masked = _masked(run)
         if self.cross:
+            if is_zero(run.encoded):
+                raise ValueError("give encoded=, the number of tokens that the encoder reads")
             seq, context, causal, window = run.seq, run.encoded, False, None
         else:
             seq, context, causal, window = run.seq, run.context, self.causal, self.reach
@@ -217,12 +222,34 @@ class Attention(Part):
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Scores, softmax, values."""
         first = (self.indexer.mixing(run, layers),) if self.indexer else ()
-        return (*first, *self._core(run, layers).forward())
+        seen = self._seen(run, layers) if self.cross else ()
+        return (*first, *seen, *self._core(run, layers).forward())
 
     def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their gradients."""
         last = (gradient_of(self.indexer.mixing(run, layers)),) if self.indexer else ()
-        return (*self._core(run, layers).backward(), *last)
+        seen = tuple(gradient_of(op) for op in self._seen(run, layers)) if self.cross else ()
+        return (*self._core(run, layers).backward(), *seen, *last)
+
+    def _seen(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Keys and values of an encoder's tokens, made once."""
+        inner = replace(run, seq=run.encoded, context=run.encoded)
+        return tuple(inner.of(step, layers) for step in self._of_encoded()) if run.is_first else ()
+
+    def _of_encoded(self) -> tuple[PerToken, ...]:
+        keys, values = self.kv_heads * self.head_dim, self.kv_heads * self.value_dim
+        return (
+            *self._linear("k_proj", self.d_in, keys, cached=True),
+            *self._linear("v_proj", self.d_in, values, cached=True),
+        )
+
+    @property
+    def mixing_weights(self) -> Number:
+        """Those of keys and values that are an encoder's: the mixing makes them."""
+        total: Number = 0
+        for step in self._of_encoded() if self.cross else ():
+            total = plus(total, step.weights)
+        return total
 
     @property
     def caches(self) -> tuple[Cache, ...]:
