@@ -32,6 +32,9 @@ from costlib.layers import (
     Mlp,
     Part,
     ShortConvolution,
+    TimeMix,
+    elementwise,
+    linear_step,
 )
 
 CONV, LAYERS = "conv", "num_hidden_layers"
@@ -371,3 +374,18 @@ def recurrent_gemma(c: Config, i: int) -> Block:
     found = (*biases(c, "attention_bias", False, QKV), "o_proj")
     window, rotated = c.count("attention_window_size"), rotary(c, head_dim(c, stated=False), 0.5)
     return layer(grouped(c, biases=found, window=window, rotary_dim=rotated), feed)
+
+
+@family("rwkv", "RwkvForCausalLM", tied=False, norm="layer_norm", embedding_norm=True)
+def rwkv(c: Config, i: int) -> Block:
+    """RWKV-4: a recurrence in place of attention, and both parts look back one token."""
+    d, width = c.d_model, c.count("attention_hidden_size", c.d_model)
+    shift = elementwise("ffn.shift", 2 * d, "residual", reads=2 * d, weights=2 * d)
+    gate = (*linear_step("ffn.receptance", d, d), elementwise("ffn.gated", d, "sigmoid_gate"))
+    feed = Mlp(
+        width=c.count("intermediate_size", 4 * d),
+        gated=False,
+        activation="relu2",
+        extra=(shift, *gate),
+    )
+    return layer(TimeMix(width=width, d_in=d), feed, norm="layer_norm")

@@ -18,7 +18,17 @@ from costlib.families.readers import (
     mlp,
     rotary,
 )
-from costlib.layers import Block, Indexer, Mlp, PerToken, RoutedAttention
+from costlib.layers import (
+    Block,
+    ConvolvedAttention,
+    Indexer,
+    Mlp,
+    PerToken,
+    RoutedAttention,
+    elementwise,
+    linear_step,
+    normalisation,
+)
 
 SPARSE = "minimax_m3_sparse"
 
@@ -186,3 +196,53 @@ def jetmoe(c: Config, i: int) -> Block:
         per_token=chosen,
     )
     return layer(attention, feed)
+
+
+def _zaya_scale(c: Config) -> tuple[PerToken, ...]:
+    return (elementwise("embedding.scale", c.d_model, "residual", weights=2 * c.d_model),)
+
+
+@family(
+    "zaya",
+    "ZayaForCausalLM",
+    tied=True,
+    first=_zaya_scale,
+    usual={
+        "head_dim": 128,
+        "num_key_value_heads": 2,
+        "router_hidden_size": 256,
+        "num_experts_per_tok": 1,
+    },
+    refuse={"lm_head_bias": False, "num_experts_per_tok": 1},
+)
+def zaya(c: Config, i: int) -> Block:
+    """Queries and keys are convolved; one expert a token, or none, by a router of three layers."""
+    kind = c.kind(i, lambda _: "hybrid", "hybrid", "hybrid_sliding")
+    plain, d = grouped(c, rotary_dim=head_dim(c) // 2), c.d_model
+    attention = ConvolvedAttention(
+        heads=plain.heads,
+        kv_heads=plain.kv_heads,
+        head_dim=plain.head_dim,
+        rotary_dim=plain.rotary_dim,
+        d_in=d,
+        window=c.count("sliding_window") if kind == "hybrid_sliding" else None,
+        biases=biases(c, "attention_bias", False, QKVO),
+        kernels=(c.count("cca_time0", 2), c.count("cca_time1", 2)),
+    )
+    feed = experts(c, "num_experts", router=_zaya_router(c, i))
+    scaled = elementwise("residual.scale", 2 * d, "residual", weights=4 * d)
+    return layer(attention, feed, extra=(scaled, scaled))
+
+
+def _zaya_router(c: Config, i: int) -> tuple[PerToken, ...]:
+    """A narrow network that also reads what the router of the layer before it made."""
+    width, classes = c.count("router_hidden_size"), c.count("num_experts") + 1
+    carried = elementwise("router.carried", width, "residual", weights=width)
+    return (
+        *linear_step("router.down", c.d_model, width, bias=True),
+        *((carried,) if i else ()),
+        normalisation("router.norm", width, "rms_norm"),
+        *linear_step("router.first", width, width, bias=True),
+        *linear_step("router.second", width, width, bias=True),
+        *linear_step("router", width, classes),
+    )

@@ -11,7 +11,7 @@ A `Block` is so many layers of the same parts, and a model is blocks in a given 
 can be an int, an array or a symbol, as everywhere.
 """
 
-from costlib.layers.attention import Attention, Indexer, Latent, RoutedAttention
+from costlib.layers.attention import Attention, ConvolvedAttention, Indexer, Latent, RoutedAttention
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
 from costlib.layers.encoder import Encoder
 from costlib.layers.feed import Mixture, Mlp
@@ -34,12 +34,14 @@ from costlib.layers.scans import (
     Mamba,
     Mamba2,
     ShortConvolution,
+    TimeMix,
 )
 
 __all__ = [
     "Attention",
     "Block",
     "Cache",
+    "ConvolvedAttention",
     "CompressedAttention",
     "CompressedIndexer",
     "DeltaRule",
@@ -57,6 +59,7 @@ __all__ = [
     "RGLRU",
     "RoutedAttention",
     "ShortConvolution",
+    "TimeMix",
     "elementwise",
     "experts_bound",
     "experts_expected",

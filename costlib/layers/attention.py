@@ -305,6 +305,69 @@ class RoutedAttention(Attention):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConvolvedAttention(Attention):
+    """Attention whose queries and keys pass two short convolutions first (ZAYA).
+
+    The first convolves each channel with ``kernels[0]`` entries, the second the channels of each
+    head with one another. Half of each value is the previous token's. ``d_in`` must be given.
+    """
+
+    kernels: tuple[int, int] = (2, 2)
+
+    def __post_init__(self) -> None:
+        Attention.__post_init__(self)
+        check_sizes(self, "d_in")
+
+    @property
+    def channels(self) -> Number:
+        """Queries and keys."""
+        return (self.heads + self.kv_heads) * self.head_dim
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Queries, keys, both halves of values, and one scale for each KV head's keys."""
+        scale = PerToken("k_scale", self.kv_heads * self.head_dim, weights=self.kv_heads)
+        return (*Attention.before(self, d), scale)
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The convolutions, then attention; before the first token there is a value of zeros."""
+        first, second = self.kernels
+        each = run.batch * (FLOPS_PER_MULTIPLY_ADD * layers * self.channels)
+        padded = run.seq + (second - 1 if run.masked == "computed" else 0)
+        moved = Elements(activations=run.batch * run.seq * (layers * self.channels))
+        count = layers * run.steps
+        weights = Elements(weights=layers * self.mixing_weights * run.steps)
+        ops = [
+            Op("conv", each * first * padded, moved + weights, moved, True, count),
+            Op("conv.heads", each * self.head_dim * second * run.seq, moved, moved, True, count),
+        ]
+        if run.masked == "computed" and run.is_first:
+            halves, width = layers * self.kv_heads * (self.value_dim // 2), self.d_in or 0
+            flops = run.batch * (FLOPS_PER_MULTIPLY_ADD * width * halves)
+            ops.append(Op("v_proj.zeros", flops, is_matmul=True, count=layers))
+        return (*ops, *Attention.mixing(self, run, layers))
+
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Two products for each of the convolutions', and attention's gradients."""
+        convolved = [op for op in self.mixing(run, layers) if op.name.startswith("conv")]
+        found = Attention.mixing_backward(self, run, layers)
+        return (*found, *(gradient_of(op) for op in reversed(convolved)))
+
+    @property
+    def mixing_weights(self) -> Number:
+        """Both convolutions, each with a bias for every channel."""
+        first, second = self.kernels
+        return self.channels * (first + self.head_dim * second + 2)
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """Keys and values, the convolutions' last inputs, and half a value."""
+        width = self.kv_heads * (self.head_dim + self.value_dim)
+        inputs = self.channels * (sum(self.kernels) - 2)
+        state = inputs + self.kv_heads * (self.value_dim // 2)
+        return (Cache(per_token=width, window=self.reach), Cache(state=state))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Latent(Part):
     """Multi-head latent attention: one latent and one rotary key a token serve all heads.
 

@@ -50,7 +50,8 @@ class Mixture(Part):
     elements and back (Nemotron-H). ``shared_width`` is one more that all tokens use, and
     ``shared_gate`` scales it. ``routed_by_hash``: the token itself says which experts, there is no
     product (``hash_table`` elements are stored). ``runs_all``: code that runs every expert on every
-    token and masks the others, as "computed" counts.
+    token and masks the others, as "computed" counts. ``router`` has the steps of a router that is
+    more than one product.
     """
 
     experts: Number
@@ -67,6 +68,7 @@ class Mixture(Part):
     routed_by_hash: bool = False
     hash_table: Number = 0
     runs_all: bool = False
+    router: tuple[PerToken, ...] | None = None
     extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
@@ -97,6 +99,7 @@ class Mixture(Part):
         scored = elementwise("router.softmax", self.experts, "softmax")
         looked_up = PerToken("router.lookup", rows=self.per_token, table=self.hash_table)
         linear = linear_step("router", d, self.experts, bias=self.router_bias)
+        linear = linear if self.router is None else self.router
         return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)
 
     def saved(self, d: Number) -> Number:

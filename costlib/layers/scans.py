@@ -482,6 +482,57 @@ class RGLRU(Scan):
         return (held, scan)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeMix(Scan):
+    """RWKV's recurrence: a running weighted mean of values for each of ``width`` channels.
+
+    Keys, values and receptances are made of a token and the one before it, of ``d_in`` elements;
+    the feed-forward layer looks back one token too.
+    """
+
+    width: Number
+    d_in: Number
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "width", "d_in")
+
+    @property
+    def state(self) -> Number:
+        """Numerators, denominators, largest exponents; the last inputs of both parts."""
+        return 3 * self.width + 2 * self.d_in
+
+    @property
+    def mixing_weights(self) -> Number:
+        """A decay and a bonus of the first token for each channel."""
+        return 2 * self.width
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """The state."""
+        return (Cache(state=self.state),)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Each of three inputs is mixed with the token before, and projected."""
+        mix = elementwise("shift", 3 * d, "residual", reads=2 * d, weights=3 * d)
+        names = ("k_proj", "v_proj", "receptance")
+        return (mix, *(step for name in names for step in linear_step(name, d, self.width)))
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """The receptance gates, and the output projection."""
+        gate = elementwise("scan.gate", self.width, "sigmoid_gate")
+        return (gate, *linear_step("o_proj", self.width, d))
+
+    def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Element by element: two exponentials each for the output and for the state."""
+        flops = 24 * run.batch * run.seq * (layers * self.width)
+        held = Op("decay", 0, Elements(weights=2 * layers * self.width * run.steps), count=layers)
+        inputs = 2 * self.width
+        return (
+            held,
+            self._scanned(run, layers, "scan", flops, inputs, self.width, is_matmul=False),
+        )
+
+
 def convolution(
     run: Pass, layers: Number, channels: Number, kernel: Number, has_bias: bool
 ) -> tuple[Op, Op]:
