@@ -274,8 +274,8 @@ class Transformer:
 
         Options: ``scores`` ("on-chip" or "materialised"), ``masked`` ("skipped" or "computed": see
         `costlib.attention.pairs`), ``mla`` ("cheaper" for the pass at hand, "naive" or "absorbed"),
-        ``experts``, whose weights are read ("expected", "bound" or "all"), and ``encoded``, how many
-        tokens the encoder has read, for models that have one.
+        ``experts``, whose weights are read ("expected", "bound" or "all"), and ``encoded``, the
+        number of tokens that the encoder has read, for models that have one.
 
         >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
         >>> tiny.decode(1, 15)["scores"].flops  # 2 layers, 16 keys

@@ -32,6 +32,7 @@ from costlib.families import (  # noqa: F401  (each enters its families)
     linear,
     mixtures,
     older,
+    pruned,
     routed,
     state_spaces,
 )

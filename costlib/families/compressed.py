@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from costlib.families.config import Config
-from costlib.families.family import family
+from costlib.families.family import FAMILIES, family
 from costlib.families.readers import SLIDING, experts, layer
 from costlib.layers import Block, PerToken, elementwise, linear_step, normalisation
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
@@ -113,3 +113,7 @@ def _hyper_connections(c: Config) -> tuple[PerToken, ...]:
         elementwise("hc.expand", 2 * wide, "residual", reads=wide + d, writes=wide),
     )
     return tuple(step * 2 for step in once)
+
+
+#: As some checkpoints in the reference implementation's own form call it.
+FAMILIES["deepseek_ref"] = FAMILIES["deepseek_v4"]

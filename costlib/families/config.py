@@ -129,6 +129,13 @@ class Config:
         self.require(is_share, f"{name!r} must be a fraction of 1, got {value!r}")
         return float(value)
 
+    def number(self, name: str) -> float:
+        """A number above 0, whole or not."""
+        value = self.get(name)
+        is_number = type(value) in (int, float) and 0 < value < MOST_OF_A_SIZE
+        self.require(is_number, f"{self.spelled(name)!r} must be a number above 0, got {value!r}")
+        return float(value)
+
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list whose entries have one type; empty where it is missing."""
         values: list[Any] = self.read(name, list, [])

@@ -247,3 +247,10 @@ def qwen3_vl_text(c: Config, i: int) -> Block:
     """Qwen 3 inside a model that sees."""
     found = biases(c, "attention_bias", False, QKVO)
     return layer(grouped(c, needs_head_dim=True, qk_norm="head", biases=found), mlp(c))
+
+
+@family("mimo", "MiMoForCausalLM", tied=False)
+def mimo(c: Config, i: int) -> Block:
+    """Qwen 2; its layers that predict further tokens are left out."""
+    found = biases(c, "attention_bias", True, QKV)
+    return layer(grouped(c, biases=found, window=optional_window(c, i)), mlp(c))

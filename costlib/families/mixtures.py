@@ -122,6 +122,7 @@ def _m3_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 #: What both names of MiniMax-M3's language model share.
 M3: dict[str, Any] = {
+    "also": ("MiniMaxM3SparseForCausalLM",),
     "tied": False,
     "rewrite": _m3_fields,
     "names": {"num_local_experts": ("num_local_experts", "num_experts")},

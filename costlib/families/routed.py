@@ -373,6 +373,7 @@ def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 @family(
     "step3p5",
     "Step3p7ForConditionalGeneration",
+    also=("Step3p7FlashForCausalLM", "Step3p5ForCausalLM"),
     tied=False,
     wrapped_by={"step3p7": False},
     rewrite=_step_fields,
