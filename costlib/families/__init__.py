@@ -108,10 +108,13 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     if not isinstance(kind, str):
         raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
     found = {**inner, "model_type": kind}
+    if name in WRAPPERS:  # its code makes this text model, whatever class that names
+        found.pop("architectures", None)
     tied = fields.get(_TIED, wrapper.tied)
     if tied is not None:  # the head belongs to the outer model
         found[_TIED] = tied
-    others = (key for key, value in fields.items() if key.endswith("_config") and key != inside)
+    here = (inside, "quantization_config")
+    others = (key for key in fields if key.endswith("_config") and key not in here)
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
 
 

@@ -194,7 +194,12 @@ def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "first_k_dense_replace": 1,
         "n_shared_experts": 1,
     },
-    refuse={"moe_layer_freq": 1},
+    refuse={
+        "moe_layer_freq": 1,
+        "mla_use_output_gate": False,
+        "routed_expert_hidden_size": None,
+        "latent_moe_use_norm": False,
+    },
 )
 def kimi_linear(c: Config, i: int) -> Block:
     """Kimi delta attention (one decay for each key element), and latent attention in the rest."""
