@@ -15,7 +15,15 @@ from costlib.families.readers import (
     mlp,
     rotary,
 )
-from costlib.layers import Block, Part, PerToken, elementwise, linear_step, normalisation
+from costlib.layers import (
+    Attention,
+    Block,
+    Mixture,
+    PerToken,
+    elementwise,
+    linear_step,
+    normalisation,
+)
 
 #: What the code takes for what a config leaves out.
 GEMMA3N = {
@@ -109,43 +117,44 @@ def gemma4_text(c: Config, i: int) -> Block:
         for j in range(c.layers)
     ]
     kinds[-1] = FULL  # whatever the config says
-    is_global, shares = kinds[i] == FULL, _shares_kv(c, i, kinds, 0)
+    shares = _shares_kv(c, i, kinds, 0)
+    attention = _gemma4_attention(c, kinds[i], shares)
+    wide = 2 if shares and c.flag("use_double_wide_mlp", False) else 1
+    feed, extra = mlp(c, times=wide, default="gelu_tanh"), _per_layer_steps(c)
+    if not c.flag("enable_moe_block", False):
+        return layer(attention, feed, norms=4, extra=extra)
+    return layer(attention, feed, _gemma4_experts(c), norms=7, residuals=2, extra=extra)
+
+
+def _gemma4_attention(c: Config, kind: str, shares: bool) -> Attention:
+    """Global layers have heads of their own width, and may have fewer KV heads."""
+    is_global = kind == FULL
     values_are_keys = is_global and c.flag("attention_k_eq_v", False)
     width, kv_heads = c.count("head_dim"), c.count("num_key_value_heads")
     if is_global and not c.has("per_layer_config"):
         width = c.count("global_head_dim", 512)
         if values_are_keys:
             kv_heads = c.count("num_global_key_value_heads", kv_heads)
-    rotated = rotary(c, width, 0.25 if is_global else 1, among=kinds[i])
-    attention = grouped(
+    return grouped(
         c,
         kv_heads=kv_heads,
         head_dim=width,
         qk_norm="head",
         value_norm=True,
         biases=biases(c, "attention_bias", False, QKVO),
-        rotary_dim=rotated,
+        rotary_dim=rotary(c, width, 0.25 if is_global else 1, among=kind),
         shares_kv=shares,
         keys_are_values=values_are_keys,
         window=None if is_global else c.count("sliding_window"),
     )
-    wide = 2 if shares and c.flag("use_double_wide_mlp", False) else 1
-    feeds: list[Part] = [mlp(c, times=wide, default="gelu_tanh")]
-    norms = 4
-    if c.flag("enable_moe_block", False):
-        d, count = c.d_model, c.count("num_experts")
-        scaled = PerToken("router.scale", d, d, d, weights=d + count)
-        feeds.append(
-            experts(
-                c,
-                "num_experts",
-                chosen="top_k_experts",
-                default="gelu_tanh",
-                extra=(normalisation("router.norm", d, "plain_norm"), scaled),
-            )
-        )
-        norms = 7
-    return layer(attention, *feeds, norms=norms, residuals=2, extra=_per_layer_steps(c))
+
+
+def _gemma4_experts(c: Config) -> Mixture:
+    """Their router has a norm and scales of its own."""
+    d, count = c.d_model, c.count("num_experts")
+    scaled = PerToken("router.scale", d, d, d, weights=d + count)
+    steps = (normalisation("router.norm", d, "plain_norm"), scaled)
+    return experts(c, "num_experts", chosen="top_k_experts", default="gelu_tanh", extra=steps)
 
 
 def _altup_first(c: Config) -> tuple[PerToken, ...]:

@@ -455,3 +455,48 @@ def dbrx(c: Config, i: int) -> Block:
     c.require(chosen <= count, f"'moe_top_k' is {chosen}, but 'moe_num_experts' is {count}")
     width = inner.count("ffn_hidden_size", 3584)
     return layer(attention, Mixture(experts=count, per_token=chosen, width=width), norm=norm)
+
+
+def _cohere_norm(c: Config) -> str:
+    return "rms_norm" if c.get("rms_norm_eps") is not None else "layer_norm_no_bias"
+
+
+@family(
+    "cohere2_moe",
+    "Cohere2MoeForCausalLM",
+    tied=True,
+    norm="layer_norm_no_bias",
+    usual={"head_dim": 128},
+    size=lambda c: {"norm": _cohere_norm(c)},
+)
+def cohere2_moe(c: Config, i: int) -> Block:
+    """Cohere 2 with experts after the first dense layers, whose global layers do rotate."""
+    dense, norm = c.count("first_k_dense_replace", 0, least=0), _cohere_norm(c)
+    early, late = (
+        c.count("prefix_dense_sliding_window_pattern", 1),
+        c.count("sliding_window_pattern", 4),
+    )
+
+    def rule(i: int) -> str:
+        is_local = (i + 1) % early if i < dense else (i - dense + 1) % late
+        return SLIDING if is_local else FULL
+
+    is_sparse = sparse(c, i, lambda i: i >= dense)
+    reach = c.count("sliding_window", 4096) if c.kind(i, rule, FULL, SLIDING) == SLIDING else None
+    rotates = reach is not None or (not is_sparse and early == 1)
+    attention = grouped(
+        c,
+        or_one_each=True,
+        biases=biases(c, "attention_bias", False, QKVO),
+        norm=norm,
+        window=reach,
+        rotary_dim=None if rotates else 0,
+    )
+    if is_sparse:
+        width = c.count("intermediate_size")
+        shared = width * c.count("num_shared_experts", 0, least=0)
+        feed = experts(c, "num_experts", width="intermediate_size", shared_width=shared)
+        return layer(attention, feed, norms=1, parallel=True, norm=norm)
+    name = "prefix_dense_intermediate_size"
+    plain = mlp(c, width=name if c.has(name) else "intermediate_size")
+    return layer(attention, plain, norms=1, parallel=True, norm=norm)
