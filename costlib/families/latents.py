@@ -146,3 +146,12 @@ def longcat_flash(c: Config, i: int) -> Block:
     c.require(c.get("zero_expert_num") is not None, "'zero_expert_num' is missing")
     routed = experts(c, "n_routed_experts", router_bias=c.flag("router_bias", False))
     return layer(_latent(c), mlp(c), _latent(c), mlp(c), routed, norms=4)
+
+
+@family(
+    "axk1", "AXK1ForCausalLM", tied=False, usual={"q_lora_rank": 1536}, refuse={"moe_layer_freq": 1}
+)
+def axk1(c: Config, i: int) -> Block:
+    """DeepSeek-V3 with a norm after each mixture too."""
+    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    return layer(_latent(c), found, norms=3 if isinstance(found, Mixture) else 2)
