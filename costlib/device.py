@@ -138,6 +138,8 @@ got 100000000000000.0
         """Bytes of memory that are given out: its capacity less the `RESERVE`."""
         if self.capacity is None:
             raise ValueError(f"{self.name} has no capacity: give it one with with_()")
+        if isinstance(self.capacity, int):
+            return self.capacity - int(RESERVE * self.capacity)
         return self.capacity * (1 - RESERVE)
 
     def ridge(self, compute: str | None = None) -> Number:

@@ -4,7 +4,8 @@ Every token leaves a key and a value in each layer's cache. A layer with a windo
 ``window`` tokens, so its cache stops growing. Weights, cache and activations share a device's
 memory: what they leave free is how far batch and context can go.
 
-Left out: fragmentation, the allocator's reserve, and whatever else runs on the device.
+What a device gives out is its memory less a `RESERVE`. Left out: fragmentation, and whatever else
+runs on the device.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from math import inf
 from typing import Protocol
 
 from costlib.attention import SCORES
+from costlib.device import RESERVE, Device
 from costlib.display import latex
 from costlib.layers.parts import Block, Cache, PerToken, is_one, plus
 from costlib.ledger import Holding
@@ -24,6 +26,7 @@ from costlib.precision import Precision, precision_of
 
 __all__ = [
     "ADAM_BYTES",
+    "RESERVE",
     "Fit",
     "Memory",
     "cached_tokens",
@@ -240,26 +243,38 @@ def saved_activations(model: Model) -> Number:
 
 
 def largest_batch(
-    model: Model, capacity: Number, context: Number, precision: Precision | str | None = None
+    model: Model,
+    room: Number | Device,
+    context: Number,
+    precision: Precision | str | None = None,
 ) -> Fit:
-    """The most sequences of ``context`` tokens that fit: ⌊(capacity − weights) / cache of one⌋.
+    """The most sequences of ``context`` tokens that fit: ⌊(room − weights) / cache of one⌋.
+
+    ``room`` is bytes, or a device: its memory less the `RESERVE`.
 
     >>> from costlib.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> fit = largest_batch(model, 80 * 10**9, 4096)
     >>> fit.largest, fit.inequality
     (30, '13476831232 + B \\\\cdot 2147564032 \\\\le 80000000000')
+    >>> from costlib import devices
+    >>> largest_batch(model, devices["A100-80GB"], 4096).largest
+    29
     """
+    room = _bytes(room)
     one = memory(model, 1, size("context", context) - 1, precision)
     each = one.kv + one.activations
-    largest = maximum(0, (capacity - one.weights) // each)
-    return Fit(largest, f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(capacity)}")
+    largest = maximum(0, (room - one.weights) // each)
+    return Fit(largest, f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(room)}")
 
 
 def largest_context(
-    model: Model, capacity: Number, batch: Number, precision: Precision | str | None = None
+    model: Model,
+    room: Number | Device,
+    batch: Number,
+    precision: Precision | str | None = None,
 ) -> Fit:
-    """The longest context that fits ``batch`` sequences beside the weights.
+    """The longest context that fits ``batch`` sequences beside the weights, as `largest_batch`.
 
     The cache grows by a bytes a token in global layers and by b in local ones, up to the window:
     min((a + b)·T, a·T + b·W) must fit, so that T is the larger of the two answers. What has one
@@ -270,7 +285,8 @@ def largest_context(
     >>> largest_context(model, 80 * 10**9, 1).largest
     126882
     """
-    batch, one = size("batch", batch), memory(model, size("batch", batch), 0, precision)
+    room, batch = _bytes(room), size("batch", batch)
+    one = memory(model, batch, 0, precision)
     each = batch * _own(model, precision).kv
     grows = [(c, layers) for c, layers in model.caches() if not is_zero(c.per_token)]
     fixed: Number = one.activations
@@ -285,11 +301,11 @@ def largest_context(
             growing = plus(growing, rate)
         else:
             bounded.append((cache.window, rate))
-    largest = _longest(capacity - one.weights - fixed, growing, bounded)
+    largest = _longest(room - one.weights - fixed, growing, bounded)
     text = f"{_tex(one.weights)} + {_tex(fixed)} + T \\cdot {_tex(growing)}"
     for window, rate in bounded:
         text += f" + \\min(T, {_tex(window)}) \\cdot {_tex(rate)}"
-    return Fit(largest, f"{text} \\le {_tex(capacity)}")
+    return Fit(largest, f"{text} \\le {_tex(room)}")
 
 
 def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Number]]) -> Number:
@@ -308,6 +324,15 @@ def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Numb
         else:
             longest = maximum(longest, room // rate)
     return longest
+
+
+def _bytes(room: Number | Device) -> Number:
+    """The bytes that there are for weights and cache."""
+    if isinstance(room, Device):
+        return room.usable
+    if isinstance(room, str):
+        raise TypeError(f"room must be bytes or a Device, such as costlib.devices[{room!r}]")
+    return room
 
 
 def _own(model: Model, precision: Precision | str | None) -> Precision:

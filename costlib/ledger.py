@@ -259,7 +259,8 @@ class Ledger(_Cost):
     """An ordered list of Ops that adds up.
 
     ``holds`` is what must lie in memory while they run, where that is known: so that
-    `costlib.roofline.time` can say that it does not fit.
+    `costlib.roofline.time` can say that it does not fit. ``own`` is the precision of a model whose
+    checkpoint is packed; it is meant wherever none is named.
 
     >>> ledger = Ledger((Op("a", 6, is_matmul=True), Op("b", 1))) * 2
     >>> ledger.flops, ledger.matmul_flops, ledger["b"].flops, len(ledger)
@@ -275,6 +276,7 @@ class Ledger(_Cost):
     ops: tuple[Op, ...] = ()
     _: KW_ONLY
     holds: Holding | None = field(default=None, compare=False)
+    own: Precision | None = field(default=None, compare=False)
 
     @property
     def flops(self) -> Number:
@@ -301,6 +303,23 @@ class Ledger(_Cost):
         """Elements sent by every op, by kind; `over` has those of one axis."""
         return _all(op.elements_sent for op in self.ops)
 
+    def at(self, precision: Precision | str | None = None) -> Precision:
+        """The precision that is meant: the one named, else the model's own, else 16 bits.
+
+        >>> Ledger().at("fp8").weights, Ledger().at().weights
+        (1, 2)
+        """
+        return precision_of(self.own if precision is None else precision)
+
+    def bytes(self, precision: Precision | str | None = None) -> Number:
+        """Bytes read and written at a precision."""
+        each = self.at(precision)
+        return _plus(self.elements_read.bytes(each), self.elements_written.bytes(each))
+
+    def bytes_sent(self, precision: Precision | str | None = None) -> Number:
+        """Bytes sent to other devices at a precision."""
+        return self.elements_sent.bytes(self.at(precision))
+
     @property
     def count(self) -> Number:
         """How many times an op runs, all together."""
@@ -317,7 +336,7 @@ class Ledger(_Cost):
         >>> Ledger((Op("a", 6), Op("b", 1))).where(lambda op: op.flops > 2).names
         ('a',)
         """
-        return Ledger(tuple(op for op in self.ops if keep(op)))
+        return Ledger(tuple(op for op in self.ops if keep(op)), own=self.own)
 
     def over(self, axis: str) -> Ledger:
         """The messages over one axis of the mesh.
@@ -355,7 +374,9 @@ class Ledger(_Cost):
     def __getitem__(self, which: str | int | slice) -> Op | Ledger:
         if isinstance(which, str):
             return self.only(which)
-        return Ledger(self.ops[which]) if isinstance(which, slice) else self.ops[which]
+        return (
+            Ledger(self.ops[which], own=self.own) if isinstance(which, slice) else self.ops[which]
+        )
 
     def __iter__(self) -> Iterator[Op]:
         return iter(self.ops)
@@ -365,14 +386,16 @@ class Ledger(_Cost):
 
     def __add__(self, other: Op | Ledger | Iterable[Op]) -> Ledger:
         more = (other,) if isinstance(other, Op) else tuple(other)
-        later = other.holds if isinstance(other, Ledger) else None  # a cache only grows
-        return Ledger(self.ops + more, holds=later or self.holds)
+        if not isinstance(other, Ledger):
+            return Ledger(self.ops + more, holds=self.holds, own=self.own)
+        later, own = other.holds or self.holds, other.own or self.own  # a cache only grows
+        return Ledger(self.ops + more, holds=later, own=own)
 
     def __radd__(self, other: Any) -> Ledger:
         return self if is_zero(other) else NotImplemented  # 0: so that sum(ledgers) works
 
     def __mul__(self, times: Number) -> Ledger:
-        return Ledger(tuple(op * times for op in self.ops), holds=self.holds)
+        return Ledger(tuple(op * times for op in self.ops), holds=self.holds, own=self.own)
 
     __rmul__ = __mul__
 
@@ -384,7 +407,7 @@ class Ledger(_Cost):
         """
         import pandas as pd
 
-        rows = [*self.ops, self]
+        rows, precision = [*self.ops, self], self.at(precision)
         columns = {
             "count": [row.count for row in rows],
             "flops": [row.flops for row in rows],

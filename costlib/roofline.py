@@ -134,7 +134,8 @@ def limits(
     >>> point.bound, round(point.intensity, 3), round(point.rate / 1e12, 3), point.compute
     ('memory', 0.998, 0.998, 'bf16')
     """
-    device, each = device_of(device), precision_of(precision)
+    device = device_of(device)
+    each = _precision(work, precision, device)
     compute = each.compute or device.sixteen_bits
     rates = device.compute_rate(compute), device.memory_rate
     return tuple(
@@ -159,7 +160,7 @@ def time(
     of them), "none" their sum; granularity "op" does so for each op and adds up, "step" for the
     totals. Op by op is never faster than the step as a whole, and no overlap at most twice as slow
     as perfect overlap. ``steps`` is how many passes the work is, each with the device's overhead.
-    Without a precision, 16 bits in the device's best 16-bit format. Work that cannot lie in the
+    Without a precision, a packed checkpoint's own, else 16 bits in the device's best format of them. Work that cannot lie in the
     device's memory is timed all the same, with a warning: `fits` asks beforehand.
 
     >>> from costlib import matmul
@@ -173,7 +174,8 @@ def time(
     """
     choose("overlap", overlap, OVERLAPS)
     choose("granularity", granularity, GRANULARITIES)
-    device, each = device_of(device), precision_of(precision)
+    device = device_of(device)
+    each = _precision(work, precision, device)
     ops = _ops(work)
     _check_room(work, device, each, too_large)
     rates = device.compute_rate(each.compute), device.memory_rate
@@ -233,7 +235,7 @@ def fits(work: Ledger, device: Device | str, precision: Precision | str | None =
     device = device_of(device)
     if work.holds is None:
         raise ValueError("only a whole pass, such as model.decode(1, 4096), says what it holds")
-    return held_bytes(work.holds, precision_of(precision)) <= device.usable
+    return held_bytes(work.holds, work.at(precision)) <= device.usable
 
 
 def overlapped(compute: Number, memory: Number, blend: Number = inf) -> Number:
@@ -353,6 +355,15 @@ def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_lar
 def _gigabytes(count: Number) -> str:
     largest = count if isinstance(count, (int, float)) else count.max()
     return f"{float(largest) / 1e9:.1f} GB"
+
+
+def _precision(work: Ledger | Op, precision: Precision | str | None, device: Device) -> Precision:
+    """The precision that is meant; a checkpoint's own format that a device has no rate for is
+    unpacked and multiplied in 16 bits, while one that was asked for is an error."""
+    each = work.at(precision) if isinstance(work, Ledger) else precision_of(precision)
+    if precision is None and each.compute not in device.flops_per_s:
+        return each.with_(compute=None)
+    return each
 
 
 def _ops(work: Ledger | Op) -> tuple[Op, ...]:

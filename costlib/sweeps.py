@@ -85,7 +85,7 @@ def sweep(
 
     choose("phase", phase, PHASES)
     cases = [
-        _Case(model_of(m), device_of(d), precision_of(p), phase, name, _recipe(p), price_per_hour)
+        _Case(model_of(m), device_of(d), _meant(m, d, p), phase, name, _recipe(p), price_per_hour)
         for name, m in _named(_several(model))
         for d in _several(device)
         for p in _several(precision)
@@ -121,7 +121,7 @@ def columns(
     [15066899456.0, 137459310592.0]
     """
     choose("phase", phase, PHASES)
-    case = _Case(model_of(model), device_of(device), precision_of(precision), phase)
+    case = _Case(model_of(model), device_of(device), _meant(model, device, precision), phase)
     batch, context = size("batch", np.asarray(batch)), size("context", np.asarray(context))
     return case.columns(np.asarray(batch, dtype=float), np.asarray(context, dtype=float))
 
@@ -285,8 +285,18 @@ def _named(models: Sequence[Transformer | str]) -> Iterator[tuple[str, Transform
         yield (model if isinstance(model, str) else f"model {place}"), model
 
 
+def _meant(
+    model: Transformer | str, device: Device | str, precision: Precision | str | None
+) -> Precision:
+    """The precision named, or what the model is shipped in, computed as the device can."""
+    if precision is not None:
+        return precision_of(precision)
+    own = model_of(model).precision
+    return own if own.compute in device_of(device).flops_per_s else own.with_(compute=None)
+
+
 def _recipe(precision: Precision | str | None) -> str:
-    return precision if isinstance(precision, str) else "16 bits" if precision is None else "own"
+    return precision if isinstance(precision, str) else "as shipped" if precision is None else "own"
 
 
 def _blocks(shape: tuple[int, ...]) -> Iterator[Any]:

@@ -436,7 +436,8 @@ class Transformer:
     def _forward(self, run: Pass) -> Ledger:
         before, after = self.alike(run)
         ops = (*before, *self.mixing(run), *after, *self._messages(run))
-        return Ledger(ops, holds=Holding(self, run.batch, run.context))
+        own = None if self.storage is None else self.precision
+        return Ledger(ops, holds=Holding(self, run.batch, run.context), own=own)
 
     def _messages(self, run: Pass) -> list[Op]:
         """What a device that shares each layer with others sends: its part of every sum."""

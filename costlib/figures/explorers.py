@@ -142,7 +142,7 @@ def memory(
     model: str = "llama-3-8b", device: str = "A100-80GB", batch: int = 16, context: int = 8192
 ) -> Explorer:
     """What a device's memory holds with four kinds of cache, and how far each goes."""
-    chosen, capacity = models[model], devices[device].capacity
+    chosen, capacity = models[model], devices[device].usable
     kinds = {
         "as it is": chosen,
         "MHA": chosen.with_(kv_heads=chosen.heads),
@@ -245,7 +245,7 @@ def _against_ridge(
 
 def _held(parts: dict[str, Any], capacity: Any, title: str) -> Figure:
     said = "; ".join(f"{name} {sum(values) / 1e9:.1f} GB" for name, values in parts.items())
-    alt = f"Bars of memory by kind of cache: {said}. The device has {capacity / 1e9:.1f} GB."
+    alt = f"Bars of memory by kind of cache: {said}. The device gives out {capacity / 1e9:.1f} GB."
     with canvas(title, alt, width=5.6, height=3.2) as drawing:
         left: Any = np.zeros(len(parts))
         for at, kind in enumerate(("weights", "cache", "activations")):

@@ -20,7 +20,7 @@ def gqa(layers, d_model, heads, kv_heads, tokens):
 
 def users(model, device, context, kv):
     """Sequences that fit with so many bytes for a cached element."""
-    shape, room = costlib.models[model], costlib.devices[device].capacity
+    shape, room = costlib.models[model], costlib.devices[device]
     return int(largest_batch(shape, room, context, Precision(kv=kv)).largest)
 
 
@@ -28,7 +28,7 @@ def users_without_weights(model, device, context, bits, group):
     """What fits if the whole device is cache."""
     precision = Precision(kv=bits / 8 + 2 / group)
     each = kv_bytes(costlib.models[model], 1, context, precision)
-    return int(costlib.devices[device].capacity // each)
+    return int(costlib.devices[device].usable // each)
 
 
 def pages(blocks, lengths, block):

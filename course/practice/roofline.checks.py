@@ -72,7 +72,7 @@ def plan(model, device, cached, limit_ms, *, room=True, in_time=True, rate=lambd
     model, device = costlib.models[model], costlib.devices[device]
     batch = np.arange(1, 1025)
     seconds = roofline.time(model.decode(batch, cached), device, too_large="ignore")
-    fits = (model.memory(batch, cached).total <= device.capacity) | (not room)
+    fits = (model.memory(batch, cached).total <= device.usable) | (not room)
     kept = np.flatnonzero(fits & ((1e3 * seconds <= limit_ms) | (not in_time)))
     if not len(kept):
         return {"batch": 0, "rate": 0}

@@ -236,7 +236,7 @@ def device_entry(device: costlib.Device) -> dict[str, Any]:
         "name": device.name,
         "flops_per_s": dict(device.flops_per_s),
         "bytes_per_s": device.bytes_per_s,
-        "capacity": device.capacity,
+        "capacity": device.usable,
         "on_chip": device.on_chip,
         "interconnect": device.interconnect,
     }
