@@ -160,8 +160,9 @@ def time(
     of them), "none" their sum; granularity "op" does so for each op and adds up, "step" for the
     totals. Op by op is never faster than the step as a whole, and no overlap at most twice as slow
     as perfect overlap. ``steps`` is how many passes the work is, each with the device's overhead.
-    Without a precision, a packed checkpoint's own, else 16 bits in the device's best format of them. Work that cannot lie in the
-    device's memory is timed all the same, with a warning: `fits` asks beforehand.
+    Without a precision, a packed checkpoint's own, else 16 bits in whichever format the device is
+    best at. Work that cannot lie in the device's memory is timed all the same, with a warning:
+    `fits` asks beforehand.
 
     >>> from costlib import matmul
     >>> toy = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12)
