@@ -109,6 +109,8 @@ def address() -> Iterator[str]:
     """The site on a free port of the loopback."""
     from tools.pages.colab_check import served
 
+    if not (SITE / "book").is_dir():
+        pytest.fail("the site is not built: run `make book` first")
     with served(SITE) as found:
         yield found
 

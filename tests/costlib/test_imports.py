@@ -7,12 +7,14 @@ the module needs to know the other one. Packages of other people are no arrows.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from paths import ROOT
+from tools import contents
 
 #: From the bottom up. A module may import what stands below it, and what is in its own package.
 LAYERS = (
@@ -41,6 +43,21 @@ LAYERS = (
 )
 #: Whole packages, from the bottom up: the library knows nothing of the course, nor that of tools.
 PACKAGES = ("costlib", "course", "tools")
+
+
+def with_chapters(layers: tuple[str, ...]) -> tuple[str, ...]:
+    """Modules of chapters that are not listed stand above those of the chapter before."""
+    found = list(layers)
+    for before, chapter in itertools.pairwise(contents.CHAPTERS):
+        names = {name.partition(".")[0] for name in chapter.modules}
+        if new := names - {name for row in found for name in row.split()}:
+            below = {name.partition(".")[0] for name in before.modules}
+            top = max(at for at, row in enumerate(found) if below & {*row.split()})
+            found.insert(top + 1, " ".join(sorted(new)))
+    return tuple(found)
+
+
+LAYERS = with_chapters(LAYERS)
 
 Arrows = dict[str, set[str]]
 

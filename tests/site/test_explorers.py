@@ -737,8 +737,10 @@ def test_without_javascript_a_figure_and_a_table_stand_in(
     name: str,
 ) -> None:
     with Visit(browser, address, page_of(name), java_script_enabled=False) as visit:
-        assert visit.page.locator("svg.costlib-figure").count() == 1
-        assert visit.page.locator("[data-explorer] table tr").count() >= 4
+        stand_in = visit.page.locator(f"[data-explorer={name}]")
+        assert stand_in.locator("table tr").count() >= 4
+        cell = visit.page.locator(".cell_output", has=stand_in)
+        assert cell.locator("svg.costlib-figure").count() == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
