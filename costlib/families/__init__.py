@@ -101,6 +101,8 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     if inside is None and name in WRAPPERS and "hidden_size" in fields:  # older configs are flat
         others = (key for key in fields if key.endswith("_config"))
         return {**fields, "model_type": WRAPPERS[name].text}, tuple(others)
+    if inside is None and name in WRAPPERS:
+        raise ValueError(f"{name} config: 'text_config' must be an object, the text model's config")
     if inside is None or (name in FAMILIES and name not in WRAPPERS):
         return fields, ()
     inner, wrapper = fields[inside], WRAPPERS.get(name, Wrapper())
@@ -140,10 +142,11 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         if entry.size is not None:
             sizes |= entry.size(config)
         return make(**sizes)
-    except (TypeError, ValueError) as problem:
+    except (OverflowError, TypeError, ValueError) as problem:
         if str(problem).startswith(config.family):
             raise
-        raise config.error(str(problem), type(problem)) from problem
+        kind = TypeError if isinstance(problem, TypeError) else ValueError
+        raise config.error(str(problem), kind) from problem
 
 
 def _tied(config: Config, entry: Family) -> bool:

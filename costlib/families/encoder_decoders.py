@@ -186,6 +186,7 @@ def _bart_encoder(c: Config) -> Block:
 
 def _bart_attention(c: Config, **more: Any) -> Attention:
     heads = c.count("num_attention_heads")
-    c.require(c.d_model % heads == 0, f"'d_model' is {c.d_model}, not a multiple of {heads} heads")
+    by = "'decoder_attention_heads' or 'encoder_attention_heads'"
+    c.require(c.d_model % heads == 0, f"'d_model' is {c.d_model}, not a multiple of {by} ({heads})")
     more = {"biases": QKVO, "norm": "layer_norm", "rotary_dim": 0, **more}
     return Attention(heads=heads, head_dim=c.d_model // heads, **more)
