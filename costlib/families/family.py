@@ -104,6 +104,10 @@ def family(
 
     ``wrapped_by`` names the model_types of models that also see or hear and have this one inside,
     each with what holds for its unembedding (see `Wrapper`).
+
+    >>> from costlib.families.decoders import llama
+    >>> FAMILIES["llama"].layer is llama, FAMILIES["llama"].architecture
+    (True, 'LlamaForCausalLM')
     """
 
     def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:

@@ -99,6 +99,10 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
 
 #: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
 ELSEWHERE = {
+    "Storage": "made by from_hf() alone: test_checkpoints",
+    "all_reduces": "all_reduce() as an op",
+    "message": "what the functions above make their ops with",
+    "weight_bytes": "Transformer.weight_bytes(), whose sizes are checked",
     "Node": "its devices are looked up by name: test_devices",
     "Holding": "made by memory(), never by hand",
     "Measurement": "a row of the data, its steps a list",

@@ -9,11 +9,10 @@ import pytest
 
 from costlib import Device, matmul
 from costlib.figures import measured as figures
-from costlib.measured import Empirical, Measurement, splits
+from costlib.measured import Measurement, splits
 from costlib.measured.timing import copy
 
 TOY = Device("toy", {"bf16": 100e12}, 1e12, cores=100)
-FIELDS = {name: getattr(TOY, name) for name in Device.__dataclass_fields__}
 
 
 def test_predicted_against_measured_tells_medians_and_sides() -> None:
@@ -34,7 +33,7 @@ def test_errors_by_regime_tells_every_bar() -> None:
 
 
 def test_waterfall_shares_are_of_the_measured_time() -> None:
-    slow = Empirical(**FIELDS | {"compute_efficiency": 0.5, "overhead_per_op": 1e-5})
+    slow = TOY.with_(compute_efficiency=0.5, overhead_per_op=1e-5)
     row = Measurement(matmul(1000, 1000, 1000), 1e-4)  # 20 µs ideal, 20 for the rate, 10 launch
     figure = figures.waterfall({"one": row}, slow)
     told = "ideal 20%, rates 20%, shapes 0%, launches 10%, messages 0%, unexplained 50%"
