@@ -56,7 +56,8 @@ def hyperclovax(c: Config, i: int) -> Block:
 @family("cwm", "CwmForCausalLM", tied=False, usual={"head_dim": 128, "sliding_window": 8192})
 def cwm(c: Config, i: int) -> Block:
     """Llama with a window in three layers of four; the first one is global."""
-    return layer(grouped(c, window=_first_of_four(c, i)), mlp(c))
+    feed = mlp(c, bias=c.flag("mlp_bias", False))
+    return layer(grouped(c, window=_first_of_four(c, i)), feed)
 
 
 def _first_of_four(c: Config, i: int) -> int | None:

@@ -127,8 +127,8 @@ def _olmo_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in ("num_key_value_heads", "linear_num_key_heads", "linear_num_value_heads"):
         found.setdefault(name, heads)
     keys = found["linear_num_key_heads"]
-    if type(keys) is int and keys > 0 and type(d) is int and abs(d) < 2**50:
-        found.setdefault("linear_key_head_dim", int(0.75 * d / keys))
+    if type(keys) is int and keys > 0 and type(d) is int:
+        found.setdefault("linear_key_head_dim", 3 * d // (4 * keys))
     width = found.get("linear_key_head_dim")
     found.setdefault("linear_value_head_dim", 2 * width if type(width) is int else None)
     return found

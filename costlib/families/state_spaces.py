@@ -84,12 +84,14 @@ NEMOTRON_NAMES = {
 @family("mamba", "MambaForCausalLM", tied=True, names=OWN_NAMES, usual=MAMBA1)
 def mamba(c: Config, i: int) -> Block:
     """A state space of the first kind and nothing else."""
+    c.same("intermediate_size", _expanded(c), "'expand' times 'hidden_size'")
     return layer(_mamba(c), norms=1)
 
 
 @family("falcon_mamba", "FalconMambaForCausalLM", tied=True, names=OWN_NAMES, usual=MAMBA1)
 def falcon_mamba(c: Config, i: int) -> Block:
     """Mamba with norms, without weights, of what steers the scan."""
+    c.same("intermediate_size", _expanded(c), "'expand' times 'hidden_size'")
     return layer(_mamba(c, inner_norms=3, weightless_norms=True), norms=1)
 
 
