@@ -206,6 +206,7 @@ def moved(path: Path, address: str) -> None:
     path.write_text(
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Moved</title>'
         f'<link rel="canonical" href="{address}">'
+        f"<script>location.replace('{address}' + location.hash)</script>"  # keeps the place in it
         f'<meta http-equiv="refresh" content="0;url={address}">'
         f'<p>This page is now at <a href="{address}">{address}</a>.</p></html>\n',
         "utf-8",
