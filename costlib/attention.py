@@ -33,9 +33,14 @@ from costlib.numbers import (
 from costlib.precision import KINDS
 
 __all__ = [
-    "FLOPS_PER_ELEMENT", "MLA", "attention", "attention_backward", "keys_read", "latent_attention",
+    "FLOPS_PER_ELEMENT",
+    "MLA",
+    "attention",
+    "attention_backward",
+    "keys_read",
+    "latent_attention",
     "pairs",
-]  # fmt: skip
+]
 
 #: FLOPs per element of every step that is not a matmul: a convention, stated here once. An exp,
 #: a tanh, a division and a comparison are each counted as one.
@@ -92,9 +97,13 @@ class MLA:
 
 
 def pairs(
-    seq: Number, context: Number | None = None, *,
-    causal: bool = False, window: Number | None = None, masked: str = "skipped",
-) -> Number:  # fmt: skip
+    seq: Number,
+    context: Number | None = None,
+    *,
+    causal: bool = False,
+    window: Number | None = None,
+    masked: str = "skipped",
+) -> Number:
     """(Query, key) pairs that attention computes for the last ``seq`` of ``context`` tokens.
 
     Full S·T; causal S·(T − S) + S·(S + 1)/2. In a window each query sees itself and the
@@ -127,11 +136,19 @@ def keys_read(seq: Number, context: Number | None = None, window: Number | None 
 
 
 def attention(
-    batch: Number, seq: Number, heads: Number, head_dim: Number, *,
-    kv_heads: Number | None = None, context: Number | None = None, causal: bool = False,
-    window: Number | None = None, scores: str = "on-chip", masked: str = "skipped",
+    batch: Number,
+    seq: Number,
+    heads: Number,
+    head_dim: Number,
+    *,
+    kv_heads: Number | None = None,
+    context: Number | None = None,
+    causal: bool = False,
+    window: Number | None = None,
+    scores: str = "on-chip",
+    masked: str = "skipped",
     value_dim: Number | None = None,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """Attention of ``seq`` queries to ``context`` keys (cached and new; ``seq`` unless given).
 
     scores 2·B·H·h·pairs, softmax 5·B·H·pairs, values 2·B·H·h·pairs FLOPs; see `pairs`. K and V are
@@ -151,11 +168,19 @@ def attention(
 
 
 def attention_backward(
-    batch: Number, seq: Number, heads: Number, head_dim: Number, *,
-    kv_heads: Number | None = None, context: Number | None = None, causal: bool = False,
-    window: Number | None = None, scores: str = "on-chip", masked: str = "skipped",
+    batch: Number,
+    seq: Number,
+    heads: Number,
+    head_dim: Number,
+    *,
+    kv_heads: Number | None = None,
+    context: Number | None = None,
+    causal: bool = False,
+    window: Number | None = None,
+    scores: str = "on-chip",
+    masked: str = "skipped",
     value_dim: Number | None = None,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """The gradients of `attention`: two products for each of its two.
 
     dV = Pᵀ·dO and dP = dO·Vᵀ, the softmax's gradient dS, then dQ = dS·K and dK = dSᵀ·Q. Scores
@@ -173,11 +198,20 @@ def attention_backward(
 
 
 def latent_attention(
-    batch: Number, seq: Number, heads: Number, *,
-    kv_rank: Number, nope_dim: Number, rope_dim: Number, value_dim: Number,
-    context: Number | None = None, causal: bool = False,
-    form: str = "cheaper", scores: str = "on-chip", masked: str = "skipped",
-) -> Ledger:  # fmt: skip
+    batch: Number,
+    seq: Number,
+    heads: Number,
+    *,
+    kv_rank: Number,
+    nope_dim: Number,
+    rope_dim: Number,
+    value_dim: Number,
+    context: Number | None = None,
+    causal: bool = False,
+    form: str = "cheaper",
+    scores: str = "on-chip",
+    masked: str = "skipped",
+) -> Ledger:
     """Multi-head latent attention: one latent of ``kv_rank`` and one rotary key for all heads.
 
     naive: the latents of all T keys are expanded to H keys and values, 2·B·T·r·H·(nope + v) FLOPs,
@@ -363,11 +397,13 @@ def _either(condition: Any, yes: Op | None, no: Op | None) -> Op:
         return Elements(*(where(condition, getattr(a, k), getattr(b, k)) for k in KINDS))
 
     return Op(
-        known.name, where(condition, some.flops, others.flops),
+        known.name,
+        where(condition, some.flops, others.flops),
         moved(some.elements_read, others.elements_read),
         moved(some.elements_written, others.elements_written),
-        known.is_matmul, where(condition, some.count, others.count),
-    )  # fmt: skip
+        known.is_matmul,
+        where(condition, some.count, others.count),
+    )
 
 
 def check_groups(heads: Number, kv_heads: Number) -> None:

@@ -129,9 +129,12 @@ def _products(block: Block, d: Number) -> Iterator[PerToken]:
 _NEVER_PACKED = ("router", "shared_gate")
 
 _PREFIXES = (
-    "model.layers.{i}", "model.language_model.layers.{i}", "language_model.model.layers.{i}",
-    "backbone.layers.{i}", "layers.{i}",
-)  # fmt: skip
+    "model.layers.{i}",
+    "model.language_model.layers.{i}",
+    "language_model.model.layers.{i}",
+    "backbone.layers.{i}",
+    "layers.{i}",
+)
 _ATTENTION = ("self_attn", "mixer", "attn", "attention", "linear_attn", "mamba", "block_sparse_moe")
 _FEEDS = ("mlp", "mixer", "ffn", "feed_forward", "block_sparse_moe")
 #: What modules are called in checkpoints, by the last part of a step's name.
@@ -143,8 +146,13 @@ _SPELLED = {
     "up": ("up_proj", "w3"),
     "down": ("down_proj", "w2"),
 }
-_LINEAR = {"q_proj": "in_proj_qkv", "k_proj": "in_proj_qkv", "v_proj": "in_proj_qkv",
-           "gate_proj": "in_proj_z", "o_proj": "out_proj"}  # fmt: skip
+_LINEAR = {
+    "q_proj": "in_proj_qkv",
+    "k_proj": "in_proj_qkv",
+    "v_proj": "in_proj_qkv",
+    "gate_proj": "in_proj_z",
+    "o_proj": "out_proj",
+}
 
 
 @lru_cache(maxsize=512)

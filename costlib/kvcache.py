@@ -160,9 +160,14 @@ def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Numb
 
 
 def memory(
-    model: Model, batch: Number, context: Number, precision: Precision | str | None = None, *,
-    new: Number = 1, scores: str = "on-chip",
-) -> Memory:  # fmt: skip
+    model: Model,
+    batch: Number,
+    context: Number,
+    precision: Precision | str | None = None,
+    *,
+    new: Number = 1,
+    scores: str = "on-chip",
+) -> Memory:
     """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
 
     Weights, the cache of context + new tokens, and peak activations: the residual stream and the
@@ -188,9 +193,14 @@ def memory(
 
 
 def training_memory(
-    model: Model, batch: Number, seq: Number, precision: Precision | str | None = None, *,
-    recompute: str | None = None, scores: str = "on-chip",
-) -> Memory:  # fmt: skip
+    model: Model,
+    batch: Number,
+    seq: Number,
+    precision: Precision | str | None = None,
+    *,
+    recompute: str | None = None,
+    scores: str = "on-chip",
+) -> Memory:
     """What a training step with Adam keeps, in mixed precision: see `ADAM_BYTES`.
 
     Activations: what each step read, kept until its gradient needs it. ``recompute="selective"``

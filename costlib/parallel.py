@@ -33,9 +33,14 @@ from costlib.precision import Precision
 from costlib.transformer import Transformer
 
 __all__ = [
-    "all_reduce", "bubble", "data_parallel_messages", "memory_per_device",
-    "optimizer_memory", "pipeline_messages", "tensor_parallel",
-]  # fmt: skip
+    "all_reduce",
+    "bubble",
+    "data_parallel_messages",
+    "memory_per_device",
+    "optimizer_memory",
+    "pipeline_messages",
+    "tensor_parallel",
+]
 
 
 def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
@@ -159,9 +164,15 @@ def bubble(stages: Number, microbatches: Number) -> Number:
 
 
 def memory_per_device(
-    model: Transformer, batch: Number, context: Number, precision: Precision | None = None, *,
-    tensor: Number = 1, pipeline: Number = 1, data: Number = 1,
-) -> Memory:  # fmt: skip
+    model: Transformer,
+    batch: Number,
+    context: Number,
+    precision: Precision | None = None,
+    *,
+    tensor: Number = 1,
+    pipeline: Number = 1,
+    data: Number = 1,
+) -> Memory:
     """Inference memory of the fullest device: its heads and widths, its layers, its sequences.
 
     The first stage holds the embedding and the last the unembedding; each is charged for both,

@@ -267,9 +267,14 @@ class Transformer:
         return self._forward(Pass(batch, seq, seq, logits=logits, **options))
 
     def decode(
-        self, batch: Number, context: Number, new: Number = 1, *,
-        logits: str = "all", **options: Any,
-    ) -> Ledger:  # fmt: skip
+        self,
+        batch: Number,
+        context: Number,
+        new: Number = 1,
+        *,
+        logits: str = "all",
+        **options: Any,
+    ) -> Ledger:
         """A pass over ``new`` tokens, with ``context`` tokens cached before: keys = context + new.
 
         Options: ``scores`` ("on-chip" or "materialised"), ``masked`` ("skipped" or "computed": see
@@ -308,9 +313,14 @@ class Transformer:
         return prefill + self.decode_steps(batch, prompt, steps, **options)
 
     def training_step(
-        self, batch: Number, seq: Number, *,
-        recompute: str | None = None, scores: str = "on-chip", masked: str = "skipped",
-    ) -> Ledger:  # fmt: skip
+        self,
+        batch: Number,
+        seq: Number,
+        *,
+        recompute: str | None = None,
+        scores: str = "on-chip",
+        masked: str = "skipped",
+    ) -> Ledger:
         """Forward and backward: each matmul, logits included, once and then twice.
 
         ``recompute`` runs again, before the backward pass: attention's scores, softmax and values
@@ -406,9 +416,14 @@ class Transformer:
         return kv_bytes(self, batch, context, precision)
 
     def memory(
-        self, batch: Number, context: Number, precision: Precision | str | None = None, *,
-        new: Number = 1, scores: str = "on-chip",
-    ) -> Memory:  # fmt: skip
+        self,
+        batch: Number,
+        context: Number,
+        precision: Precision | str | None = None,
+        *,
+        new: Number = 1,
+        scores: str = "on-chip",
+    ) -> Memory:
         """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached.
 
         >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
@@ -457,18 +472,47 @@ class Transformer:
 
 
 #: Steps that belong to no layer.
-_OUTSIDE_LAYERS = ("embedding", "positions", "embedding_norm", "final_norm", "unembedding",
-                   "unembedding.bias")  # fmt: skip
+_OUTSIDE_LAYERS = (
+    "embedding",
+    "positions",
+    "embedding_norm",
+    "final_norm",
+    "unembedding",
+    "unembedding.bias",
+)
 
 #: Fields that say how a layer is made, and so are blocks in short.
 _SIZES = (
-    "layers", "heads", "d_ff", "kv_heads", "head_dim", "gated", "activation", "norms", "qk_norm",
-    "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla",
-)  # fmt: skip
+    "layers",
+    "heads",
+    "d_ff",
+    "kv_heads",
+    "head_dim",
+    "gated",
+    "activation",
+    "norms",
+    "qk_norm",
+    "rotary_dim",
+    "parallel",
+    "window",
+    "local_layers",
+    "sinks",
+    "moe",
+    "mla",
+)
 _OUTSIDE_BLOCKS = (
-    "blocks", "left_out", "storage", "vocab", "tied", "final_norm", "embedding_norm", "positions",
-    "first", "last", "sharers",
-)  # fmt: skip
+    "blocks",
+    "left_out",
+    "storage",
+    "vocab",
+    "tied",
+    "final_norm",
+    "embedding_norm",
+    "positions",
+    "first",
+    "last",
+    "sharers",
+)
 
 
 class _Table:
@@ -503,8 +547,13 @@ class _Table:
         final = [normalisation("final_norm", d, norm)] if model.final_norm else []
         bias = "unembedding" in model.biases
         self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
-        self.after = (*_rows(shapes, "after", d), *_all(extra), *times([residual], added),
-                      *final, *model.last)  # fmt: skip
+        self.after = (
+            *_rows(shapes, "after", d),
+            *_all(extra),
+            *times([residual], added),
+            *final,
+            *model.last,
+        )
         self.last = linear_step("unembedding", d, model.vocab, bias=bias)
         # global layers come first
         self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))
@@ -613,9 +662,15 @@ def _mixers(model: Transformer) -> tuple[Part, Part]:
     named = (("qkv", ("q_proj", "k_proj", "v_proj")), ("o_proj", ("o_proj",)))
     biases = tuple(name for bias, names in named if bias in model.biases for name in names)
     everywhere = Attention(
-        heads=model.heads, kv_heads=model.kv_heads, head_dim=model.head_dim, biases=biases,
-        norm=model.norm, qk_norm=model.qk_norm, rotary_dim=model.rotary_dim, sinks=model.sinks,
-    )  # fmt: skip
+        heads=model.heads,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        biases=biases,
+        norm=model.norm,
+        qk_norm=model.qk_norm,
+        rotary_dim=model.rotary_dim,
+        sinks=model.sinks,
+    )
     return everywhere, replace(everywhere, window=model.window)
 
 
@@ -627,10 +682,15 @@ def _feeds(model: Transformer) -> tuple[Mlp, Part]:
     if moe is None:
         return dense, dense
     sparse = Mixture(
-        experts=moe.experts, per_token=moe.per_token, width=moe.width,
-        shared_width=moe.shared_width, shared_gate=moe.shared_gate,
-        router_bias="router" in model.biases, bias="experts" in model.biases, **kind,
-    )  # fmt: skip
+        experts=moe.experts,
+        per_token=moe.per_token,
+        width=moe.width,
+        shared_width=moe.shared_width,
+        shared_gate=moe.shared_gate,
+        router_bias="router" in model.biases,
+        bias="experts" in model.biases,
+        **kind,
+    )
     return dense, sparse
 
 
@@ -682,8 +742,14 @@ def _same_layers(some: tuple[Block, ...], others: tuple[Block, ...]) -> bool:
 
 
 def _defaults(names: Iterable[str]) -> dict[str, Any]:
-    usual = {"gated": True, "activation": "silu", "norms": 2, "parallel": False, "sinks": False,
-             "blocks": ()}  # fmt: skip
+    usual = {
+        "gated": True,
+        "activation": "silu",
+        "norms": 2,
+        "parallel": False,
+        "sinks": False,
+        "blocks": (),
+    }
     return {name: usual.get(name) for name in names}
 
 

@@ -57,9 +57,16 @@ def test_matmul_flops_are_those_of_the_einsums(batch, seq, heads, head_dim, valu
 def test_torch_counts_the_same(row):
     p = row["params"]
     ledger = attention(
-        p["B"], p["Sq"], p["H"], p["D"], kv_heads=p["Hkv"], context=p["Sk"], value_dim=p["Dv"],
-        causal=p.get("is_causal", False), masked="computed",
-    )  # fmt: skip
+        p["B"],
+        p["Sq"],
+        p["H"],
+        p["D"],
+        kv_heads=p["Hkv"],
+        context=p["Sk"],
+        value_dim=p["Dv"],
+        causal=p.get("is_causal", False),
+        masked="computed",
+    )
     assert ledger.matmul_flops == row["flops"]
 
 

@@ -47,13 +47,26 @@ def test_the_text_model_of_one_that_sees():
 
 
 #: Fields that change no cost: any value, or none, must leave the answer alone.
-IRRELEVANT = ("bos_token_id", "eos_token_id", "pad_token_id", "initializer_range", "rms_norm_eps",
-              "attention_dropout", "rope_theta", "torch_dtype", "use_cache")  # fmt: skip
+IRRELEVANT = (
+    "bos_token_id",
+    "eos_token_id",
+    "pad_token_id",
+    "initializer_range",
+    "rms_norm_eps",
+    "attention_dropout",
+    "rope_theta",
+    "torch_dtype",
+    "use_cache",
+)
 VALUES = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 10**6), st.floats(allow_nan=True),
-    st.text(max_size=5), st.lists(st.integers(0, 3), max_size=3),
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 10**6),
+    st.floats(allow_nan=True),
+    st.text(max_size=5),
+    st.lists(st.integers(0, 3), max_size=3),
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -116,9 +116,10 @@ def test_masks_fill_the_cells_that_a_mask_leaves():
     areas = []
     for panel in root.iter(f"{space}g"):
         blocks = [
-            path for path in panel.findall(f"{space}g/{space}path")
+            path
+            for path in panel.findall(f"{space}g/{space}path")
             if COLOURS[0] in path.get("style", "")
-        ]  # fmt: skip
+        ]
         if blocks:
             areas.append([_area(path.get("d")) for path in blocks])
     assert [len(panel) for panel in areas] == [6, 6, 4, 6]

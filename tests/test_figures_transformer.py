@@ -112,8 +112,10 @@ def test_flops_against_context() -> None:
 
 
 def test_experts_touched() -> None:
-    mixtures = {"small": MoE(experts=8, per_token=2, width=1), "many": MoE(
-        experts=256, per_token=8, width=1)}  # fmt: skip
+    mixtures = {
+        "small": MoE(experts=8, per_token=2, width=1),
+        "many": MoE(experts=256, per_token=8, width=1),
+    }
     figure = figures.experts_touched(mixtures)
     for name, (experts, used) in {"small": (8, 2), "many": (256, 8)}.items():
         tokens = 1

@@ -312,11 +312,23 @@ def test_ops_say_how_often_they_run(name, form):
 # A model with one of everything, its ops written out by hand: 2 sequences of 3 tokens, 6 layers.
 # (with_() builds it anew inside the test: mutation testing sees only what a test itself runs.)
 EVERYTHING = Transformer(
-    layers=6, d_model=64, heads=4, d_ff=128, vocab=500, kv_heads=2, head_dim=20,
-    rotary_dim=10, window=7, local_layers=4, norms=4,
-    biases=("qkv", "o_proj", "ffn", "unembedding"), qk_norm="head", positions=50, sinks=True,
+    layers=6,
+    d_model=64,
+    heads=4,
+    d_ff=128,
+    vocab=500,
+    kv_heads=2,
+    head_dim=20,
+    rotary_dim=10,
+    window=7,
+    local_layers=4,
+    norms=4,
+    biases=("qkv", "o_proj", "ffn", "unembedding"),
+    qk_norm="head",
+    positions=50,
+    sinks=True,
     embedding_norm=True,
-)  # fmt: skip
+)
 TOKENS, RUNS = 6, 6 * 6  # tokens, and tokens times layers
 BY_HAND = {  # name: FLOPs, weights read, activations read and written, cache written, times
     "embedding": (0, 6 * 64, 0, 6 * 64, 0, 1),

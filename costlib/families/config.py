@@ -207,9 +207,12 @@ class Config:
         return self.count("hidden_size")
 
     def kind(
-        self, i: int, rule: Callable[[int], str] | None = None, *among: str,
+        self,
+        i: int,
+        rule: Callable[[int], str] | None = None,
+        *among: str,
         name: str = "layer_types",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The kind of layer i: as layer_types says, or else as the family's rule does.
 
         >>> config = Config({"num_hidden_layers": 2, "layer_types": ["full", "sliding"]}, "mine")

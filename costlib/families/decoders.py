@@ -38,22 +38,44 @@ GPT2 = {
 
 #: What Gemma 3's code takes for what a config leaves out, as those inside another model do.
 GEMMA3 = {
-    "vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
-    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "sliding_window": 4096,
+    "vocab_size": 262208,
+    "hidden_size": 2304,
+    "intermediate_size": 9216,
+    "num_hidden_layers": 26,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "sliding_window": 4096,
     "_sliding_window_pattern": 6,
-}  # fmt: skip
+}
 
 
 #: Models that see or hear, and what an outer config that does not say means for the unembedding.
 OVER_LLAMA = {
-    "llava": None, "llava_next": False, "llava_next_video": None, "vipllava": False,
-    "video_llava": False, "idefics3": False, "smolvlm": False, "perception_lm": None,
-    "voxtral": None, "janus": True, "deepseek_vl": True, "glmasr": True,
-}  # fmt: skip
+    "llava": None,
+    "llava_next": False,
+    "llava_next_video": None,
+    "vipllava": False,
+    "video_llava": False,
+    "idefics3": False,
+    "smolvlm": False,
+    "perception_lm": None,
+    "voxtral": None,
+    "janus": True,
+    "deepseek_vl": True,
+    "glmasr": True,
+}
 OVER_QWEN2 = {
-    "internvl": True, "llava_onevision": None, "ovis2": True, "got_ocr2": True, "fast_vlm": None,
-    "video_llama_3": None, "qwen2_audio": None, "audioflamingo3": None, "musicflamingo": None,
-}  # fmt: skip
+    "internvl": True,
+    "llava_onevision": None,
+    "ovis2": True,
+    "got_ocr2": True,
+    "fast_vlm": None,
+    "video_llama_3": None,
+    "qwen2_audio": None,
+    "audioflamingo3": None,
+    "musicflamingo": None,
+}
 OVER_QWEN3 = {"qianfan_ocr": False, "lighton_ocr": True, "fun_asr_nano": True, "qwen3_asr": True}
 
 
@@ -172,9 +194,13 @@ def gemma2(c: Config, i: int) -> Block:
 
 
 @family(
-    "gemma3_text", "Gemma3ForCausalLM", tied=True, wrapped_by={"gemma3": True}, inside=GEMMA3,
+    "gemma3_text",
+    "Gemma3ForCausalLM",
+    tied=True,
+    wrapped_by={"gemma3": True},
+    inside=GEMMA3,
     refuse={"use_bidirectional_attention": False},
-)  # fmt: skip
+)
 def gemma3_text(c: Config, i: int) -> Block:
     """Gemma 2 with norms of queries and keys; every sixth layer is global."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -195,9 +221,11 @@ def gpt_oss(c: Config, i: int) -> Block:
 
 
 @family(
-    "deepseek_v2", "DeepseekV2ForCausalLM", tied=False,
+    "deepseek_v2",
+    "DeepseekV2ForCausalLM",
+    tied=False,
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
-)  # fmt: skip
+)
 def deepseek_v2(c: Config, i: int) -> Block:
     """DeepSeek-V3 before its router. A config that the library wrote has qk_head_dim and no nulls:
     a rank that it leaves out was null; what the code takes for any other is 1536."""
@@ -326,11 +354,16 @@ def gpt2(c: Config, i: int) -> Block:
 
 
 @family(
-    "opt", "OPTForCausalLM", tied=True, norm="layer_norm", positions=2,
-    names={"intermediate_size": "ffn_dim"}, agree={"word_embed_proj_dim": "hidden_size"},
+    "opt",
+    "OPTForCausalLM",
+    tied=True,
+    norm="layer_norm",
+    positions=2,
+    names={"intermediate_size": "ffn_dim"},
+    agree={"word_embed_proj_dim": "hidden_size"},
     refuse={"do_layer_norm_before": True, "_remove_final_layer_norm": False},
     size=lambda c: {"norm": _opt_norm(c)},
-)  # fmt: skip
+)
 def opt(c: Config, i: int) -> Block:
     """GPT-2 with ReLU; its position table has two rows more than positions."""
     norm, found = _opt_norm(c), c.flag("enable_bias", True)
@@ -343,13 +376,17 @@ def _opt_norm(c: Config) -> str:
 
 
 @family(
-    "bloom", "BloomForCausalLM", tied=True, norm="layer_norm", embedding_norm=True,
+    "bloom",
+    "BloomForCausalLM",
+    tied=True,
+    norm="layer_norm",
+    embedding_norm=True,
     names={
         "hidden_size": ("hidden_size", "n_embed"),
         "num_hidden_layers": ("n_layer", "num_hidden_layers"),
         "num_attention_heads": ("n_head", "num_attention_heads"),
     },
-)  # fmt: skip
+)
 def bloom(c: Config, i: int) -> Block:
     """GPT-2 without positions: ALiBi adds a slope to the scores. Four times as wide inside."""
     norm = "layer_norm"

@@ -28,10 +28,17 @@ def _t5_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 T5: dict[str, Any] = {
-    "always_tied": True, "rewrite": _t5_fields, "refuse": {"is_encoder_decoder": True},
-    "names": {"hidden_size": "d_model", "num_hidden_layers": "num_decoder_layers",
-              "num_attention_heads": "num_heads", "head_dim": "d_kv", "intermediate_size": "d_ff"},
-}  # fmt: skip
+    "always_tied": True,
+    "rewrite": _t5_fields,
+    "refuse": {"is_encoder_decoder": True},
+    "names": {
+        "hidden_size": "d_model",
+        "num_hidden_layers": "num_decoder_layers",
+        "num_attention_heads": "num_heads",
+        "head_dim": "d_kv",
+        "intermediate_size": "d_ff",
+    },
+}
 
 
 @family("t5", "T5ForConditionalGeneration", usual={"feed_forward_proj": "relu"}, **T5)
@@ -98,8 +105,11 @@ BART = {
     "intermediate_size": "decoder_ffn_dim",
 }
 KIN: dict[str, Any] = {
-    "tied": True, "norm": "layer_norm", "names": BART, "refuse": {"is_encoder_decoder": True},
-}  # fmt: skip
+    "tied": True,
+    "norm": "layer_norm",
+    "names": BART,
+    "refuse": {"is_encoder_decoder": True},
+}
 
 
 @family(

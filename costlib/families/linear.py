@@ -369,8 +369,10 @@ def _griffin_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 def recurrent_gemma(c: Config, i: int) -> Block:
     """Griffin: two layers of a gated recurrence, one of attention in a window, and so on."""
     kinds = c.entries("block_types", str)
-    c.require(bool(kinds) and set(kinds) <= {"recurrent", "attention"}, "'block_types' must name "
-              f"'recurrent' and 'attention' layers, got {kinds!r}")  # fmt: skip
+    c.require(
+        bool(kinds) and set(kinds) <= {"recurrent", "attention"},
+        f"'block_types' must name 'recurrent' and 'attention' layers, got {kinds!r}",
+    )
     feed = Mlp(width=c.count("intermediate_size") // 2, bias=True, activation="gelu_tanh")
     if kinds[i % len(kinds)] == "recurrent":
         heads, width = c.count("num_attention_heads"), c.count("lru_width", c.d_model)

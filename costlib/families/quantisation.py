@@ -59,9 +59,11 @@ def _fp8(config: Config, fields: Mapping[str, Any]) -> Storage:
     experts = MXFP4 if fields.get("expert_dtype") == "fp4" else None
     return Storage(
         name="fp8" if not block else f"fp8 in blocks of {block[0]} x {block[1]}",
-        packing=Packing(bits=8, beside=beside), experts=experts, compute="fp8",
+        packing=Packing(bits=8, beside=beside),
+        experts=experts,
+        compute="fp8",
         kept=_modules(config, "modules_to_not_convert"),
-    )  # fmt: skip
+    )
 
 
 def _compressed(config: Config, fields: Mapping[str, Any]) -> Storage:
@@ -80,10 +82,13 @@ def _compressed(config: Config, fields: Mapping[str, Any]) -> Storage:
                 special.append((target, packing))
     computes = _is_wide(config, groups)
     return Storage(
-        name=config.read("format", str, "compressed-tensors"), packing=usual,
-        special=tuple(special), kept=_modules(config, "ignore"), compute=computes,
+        name=config.read("format", str, "compressed-tensors"),
+        packing=usual,
+        special=tuple(special),
+        kept=_modules(config, "ignore"),
+        compute=computes,
         kv="fp8" if config.has("kv_cache_scheme") else None,
-    )  # fmt: skip
+    )
 
 
 def _is_wide(config: Config, groups: Mapping[str, Any]) -> str | None:

@@ -15,10 +15,17 @@ QKVO = (*QKV, "o_proj")
 
 #: Activations, by the names that configs have for them.
 ACTIVATIONS = {
-    "silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh",
-    "gelu_fast": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu", "relu2": "relu2",
-    "swigluoai": "silu", "xielu": "xielu",
-}  # fmt: skip
+    "silu": "silu",
+    "swish": "silu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "relu2": "relu2",
+    "swigluoai": "silu",
+    "xielu": "xielu",
+}
 _SPELLINGS = ("hidden_activation", "hidden_act", "activation_function", "ffn_act")
 
 

@@ -144,9 +144,13 @@ def running_maximum(scores: Sequence[float]) -> Figure:
         for i, factor in zip(changed, factors, strict=True):
             axes.plot([i + 1], [tops[i]], "s", color=COLOURS[1], markersize=6)
             axes.annotate(
-                f"× {factor:.2f}", (i + 1, tops[i]), (-2, 7), textcoords="offset points",
-                ha="right", fontsize=11,
-            )  # fmt: skip
+                f"× {factor:.2f}",
+                (i + 1, tops[i]),
+                (-2, 7),
+                textcoords="offset points",
+                ha="right",
+                fontsize=11,
+            )
         low, high = float(min(scores)), float(max(scores))
         axes.set(xlabel="key", ylabel="score", title=title)
         axes.set(ylim=(low - 0.2, high + 0.18 * (high - low)))
@@ -208,9 +212,14 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
             axes.text(0, row - 0.12, f"{name}: {line}", fontsize=11, va="bottom")
             inside = share > 0.8
             axes.text(
-                share + (-0.02 if inside else 0.02), row + 0.16, f"{share:.1%}", va="center",
-                ha="right" if inside else "left", color="#ffffff" if inside else INK, fontsize=11,
-            )  # fmt: skip
+                share + (-0.02 if inside else 0.02),
+                row + 0.16,
+                f"{share:.1%}",
+                va="center",
+                ha="right" if inside else "left",
+                color="#ffffff" if inside else INK,
+                fontsize=11,
+            )
         axes.set(xlim=(0, 1.02), ylim=(len(kept) - 0.6, -0.6), title=title)
         axes.set_yticks([])
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])

@@ -88,9 +88,12 @@ def prefill(model: str = "llama-2-7b", device: str = "A100-80GB") -> Explorer:
     published = jamesnulliu.prefill(1, seqs, **notes).intensity()
     counted = chosen.prefill(1, seqs, logits="last", scores="on-chip").intensity()
     figure = _against_ridge(
-        "tokens in the sequence", seqs, {"as published": published, "every op counted": counted},
-        devices[device], f"Prefill of {model}, batch 1",
-    )  # fmt: skip
+        "tokens in the sequence",
+        seqs,
+        {"as published": published, "every op counted": counted},
+        devices[device],
+        f"Prefill of {model}, batch 1",
+    )
     rows = [
         [f"{seq:,}", f"{one:,.1f}", f"{other:,.1f}"]
         for seq, one, other in zip(seqs, published, counted, strict=True)
@@ -131,10 +134,14 @@ def step(
     spent = times(ledger, devices[device])
     slowest = spent.iloc[:-1].sort_values("time", ascending=False, kind="stable").head(5)
     rows = [
-        [name, quantity(row["flops"], "FLOP"), quantity(row["bytes"], "B"),
-         f"{row['time'] * 1e3:.3f}"]
+        [
+            name,
+            quantity(row["flops"], "FLOP"),
+            quantity(row["bytes"], "B"),
+            f"{row['time'] * 1e3:.3f}",
+        ]
         for name, row in [*slowest.iterrows(), ("all ops", spent.iloc[-1])]
-    ]  # fmt: skip
+    ]
     return Explorer("step", roofline(ledger, devices[device]), ["op", "work", "moved", "ms"], rows)
 
 
@@ -251,9 +258,14 @@ def _held(parts: dict[str, Any], capacity: Any, title: str) -> Figure:
         for at, kind in enumerate(("weights", "cache", "activations")):
             values = np.array([each[at] for each in parts.values()]) / 1e9
             drawing.axes.barh(
-                list(parts), values, left=left, color=COLOURS[at], label=kind,
-                hatch=("", "//", "")[at], edgecolor=COLOURS[at] if at != 1 else "white",
-            )  # fmt: skip
+                list(parts),
+                values,
+                left=left,
+                color=COLOURS[at],
+                label=kind,
+                hatch=("", "//", "")[at],
+                edgecolor=COLOURS[at] if at != 1 else "white",
+            )
             left = left + values
         drawing.axes.axvline(capacity / 1e9, color=INK, linewidth=1.5)
         drawing.axes.invert_yaxis()

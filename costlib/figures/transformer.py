@@ -349,6 +349,11 @@ def _bars(
 def _legend_above(axes: Any, columns: int) -> None:
     handles, labels = axes.get_legend_handles_labels()
     axes.figure.legend(
-        handles, labels, ncols=columns, fontsize=_SMALL, loc="outside upper left",
-        handlelength=1.4, columnspacing=1.2,
-    )  # fmt: skip
+        handles,
+        labels,
+        ncols=columns,
+        fontsize=_SMALL,
+        loc="outside upper left",
+        handlelength=1.4,
+        columnspacing=1.2,
+    )

@@ -104,9 +104,13 @@ class CompressedAttention(Part):
         into, middle = self.heads * self.head_dim, self.output_groups * self.output_rank
         each = exact_div(into, self.output_groups)
         grouped = PerToken(
-            "o_a_proj", FLOPS_PER_MULTIPLY_ADD * each * middle, into, middle,
-            weights=each * middle, is_matmul=True,
-        )  # fmt: skip
+            "o_a_proj",
+            FLOPS_PER_MULTIPLY_ADD * each * middle,
+            into,
+            middle,
+            weights=each * middle,
+            is_matmul=True,
+        )
         return (grouped, *linear_step("o_b_proj", middle, d))
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:

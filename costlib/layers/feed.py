@@ -32,9 +32,14 @@ class Mlp(Part):
         """See `Part.after`."""
         into = d if self.d_in is None else self.d_in
         steps = mlp_steps(
-            self.name, into, self.width, d,
-            gated=self.gated, activation=self.activation, bias=self.bias,
-        )  # fmt: skip
+            self.name,
+            into,
+            self.width,
+            d,
+            gated=self.gated,
+            activation=self.activation,
+            bias=self.bias,
+        )
         return (*steps, *self.extra)
 
     def saved(self, d: Number) -> Number:
@@ -109,9 +114,15 @@ class Mixture(Part):
 
 
 def mlp_steps(
-    name: str, d_in: Number, width: Number, d_out: Number, *,
-    gated: bool, activation: str, bias: bool = False,
-) -> tuple[PerToken, ...]:  # fmt: skip
+    name: str,
+    d_in: Number,
+    width: Number,
+    d_out: Number,
+    *,
+    gated: bool,
+    activation: str,
+    bias: bool = False,
+) -> tuple[PerToken, ...]:
     """up, activation, down, and perhaps a gate."""
     flops, read = FLOPS_PER_ELEMENT[activation], 1
     gate: tuple[PerToken, ...] = ()

@@ -62,9 +62,16 @@ class Scan(Part):
         return (*conv, *self.scan(run, layers))
 
     def _scanned(
-        self, run: Pass, layers: Number, name: str, flops: Number, inputs: Number, outputs: Number,
-        *, is_matmul: bool = True,
-    ) -> Op:  # fmt: skip
+        self,
+        run: Pass,
+        layers: Number,
+        name: str,
+        flops: Number,
+        inputs: Number,
+        outputs: Number,
+        *,
+        is_matmul: bool = True,
+    ) -> Op:
         """A scan reads its inputs and the state, and writes its outputs and the state."""
         tokens = run.batch * run.seq
         state = run.batch * (layers * self.state) * run.steps

@@ -5,15 +5,22 @@ import pytest
 from costlib.transformer import Transformer
 
 CONFIG = {
-    "model_type": "nemotron-nas", "hidden_size": 64, "num_hidden_layers": 3, "vocab_size": 100,
-    "num_attention_heads": 8, "num_key_value_heads": None, "intermediate_size": None,
-    "hidden_act": "silu", "tie_word_embeddings": False, "attention_bias": False,
+    "model_type": "nemotron-nas",
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "vocab_size": 100,
+    "num_attention_heads": 8,
+    "num_key_value_heads": None,
+    "intermediate_size": None,
+    "hidden_act": "silu",
+    "tie_word_embeddings": False,
+    "attention_bias": False,
     "block_configs": [
         {"attention": {"n_heads_in_group": 4, "no_op": False}, "ffn": {"ffn_mult": 5.25}},
         {"attention": {"no_op": True}, "ffn": {"ffn_mult": 1.0}},
         {"attention": {"n_heads_in_group": 8}, "ffn": {"no_op": True}},
     ],
-}  # fmt: skip
+}
 
 
 def test_a_layer_has_what_its_block_says():

@@ -111,9 +111,17 @@ def test_backward_pass(N, d, rows, cols, causal, scale):
     forward = algorithms.flash(Q, K, V, None, **shared, scale=scale)
     count = counts.flash_backward(N, d, **shared)
     run = algorithms.flash_backward(
-        Q, K, V, forward.output, dO, forward.extras["l"], forward.extras["m"], count.peak,
-        **shared, scale=scale,
-    )  # fmt: skip
+        Q,
+        K,
+        V,
+        forward.output,
+        dO,
+        forward.extras["l"],
+        forward.extras["m"],
+        count.peak,
+        **shared,
+        scale=scale,
+    )
     assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
     wanted = algorithms.reference_gradients(Q, K, V, dO, causal=causal, scale=scale)
     for found, right in zip(run.output, wanted, strict=True):
