@@ -74,6 +74,7 @@ def _t5_feed(c: Config) -> Mlp:
     gate, _, kind = stated.rpartition("-")
     is_known = gate in ("", "gated") and kind in ACTIVATIONS
     c.require(is_known, f"'feed_forward_proj' must be like 'gated-gelu' or 'relu', got {stated!r}")
+    c.same("is_gated_act", bool(gate), "'feed_forward_proj'")
     kind = "gelu_new" if stated == "gated-gelu" else kind
     return Mlp(width=c.count("intermediate_size"), gated=bool(gate), activation=ACTIVATIONS[kind])
 
@@ -108,7 +109,7 @@ KIN: dict[str, Any] = {
     "tied": True,
     "norm": "layer_norm",
     "names": BART,
-    "refuse": {"is_encoder_decoder": True},
+    "refuse": {"is_encoder_decoder": True, "tie_word_embeddings": True},
 }
 
 
@@ -137,7 +138,7 @@ def mbart(c: Config, i: int) -> Block:
     "MarianMTModel",
     positions=0,
     final_norm=False,
-    **{**KIN, "refuse": {"is_encoder_decoder": True, "share_encoder_decoder_embeddings": True}},
+    **{**KIN, "refuse": {**KIN["refuse"], "share_encoder_decoder_embeddings": True}},
 )
 def marian(c: Config, i: int) -> Block:
     """BART without norms of the embeddings; positions are stored, and not learned."""

@@ -48,7 +48,7 @@ BERT: dict[str, Any] = {
     "unembedding_bias": True,
     "first": _token_types,
     "last": _transform,
-    "refuse": {"is_decoder": False, "embedding_size": None},
+    "refuse": {"is_decoder": False, "embedding_size": None, "tie_word_embeddings": True},
 }
 
 

@@ -94,9 +94,8 @@ def _granite_attention(c: Config, i: int) -> Attention:
     "mellum",
     "MellumForCausalLM",
     tied=False,
-    names={
-        "num_experts": ("num_experts", "num_local_experts"),
-    },
+    names={"num_experts": ("num_experts", "num_local_experts")},
+    usual={"head_dim": 128},
 )
 def mellum(c: Config, i: int) -> Block:
     """Qwen 3's mixture with windows, and dense layers where mlp_layer_types says so."""
