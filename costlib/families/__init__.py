@@ -47,6 +47,9 @@ __all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
 #: What a config is made into.
 Model = TypeVar("Model")
 
+#: Wrappers whose code never ties, whatever a config says.
+_NEVER_TIED = ("qwen2_audio", "voxtral")
+
 #: Fields that no family here has otherwise.
 _NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}
 
@@ -112,8 +115,9 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     found = {**inner, "model_type": kind}
     if name in WRAPPERS:  # its code makes this text model, whatever class that names
         found.pop("architectures", None)
-    tied = fields.get(_TIED, wrapper.tied)
-    if tied is not None:  # the head belongs to the outer model
+    tied = False if name in _NEVER_TIED else fields.get(_TIED, wrapper.tied)
+    inner_ties = wrapper.tied is None and inner.get(_TIED) is True  # either one ties
+    if tied is not None and not inner_ties:  # the head belongs to the outer model
         found[_TIED] = tied
     here = (inside, "quantization_config")
     others = (key for key in fields if key.endswith("_config") and key not in here)

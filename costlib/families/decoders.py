@@ -60,7 +60,7 @@ OVER_LLAMA = {
     "idefics3": False,
     "smolvlm": False,
     "perception_lm": None,
-    "voxtral": None,
+    "voxtral": False,
     "janus": True,
     "deepseek_vl": True,
     "glmasr": True,
@@ -72,7 +72,7 @@ OVER_QWEN2 = {
     "got_ocr2": True,
     "fast_vlm": None,
     "video_llama_3": None,
-    "qwen2_audio": None,
+    "qwen2_audio": False,
     "audioflamingo3": None,
     "musicflamingo": None,
 }

@@ -283,7 +283,7 @@ LFM_NAMES = {
 }
 
 
-@family("lfm2", "Lfm2ForCausalLM", tied=True, names=LFM_NAMES)
+@family("lfm2", "Lfm2ForCausalLM", tied=True, names=LFM_NAMES, wrapped_by={"lfm2_vl": True})
 def lfm2(c: Config, i: int) -> Block:
     """Short convolutions, and attention in some layers; the stated width is cut by a third."""
     attends = c.entries("full_attn_idxs", int) if c.has("full_attn_idxs") else range(c.layers)
@@ -325,6 +325,7 @@ def _lfm_feed(c: Config, i: int) -> Mlp | Mixture:
     "lfm3",
     "Lfm3ForCausalLM",
     tied=True,
+    wrapped_by={"lfm3_vl": True},
     usual={"head_dim": 128, "sliding_window": 256, "conv_L_cache": 7, "num_key_value_heads": 4},
 )
 def lfm3(c: Config, i: int) -> Block:
