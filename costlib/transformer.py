@@ -338,7 +338,7 @@ class Transformer:
         forward = self._forward(run)
         again = {
             None: Ledger(),
-            "selective": forward.only("scores", "softmax", "values"),
+            "selective": forward.where(lambda op: op.name in _ATTENTION),
             "full": forward.where(lambda op: op.name not in _OUTSIDE_LAYERS),
         }[recompute]
         repeated = Ledger(tuple(op.named(f"{op.name}.recomputed") for op in again))
@@ -470,6 +470,9 @@ class Transformer:
         ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, used)]
         return Ledger((*ops, *self._messages(run)))
 
+
+#: What selective recomputation runs again.
+_ATTENTION = ("scores", "softmax", "values")
 
 #: Steps that belong to no layer.
 _OUTSIDE_LAYERS = (

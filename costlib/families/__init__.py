@@ -169,13 +169,19 @@ def _runs(layers: Any) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
+def _is_named(entry: Family, name: str) -> bool:
+    """The class that the entry counts, or a publisher's own name that no other family has."""
+    if name in {entry.architecture, *entry.also}:
+        return True
+    others = {name for other in FAMILIES.values() for name in (other.architecture, *other.also)}
+    return name.endswith(("ForCausalLM", "ForConditionalGeneration")) and name not in others
+
+
 def _check_variant(config: Config, entry: Family) -> None:
     """Refuse what the family's entry would count wrongly."""
     stated = config.entries("architectures", str)
-    config.require(
-        not stated or bool({entry.architecture, *entry.also} & set(stated)),
-        f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}",
-    )
+    text = f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}"
+    config.require(not stated or any(_is_named(entry, name) for name in stated), text)
     for name, only in {**_NEVER, **entry.refuse}.items():
         value = config.stated(name)
         is_right = value is None or (type(value) is type(only) and value == only)

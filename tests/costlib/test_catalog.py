@@ -37,7 +37,7 @@ def test_no_alias_is_taken_twice(catalog):
         ("Llama_2_7B", "llama-2-7b"),
         ("openai-community/gpt2", "gpt2"),
         ("Qwen/Qwen3-8B", "qwen3-8b"),
-        ("deepseek-r1", "deepseek-v3"),
+        ("deepseek-ai/DeepSeek-R1", "deepseek-r1"),
     ],
 )
 def test_model_aliases(alias, name):
