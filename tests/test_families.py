@@ -96,6 +96,7 @@ def test_a_field_of_another_type_is_refused_or_does_not_matter(name, data):
 DEFAULTS = {
     "tie_word_embeddings": {"qwen2.5-0.5b": False},
     "sliding_window": {"mistral-7b-v0.1": 4096},
+    "head_dim": {"qwen3-30b-a3b": 64},  # 2048 / 32
 }
 
 

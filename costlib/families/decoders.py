@@ -154,14 +154,12 @@ def qwen3(c: Config, i: int) -> Block:
 def qwen3_moe(c: Config, i: int) -> Block:
     """Qwen 3 with experts."""
     feed = _qwen_experts(c) if is_sparse(c, i) else mlp(c)
-    return layer(_qwen3_attention(c, i), feed)
+    return layer(_qwen3_attention(c, i, needs_head_dim=False), feed)
 
 
-def _qwen3_attention(c: Config, i: int) -> Attention:
-    found = biases(c, "attention_bias", False, QKVO)
-    return grouped(
-        c, needs_head_dim=True, qk_norm="head", biases=found, window=optional_window(c, i)
-    )
+def _qwen3_attention(c: Config, i: int, needs_head_dim: bool = True) -> Attention:
+    found, reach = biases(c, "attention_bias", False, QKVO), optional_window(c, i)
+    return grouped(c, needs_head_dim=needs_head_dim, qk_norm="head", biases=found, window=reach)
 
 
 def is_sparse(c: Config, i: int) -> bool:

@@ -159,8 +159,13 @@ def symbolic(model: Transformer) -> tuple[Transformer, tuple[sympy.Symbol, ...]]
 
 
 def drawable() -> dict[str, Transformer]:
-    """Models whose layers are alike, so that one set of sizes says all of them."""
-    return {name: model for name, model in costlib.models.items() if model.is_uniform}
+    """Released models whose layers are alike, so that one set of sizes says all of them."""
+    origin = costlib.models.provenance
+    return {
+        name: model
+        for name, model in costlib.models.items()
+        if model.is_uniform and origin(name)["config"]["source"]["kind"] != "class default"
+    }
 
 
 def families() -> dict[tuple[Any, ...], str]:

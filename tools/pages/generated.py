@@ -91,6 +91,18 @@ def addresses() -> str:
 # ---------------------------------------------------------------- models and devices
 
 
+def _shown(value: object) -> str:
+    """A size, or nothing where layers differ in it."""
+    return "" if value is None else str(value)
+
+
+def _heads(model: costlib.Transformer) -> str:
+    """Heads of queries and of keys, where all layers have as many."""
+    if model.heads is None:
+        return ""
+    return f"{model.heads} / {'latent' if model.mla else _shown(model.kv_heads)}"
+
+
 def models() -> str:
     """Every model of the catalogue: its shape, and what follows from it."""
     rows = []
@@ -100,22 +112,25 @@ def models() -> str:
             [
                 name,
                 f"{model.params():,}",
-                f"{model.active_params():,}" if model.moe else "",
+                f"{model.active_params():,}" if model.active_params() < model.params() else "",
                 *(str(n) for n in (model.layers, model.d_model)),
-                f"{model.heads} / {model.kv_heads}" if not model.mla else f"{model.heads} / latent",
-                *(str(n) for n in ((model.mla or model).head_dim, model.d_ff)),
+                _heads(model),
+                *(_shown(n) for n in ((model.mla or model).head_dim, model.d_ff)),
                 f"{model.vocab:,}",
                 f"{model.kv_elements_per_token() * 2:,}",
+                f"{model.state_elements() * 2:,}" if model.state_elements() else "",
                 f"[{_tag(costlib.models, origin)}](#sources)",
             ]
         )
-    head = ["model", "parameters", "active", "L", "D", "H / K", "h", "F", "V", "KV bytes", "from"]
+    head = ["model", "parameters", "active", "L", "D", "H / K", "h", "F", "V"]
+    head += ["KV bytes", "state", "from"]
     return (
         "# Models\n\n"
         "Every model that `costlib.models` knows. The shape is the publisher's configuration; "
         "everything else is computed from it. *Parameters* counts every one; *active* are those "
         "that one token uses in a mixture of experts. *KV bytes* are what one token adds to the "
-        "cache at 16 bits, when every layer keeps it. Letters are those of "
+        "cache at 16 bits, when every layer keeps it, and *state* what a sequence takes whatever "
+        "its length. A size that is left out differs from layer to layer. Letters are those of "
         "[the notation page](notation.md).\n\n"
         f"{table(head, rows)}\n\n" + _sources(costlib.models)
     )

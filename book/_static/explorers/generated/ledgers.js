@@ -2242,5 +2242,244 @@ export function pythia_6_9b_materialised_naive(B, C, S, [layers, d_model, heads,
     7*t1, t28, t28*t3, 0, 0,
     t28*t29, d_model*vocab, t0 + t29, 0, 0];
 }
-export const ledgers = {gpt2_onchip_naive, gpt2_materialised_naive, llama_2_7b_onchip_naive, llama_2_7b_materialised_naive, mistral_7b_v0_1_onchip_naive, mistral_7b_v0_1_materialised_naive, mixtral_8x7b_onchip_naive, mixtral_8x7b_materialised_naive, qwen2_5_0_5b_onchip_naive, qwen2_5_0_5b_materialised_naive, qwen3_8b_onchip_naive, qwen3_8b_materialised_naive, qwen3_30b_a3b_onchip_naive, qwen3_30b_a3b_materialised_naive, gemma_2b_onchip_naive, gemma_2b_materialised_naive, gemma_2_2b_onchip_naive, gemma_2_2b_materialised_naive, gemma_3_1b_onchip_naive, gemma_3_1b_materialised_naive, phi_2_onchip_naive, phi_2_materialised_naive, deepseek_v2_lite_onchip_naive, deepseek_v2_lite_onchip_absorbed, deepseek_v2_lite_materialised_naive, deepseek_v2_lite_materialised_absorbed, deepseek_v3_onchip_naive, deepseek_v3_onchip_absorbed, deepseek_v3_materialised_naive, deepseek_v3_materialised_absorbed, gpt_oss_20b_onchip_naive, gpt_oss_20b_materialised_naive, opt_6_7b_onchip_naive, opt_6_7b_materialised_naive, pythia_6_9b_onchip_naive, pythia_6_9b_materialised_naive};
-export const ops = {"gpt2_onchip_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"gpt2_materialised_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"llama_2_7b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"llama_2_7b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"mistral_7b_v0_1_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"mistral_7b_v0_1_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"mixtral_8x7b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"mixtral_8x7b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"qwen2_5_0_5b_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen2_5_0_5b_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen3_8b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen3_8b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen3_30b_a3b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"qwen3_30b_a3b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"gemma_2b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_2b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_2_2b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_2_2b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_3_1b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_3_1b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"phi_2_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding","unembedding.bias"],"phi_2_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding","unembedding.bias"],"deepseek_v2_lite_onchip_naive":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v2_lite_onchip_absorbed":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v2_lite_materialised_naive":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v2_lite_materialised_absorbed":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_onchip_naive":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_onchip_absorbed":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_materialised_naive":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_materialised_absorbed":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"gpt_oss_20b_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","sinks","scores","softmax","values","scores","softmax","values","o_proj","o_proj.bias","router","router.bias","router.softmax","experts.gate","experts.gate.bias","experts.up","experts.up.bias","experts.activation","experts.down","experts.down.bias","experts.combine","residual","final_norm","unembedding"],"gpt_oss_20b_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","sinks","scores","softmax","values","scores","softmax","values","o_proj","o_proj.bias","router","router.bias","router.softmax","experts.gate","experts.gate.bias","experts.up","experts.up.bias","experts.activation","experts.down","experts.down.bias","experts.combine","residual","final_norm","unembedding"],"opt_6_7b_onchip_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"opt_6_7b_materialised_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"pythia_6_9b_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"pythia_6_9b_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"]};
+export function minimax_m2_5_onchip_naive(B, C, S, [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width]) {
+  const t0 = B*S;
+  const t1 = d_model*t0;
+  const t2 = layers*t1;
+  const t3 = d_model*layers;
+  const t4 = head_dim*heads;
+  const t5 = 2*t2;
+  const t6 = t4*t5;
+  const t7 = t3*t4;
+  const t8 = layers*t0;
+  const t9 = t4*t8;
+  const t10 = t2 + t9;
+  const t11 = head_dim*kv_heads;
+  const t12 = t11*t5;
+  const t13 = t11*t3;
+  const t14 = t11*t8;
+  const t15 = layers*(t11 + t4);
+  const t16 = rotary_dim*t8*(heads + kv_heads);
+  const t17 = C*S + (1/2)*S*(S + 1);
+  const t18 = 2*B;
+  const t19 = layers*t17*t18*t4;
+  const t20 = B*layers;
+  const t21 = t11*t20*(C + S);
+  const t22 = experts*t3;
+  const t23 = experts*t8;
+  const t24 = per_token*t2;
+  const t25 = 2*t24;
+  const t26 = t25*width;
+  const t27 = t22*width*(1 - Math.pow(1 - per_token/experts, t0));
+  const t28 = per_token*t8*width;
+  const t29 = t24 + t28;
+  const t30 = d_model*vocab;
+  return [
+    0, t1, t1, 0, 0,
+    8*t2, 2*t3, 4*t2, 0, 0,
+    t6, t7, t10, 0, 0,
+    t12, t13, t2, t14, 0,
+    t12, t13, t2, t14, 0,
+    t8*(4*t11 + 4*t4), t15, 2*t0*t15, 0, 0,
+    3*t16, 0, 2*t16, 0, 0,
+    t19, 0, t9, t21, 0,
+    5*heads*t17*t20, 0, 0, 0, 0,
+    t19, 0, t9, t21, 0,
+    t6, t7, t10, 0, 0,
+    experts*t5, t22, t2 + t23, 0, 0,
+    5*t23, 0, 2*t23, 0, 0,
+    t26, t27, t29, 0, 0,
+    t26, t27, t29, 0, 0,
+    5*t28, 0, 3*t28, 0, 0,
+    t26, t27, t29, 0, 0,
+    t25, 0, t2 + t24, 0, 0,
+    t5, 0, 6*t2, 0, 0,
+    4*t1, d_model, 2*t1, 0, 0,
+    t18*t30, t30, B*d_model + B*vocab, 0, 0];
+}
+export function minimax_m2_5_materialised_naive(B, C, S, [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width]) {
+  const t0 = B*S;
+  const t1 = d_model*t0;
+  const t2 = layers*t1;
+  const t3 = d_model*layers;
+  const t4 = head_dim*heads;
+  const t5 = 2*t2;
+  const t6 = t4*t5;
+  const t7 = t3*t4;
+  const t8 = layers*t0;
+  const t9 = t4*t8;
+  const t10 = t2 + t9;
+  const t11 = head_dim*kv_heads;
+  const t12 = t11*t5;
+  const t13 = t11*t3;
+  const t14 = t11*t8;
+  const t15 = layers*(t11 + t4);
+  const t16 = rotary_dim*t8*(heads + kv_heads);
+  const t17 = B*layers;
+  const t18 = t17*(C*S + (1/2)*S*(S + 1));
+  const t19 = 2*t18*t4;
+  const t20 = t11*t17*(C + S);
+  const t21 = heads*t18;
+  const t22 = experts*t3;
+  const t23 = experts*t8;
+  const t24 = per_token*t2;
+  const t25 = 2*t24;
+  const t26 = t25*width;
+  const t27 = t22*width*(1 - Math.pow(1 - per_token/experts, t0));
+  const t28 = per_token*t8*width;
+  const t29 = t24 + t28;
+  const t30 = d_model*vocab;
+  return [
+    0, t1, t1, 0, 0,
+    8*t2, 2*t3, 4*t2, 0, 0,
+    t6, t7, t10, 0, 0,
+    t12, t13, t2, t14, 0,
+    t12, t13, t2, t14, 0,
+    t8*(4*t11 + 4*t4), t15, 2*t0*t15, 0, 0,
+    3*t16, 0, 2*t16, 0, 0,
+    t19, 0, t9, t20, t21,
+    5*t21, 0, 0, 0, 2*t21,
+    t19, 0, t9, t20, t21,
+    t6, t7, t10, 0, 0,
+    experts*t5, t22, t2 + t23, 0, 0,
+    5*t23, 0, 2*t23, 0, 0,
+    t26, t27, t29, 0, 0,
+    t26, t27, t29, 0, 0,
+    5*t28, 0, 3*t28, 0, 0,
+    t26, t27, t29, 0, 0,
+    t25, 0, t2 + t24, 0, 0,
+    t5, 0, 6*t2, 0, 0,
+    4*t1, d_model, 2*t1, 0, 0,
+    2*B*t30, t30, B*d_model + B*vocab, 0, 0];
+}
+export function gemma_3_27b_pt_onchip_naive(B, C, S, [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, window, local_layers]) {
+  const t0 = B*d_model;
+  const t1 = S*t0;
+  const t2 = layers*t1;
+  const t3 = d_model*layers;
+  const t4 = head_dim*heads;
+  const t5 = 2*layers;
+  const t6 = t1*t5;
+  const t7 = t4*t6;
+  const t8 = t3*t4;
+  const t9 = B*S;
+  const t10 = layers*t9;
+  const t11 = t10*t4 + t2;
+  const t12 = head_dim*kv_heads;
+  const t13 = t12*t6;
+  const t14 = t12*t3;
+  const t15 = t10*t12;
+  const t16 = t5*t9;
+  const t17 = rotary_dim*(heads + kv_heads);
+  const t18 = layers - local_layers;
+  const t19 = C*S + (1/2)*S*(S + 1);
+  const t20 = 2*B;
+  const t21 = t20*t4;
+  const t22 = t18*t19*t21;
+  const t23 = t4*t9;
+  const t24 = t18*t23;
+  const t25 = C + S;
+  const t26 = B*t18;
+  const t27 = t12*t25*t26;
+  const t28 = 5*heads;
+  const t29 = Math.max(0, Math.min(S, -C + window));
+  const t30 = C*t29 + (1/2)*t29*(t29 + 1) + window*(S - t29);
+  const t31 = local_layers*t21*t30;
+  const t32 = local_layers*t23;
+  const t33 = B*local_layers;
+  const t34 = t12*t33*Math.min(t25, S + window - 1);
+  const t35 = d_ff*t6;
+  const t36 = d_ff*t3;
+  const t37 = d_ff*t10;
+  const t38 = t2 + t37;
+  const t39 = d_model*vocab;
+  return [
+    0, t1, t1, 0, 0,
+    16*t2, 4*t3, 8*t2, 0, 0,
+    t7, t8, t11, 0, 0,
+    t13, t14, t2, t15, 0,
+    t13, t14, t2, t15, 0,
+    t10*(4*t12 + 4*t4), head_dim*t5, t16*(t12 + t4), 0, 0,
+    3*t10*t17, 0, t16*t17, 0, 0,
+    t22, 0, t24, t27, 0,
+    t19*t26*t28, 0, 0, 0, 0,
+    t22, 0, t24, t27, 0,
+    t31, 0, t32, t34, 0,
+    t28*t30*t33, 0, 0, 0, 0,
+    t31, 0, t32, t34, 0,
+    t7, t8, t11, 0, 0,
+    t35, t36, t38, 0, 0,
+    t35, t36, t38, 0, 0,
+    6*t37, 0, 3*t37, 0, 0,
+    t35, t36, t38, 0, 0,
+    t6, 0, 6*t2, 0, 0,
+    4*t1, d_model, 2*t1, 0, 0,
+    t20*t39, t39, B*vocab + t0, 0, 0];
+}
+export function gemma_3_27b_pt_materialised_naive(B, C, S, [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, window, local_layers]) {
+  const t0 = B*d_model;
+  const t1 = S*t0;
+  const t2 = layers*t1;
+  const t3 = d_model*layers;
+  const t4 = head_dim*heads;
+  const t5 = 2*layers;
+  const t6 = t1*t5;
+  const t7 = t4*t6;
+  const t8 = t3*t4;
+  const t9 = B*S;
+  const t10 = layers*t9;
+  const t11 = t10*t4 + t2;
+  const t12 = head_dim*kv_heads;
+  const t13 = t12*t6;
+  const t14 = t12*t3;
+  const t15 = t10*t12;
+  const t16 = t5*t9;
+  const t17 = rotary_dim*(heads + kv_heads);
+  const t18 = layers - local_layers;
+  const t19 = t18*(C*S + (1/2)*S*(S + 1));
+  const t20 = 2*B;
+  const t21 = t20*t4;
+  const t22 = t19*t21;
+  const t23 = t4*t9;
+  const t24 = t18*t23;
+  const t25 = C + S;
+  const t26 = B*t12;
+  const t27 = t18*t25*t26;
+  const t28 = B*heads;
+  const t29 = t19*t28;
+  const t30 = Math.max(0, Math.min(S, -C + window));
+  const t31 = local_layers*(C*t30 + (1/2)*t30*(t30 + 1) + window*(S - t30));
+  const t32 = t21*t31;
+  const t33 = local_layers*t23;
+  const t34 = local_layers*t26*Math.min(t25, S + window - 1);
+  const t35 = t28*t31;
+  const t36 = d_ff*t6;
+  const t37 = d_ff*t3;
+  const t38 = d_ff*t10;
+  const t39 = t2 + t38;
+  const t40 = d_model*vocab;
+  return [
+    0, t1, t1, 0, 0,
+    16*t2, 4*t3, 8*t2, 0, 0,
+    t7, t8, t11, 0, 0,
+    t13, t14, t2, t15, 0,
+    t13, t14, t2, t15, 0,
+    t10*(4*t12 + 4*t4), head_dim*t5, t16*(t12 + t4), 0, 0,
+    3*t10*t17, 0, t16*t17, 0, 0,
+    t22, 0, t24, t27, t29,
+    5*t29, 0, 0, 0, 2*t29,
+    t22, 0, t24, t27, t29,
+    t32, 0, t33, t34, t35,
+    5*t35, 0, 0, 0, 2*t35,
+    t32, 0, t33, t34, t35,
+    t7, t8, t11, 0, 0,
+    t36, t37, t39, 0, 0,
+    t36, t37, t39, 0, 0,
+    6*t38, 0, 3*t38, 0, 0,
+    t36, t37, t39, 0, 0,
+    t6, 0, 6*t2, 0, 0,
+    4*t1, d_model, 2*t1, 0, 0,
+    t20*t40, t40, B*vocab + t0, 0, 0];
+}
+export const ledgers = {gpt2_onchip_naive, gpt2_materialised_naive, llama_2_7b_onchip_naive, llama_2_7b_materialised_naive, mistral_7b_v0_1_onchip_naive, mistral_7b_v0_1_materialised_naive, mixtral_8x7b_onchip_naive, mixtral_8x7b_materialised_naive, qwen2_5_0_5b_onchip_naive, qwen2_5_0_5b_materialised_naive, qwen3_8b_onchip_naive, qwen3_8b_materialised_naive, qwen3_30b_a3b_onchip_naive, qwen3_30b_a3b_materialised_naive, gemma_2b_onchip_naive, gemma_2b_materialised_naive, gemma_2_2b_onchip_naive, gemma_2_2b_materialised_naive, gemma_3_1b_onchip_naive, gemma_3_1b_materialised_naive, phi_2_onchip_naive, phi_2_materialised_naive, deepseek_v2_lite_onchip_naive, deepseek_v2_lite_onchip_absorbed, deepseek_v2_lite_materialised_naive, deepseek_v2_lite_materialised_absorbed, deepseek_v3_onchip_naive, deepseek_v3_onchip_absorbed, deepseek_v3_materialised_naive, deepseek_v3_materialised_absorbed, gpt_oss_20b_onchip_naive, gpt_oss_20b_materialised_naive, opt_6_7b_onchip_naive, opt_6_7b_materialised_naive, pythia_6_9b_onchip_naive, pythia_6_9b_materialised_naive, minimax_m2_5_onchip_naive, minimax_m2_5_materialised_naive, gemma_3_27b_pt_onchip_naive, gemma_3_27b_pt_materialised_naive};
+export const ops = {"gpt2_onchip_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"gpt2_materialised_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"llama_2_7b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"llama_2_7b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"mistral_7b_v0_1_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"mistral_7b_v0_1_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"mixtral_8x7b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"mixtral_8x7b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"qwen2_5_0_5b_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen2_5_0_5b_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen3_8b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen3_8b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"qwen3_30b_a3b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"qwen3_30b_a3b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"gemma_2b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_2b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_2_2b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_2_2b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_3_1b_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_3_1b_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"phi_2_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding","unembedding.bias"],"phi_2_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding","unembedding.bias"],"deepseek_v2_lite_onchip_naive":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v2_lite_onchip_absorbed":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v2_lite_materialised_naive":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v2_lite_materialised_absorbed":["embedding","norms","q_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_onchip_naive":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_onchip_absorbed":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_materialised_naive":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","kv_b_proj","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"deepseek_v3_materialised_absorbed":["embedding","norms","q_a_proj","q_norm","q_b_proj","kv_a_proj","kv_norm","rotary","q_absorb","scores","softmax","values","v_absorb","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","shared.gate","shared.up","shared.activation","shared.down","residual","final_norm","unembedding"],"gpt_oss_20b_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","sinks","scores","softmax","values","scores","softmax","values","o_proj","o_proj.bias","router","router.bias","router.softmax","experts.gate","experts.gate.bias","experts.up","experts.up.bias","experts.activation","experts.down","experts.down.bias","experts.combine","residual","final_norm","unembedding"],"gpt_oss_20b_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","sinks","scores","softmax","values","scores","softmax","values","o_proj","o_proj.bias","router","router.bias","router.softmax","experts.gate","experts.gate.bias","experts.up","experts.up.bias","experts.activation","experts.down","experts.down.bias","experts.combine","residual","final_norm","unembedding"],"opt_6_7b_onchip_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"opt_6_7b_materialised_naive":["embedding","positions","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"pythia_6_9b_onchip_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"pythia_6_9b_materialised_naive":["embedding","norms","q_proj","q_proj.bias","k_proj","k_proj.bias","v_proj","v_proj.bias","rotary","scores","softmax","values","o_proj","o_proj.bias","ffn.up","ffn.up.bias","ffn.activation","ffn.down","ffn.down.bias","residual","final_norm","unembedding"],"minimax_m2_5_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"minimax_m2_5_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","o_proj","router","router.softmax","experts.gate","experts.up","experts.activation","experts.down","experts.combine","residual","final_norm","unembedding"],"gemma_3_27b_pt_onchip_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"],"gemma_3_27b_pt_materialised_naive":["embedding","norms","q_proj","k_proj","v_proj","qk_norm","rotary","scores","softmax","values","scores","softmax","values","o_proj","ffn.gate","ffn.up","ffn.activation","ffn.down","residual","final_norm","unembedding"]};
