@@ -247,7 +247,7 @@ class Transformer:
         2
         """
         storage = self.storage
-        if storage is None:
+        if storage is None or storage.unread:
             return Precision()
         weights = self.weight_bytes() / self.params()
         cache = storage.plain if storage.kv is None else storage.kv

@@ -153,7 +153,9 @@ def symbolic(model: Transformer) -> tuple[Transformer, tuple[sympy.Symbol, ...]]
         moe = MoE(shared_gate=model.moe.shared_gate, **{name: named[name] for name in EXPERTS})
     if model.mla:
         mla = MLA(**{name: named[name] or None for name in LATENT})
-    changed = model.with_(**{name: named[name] for name in SIZES}, moe=moe, mla=mla)
+    changed = model.with_(storage=None).with_(
+        **{name: named[name] for name in SIZES}, moe=moe, mla=mla
+    )
     used = [named[name] for name in (*SIZES, *EXPERTS, *LATENT)]
     return changed, tuple(dict.fromkeys(s for s in used if isinstance(s, sympy.Symbol)))
 
