@@ -27,6 +27,9 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+#: Scripts with an environment of their own: they make the data that tests read.
+collect_ignore = ["data"]
+
 #: What takes longest begins first, so that no processor waits at the end.
 LONGEST_FIRST = ("tests/site", "tests/course", "book", "tests/costlib/iomodel", "tests", "costlib")
 #: What `make quick` leaves to `make test`: figures, other programs, exhaustive searches, and arrays
