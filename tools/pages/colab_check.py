@@ -77,7 +77,10 @@ def run_alone(notebook: Path, python: str) -> Any:
         empty.mkdir()
         copied = shutil.copy(notebook, folder)
         command = [python, "-c", RUN, copied, str(empty)]
-        done = subprocess.run(command, cwd=empty, capture_output=True, text=True, check=False)
+        alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        done = subprocess.run(
+            command, cwd=empty, env=alone, capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(f"{notebook.name} failed when run alone:\n{done.stderr[-3000:]}")
         assert list(empty.iterdir()) == [], f"{notebook.name} leaves files behind"
