@@ -362,9 +362,8 @@ def _precision(work: Ledger | Op, precision: Precision | str | None, device: Dev
     """The precision that is meant; a checkpoint's own format that a device has no rate for is
     unpacked and multiplied in 16 bits, while one that was asked for is an error."""
     each = work.at(precision) if isinstance(work, Ledger) else precision_of(precision)
-    if precision is None and each.compute not in device.flops_per_s:
-        return each.with_(compute=None)
-    return each
+    is_known = each.compute is None or each.compute in device.flops_per_s
+    return each if is_known or precision is not None else each.with_(compute=None)
 
 
 def _ops(work: Ledger | Op) -> tuple[Op, ...]:
