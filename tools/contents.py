@@ -95,6 +95,7 @@ PARTS = (
             "notation",
             "glossary",
             "models",
+            "your_model",
             "devices",
             "bibliography",
             "tested",
