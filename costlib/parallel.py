@@ -26,6 +26,7 @@ from costlib.layers import (
     Part,
     ShortConvolution,
 )
+from costlib.layers.parts import is_one
 from costlib.ledger import Op
 from costlib.messages import all_reduce, all_reduces, message
 from costlib.numbers import Number, ceil_div, divides, exact_div, size
@@ -65,6 +66,8 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     """
     devices = size("devices", devices)
     vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
+    if not model.is_uniform and is_one(devices):
+        return model
     if not model.is_uniform:
         return _share_of_blocks(model, devices).with_(vocab=vocab, sharers=devices)
     kv_heads, moe = _shared_part("kv_heads", model.kv_heads, devices), model.moe

@@ -136,7 +136,7 @@ def test_generated_files_are_up_to_date(generated: dict[Path, str]) -> None:
 def test_every_model_and_device_is_there() -> None:
     listed = "[page.models.map((m) => m.name), page.devices.map((d) => d.name)]"
     [[found, machines]] = in_page("generated/catalogue.js", listed, [0])
-    assert found == list(models)
+    assert found == list(explorers.drawable())
     assert machines == list(devices)
 
 
@@ -153,7 +153,7 @@ def test_prefill_intensity() -> None:
     settings = drawn(
         1,
         lambda chance: {
-            "model": chance.choice(list(models)),
+            "model": chance.choice(list(explorers.drawable())),
             "device": chance.choice(list(devices)),
             "batch": size(chance, 4096),
             "seq": size(chance, 2**20),
@@ -189,7 +189,7 @@ def test_speculative_intensity() -> None:
     settings = drawn(
         2,
         lambda chance: {
-            "model": chance.choice(list(models)),
+            "model": chance.choice(list(explorers.drawable())),
             "device": chance.choice(list(devices)),
             "batch": size(chance, 4096),
             "cached": size(chance, 2**20),
@@ -220,7 +220,7 @@ def test_speculative_crossings() -> None:
     chance = random.Random(3)
     settings = [
         {
-            "model": chance.choice(list(models)),
+            "model": chance.choice(list(explorers.drawable())),
             "device": chance.choice(list(devices)),
             "batch": size(chance, 256),
             "cached": size(chance, 10**5),
@@ -264,7 +264,8 @@ def one_step(s: dict[str, Any]) -> list[Any]:
 
 def test_roofline_of_a_step() -> None:
     def draw(chance: random.Random) -> dict[str, Any]:
-        name, device = chance.choice(list(models)), devices[chance.choice(list(devices))]
+        name = chance.choice(list(explorers.drawable()))
+        device = devices[chance.choice(list(devices))]
         shares = [each for each in explorers.DEGREES if can_share(name, each)]
         return {
             "model": name,
@@ -299,7 +300,7 @@ def test_what_fits() -> None:
     settings = drawn(
         5,
         lambda chance: {
-            "model": chance.choice(list(models)),
+            "model": chance.choice(list(explorers.drawable())),
             "capacity": chance.randint(10**9, 10**12),
             "batch": size(chance, 65536),
             "context": size(chance, 2**24),
@@ -342,7 +343,7 @@ def test_kinds_of_cache() -> None:
             "kv": "2",
             "window": 512,
         }
-        for name in models
+        for name in explorers.drawable()
     ]
     page = in_page(
         "memory.js", "page.compute(state).rows.map((r) => [r.name, r.parts[1]])", settings
@@ -667,7 +668,7 @@ def test_browser_agrees_with_the_library(open_page: Any) -> None:
     chance = random.Random(9)
     for _ in range(20):
         s = {
-            "model": chance.choice(list(models)),
+            "model": chance.choice(list(explorers.drawable())),
             "device": "H100-SXM",
             "dtype": "fp8",
             "phase": "decode",
