@@ -71,7 +71,7 @@ class Storage:
         """The packing of one step's matrix in one layer; None if it is left as it is."""
         if step in _NEVER_PACKED:
             return None
-        paths = [path.format(i=layer) for path in _paths(step)]
+        paths = tuple(path.format(i=layer) for path in _paths(step))
         found = {packing for pattern, packing in self.special if _names((pattern,), paths)}
         if found:
             return found.pop()
@@ -175,18 +175,24 @@ def _paths(step: str) -> tuple[str, ...]:
     return tuple(f"{prefix}.{path}" for prefix in _PREFIXES for path in inside)
 
 
-def _names(patterns: tuple[str, ...], paths: list[str]) -> bool:
+def _names(patterns: tuple[str, ...], paths: tuple[str, ...]) -> bool:
     """Whether a list of modules names this one, itself or what it is inside of."""
     exact, pattern = _compiled(patterns)
-    for path in paths:
-        parts = path.split(".")
-        if any(".".join(parts[:end]) in exact for end in range(1, len(parts) + 1)):
-            return True
-        if any(".".join(parts[start:]) in exact for start in range(1, len(parts))):
-            return True
-        if pattern is not None and pattern.match(path):
-            return True
-    return False
+    if not exact.isdisjoint(_nested(paths)):
+        return True
+    return pattern is not None and any(pattern.match(path) for path in paths)
+
+
+@lru_cache(maxsize=4096)
+def _nested(paths: tuple[str, ...]) -> frozenset[str]:
+    """Every name by which a list could mean one of these: from the front, or without its front."""
+    split = [path.split(".") for path in paths]
+    return frozenset(
+        ".".join(some)
+        for parts in split
+        for end in range(1, len(parts) + 1)
+        for some in (parts[:end], parts[end - 1 :])
+    )
 
 
 @lru_cache(maxsize=4096)
