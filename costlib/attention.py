@@ -91,7 +91,7 @@ class MLA:
             check_sizes(self, "q_rank")
 
     @property
-    def head_dim(self) -> Number:
+    def head_dim(self) -> Any:
         """Width of a head's queries and keys: a part without rotation and a part with."""
         return self.nope_dim + self.rope_dim
 
@@ -103,7 +103,7 @@ def pairs(
     causal: bool = False,
     window: Number | None = None,
     masked: str = "skipped",
-) -> Number:
+) -> Any:
     """(Query, key) pairs that attention computes for the last ``seq`` of ``context`` tokens.
 
     Full S·T; causal S·(T − S) + S·(S + 1)/2. In a window each query sees itself and the
@@ -125,7 +125,7 @@ def pairs(
     return pairs_unchecked(seq, context, causal, window, masked)
 
 
-def keys_read(seq: Number, context: Number | None = None, window: Number | None = None) -> Number:
+def keys_read(seq: Number, context: Number | None = None, window: Number | None = None) -> Any:
     """Keys that at least one of the last ``seq`` queries sees: T, in a window min(T, W − 1 + S).
 
     >>> keys_read(1, 5000, window=4096), keys_read(10, 5000, window=4096), keys_read(1, 5000)
@@ -237,7 +237,7 @@ def latent_attention(
 
 def pairs_unchecked(
     seq: Number, context: Number, causal: bool, window: Number | None, masked: str
-) -> Number:
+) -> Any:
     """See `pairs`."""
     if masked == "computed":
         return seq * keys_unchecked(seq, context, window)
@@ -248,7 +248,7 @@ def pairs_unchecked(
     return ramp * cached + triangle(ramp) + (seq - ramp) * window
 
 
-def keys_unchecked(seq: Number, context: Number, window: Number | None) -> Number:
+def keys_unchecked(seq: Number, context: Number, window: Number | None) -> Any:
     """See `keys_read`."""
     return context if window is None else minimum(context, window - 1 + seq)
 
@@ -308,10 +308,10 @@ class Core:
         flops = tokens * (FLOPS_PER_MULTIPLY_ADD * width * d_in * d_out)
         return self.op(name, flops, into, self._queries(d_out))
 
-    def _flops(self, per_pair: Number) -> Number:
+    def _flops(self, per_pair: Number) -> Any:
         return self.batch * (self.times * self.heads * per_pair) * self.met
 
-    def _product(self, width: Number) -> Number:
+    def _product(self, width: Number) -> Any:
         return self._flops(FLOPS_PER_MULTIPLY_ADD * width)
 
     def _matrix(self) -> Elements:
@@ -419,7 +419,7 @@ def check_sizes(instance: object, *names: str, least: int = 1) -> None:
 
 
 def _core(
-    batch: Number, widths: Sequence[Number], span: Sequence[Any], scores: str, masked: str
+    batch: Number, widths: Sequence[Any], span: Sequence[Any], scores: str, masked: str
 ) -> Core:
     """Check heads, kv_heads, head_dim, value_dim, and seq, context, causal, window."""
     seq, context, causal, window = _checked_span(*span)

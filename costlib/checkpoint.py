@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from costlib.layers.attention import Latent
 from costlib.layers.parts import Block, PerToken
@@ -39,7 +40,7 @@ class Packing:
     per_row: Number = 0
     per_column: Number = 0
 
-    def bytes(self, weights: Number, inputs: Number) -> Number:
+    def bytes(self, weights: Number, inputs: Number) -> Any:
         """Bytes of a matrix of so many weights with so many inputs."""
         each = self.bits / 8 + self.beside + self.per_row / inputs
         return weights * each + self.per_column * inputs
@@ -81,7 +82,7 @@ class Storage:
 
 def weight_bytes(
     blocks: tuple[Block, ...], d_model: Number, params: Number, storage: Storage
-) -> Number:
+) -> Any:
     """Bytes of a model's weights as a checkpoint holds them: all plain, less what packing saves.
 
     >>> from costlib import Transformer

@@ -108,7 +108,7 @@ got 100000000000000.0
         """The same device with some of its figures changed."""
         return replace(self, **changes)
 
-    def compute_rate(self, compute: str | None = None) -> Number:
+    def compute_rate(self, compute: str | None = None) -> Any:
         """FLOP/s reached where compute binds: the dense peak of a format times its efficiency.
 
         Without a format, in 16 bits.
@@ -122,19 +122,19 @@ got 100000000000000.0
         return self.flops_per_s[compute] * self.compute_efficiency
 
     @property
-    def memory_rate(self) -> Number:
+    def memory_rate(self) -> Any:
         """Bytes/s reached where memory binds: the bandwidth times its efficiency."""
         return self.bytes_per_s * self.bandwidth_efficiency
 
     @property
-    def link_rate(self) -> Number:
+    def link_rate(self) -> Any:
         """Bytes/s reached to other devices, each way: the link's rate times its efficiency."""
         if self.interconnect is None:
             raise ValueError(f"{self.name} has no interconnect: give it one with with_()")
         return self.interconnect * self.interconnect_efficiency
 
     @property
-    def usable(self) -> Number:
+    def usable(self) -> Any:
         """Bytes of memory that are given out: its capacity less the `RESERVE`."""
         if self.capacity is None:
             raise ValueError(f"{self.name} has no capacity: give it one with with_()")
@@ -142,11 +142,11 @@ got 100000000000000.0
             return self.capacity - int(RESERVE * self.capacity)
         return self.capacity * (1 - RESERVE)
 
-    def ridge(self, compute: str | None = None) -> Number:
+    def ridge(self, compute: str | None = None) -> Any:
         """The intensity (FLOPs per byte) from which compute binds: compute rate / memory rate."""
         return self.compute_rate(compute) / self.memory_rate
 
-    def attainable(self, intensity: Number, compute: str | None = None) -> Number:
+    def attainable(self, intensity: Number, compute: str | None = None) -> Any:
         """FLOP/s at an intensity: min(compute rate, intensity · memory rate), the roofline."""
         return minimum(self.compute_rate(compute), intensity * self.memory_rate)
 
@@ -180,7 +180,7 @@ def _sixteen_bits(rates: Mapping[str, Number]) -> str:
     return known[0]
 
 
-def _figure(name: str, value: Number, least: float, most: float) -> Number:
+def _figure(name: str, value: Number, least: float, most: float) -> Any:
     """A figure of a device, checked, in a type that cannot wrap; a symbol is taken as it is."""
     if is_symbolic(value) or is_lazy(value):
         return value

@@ -37,7 +37,7 @@ _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _SMALL = ("", "m", "µ", "n", "p")
 
 
-def quantity(value: float, unit: str = "", digits: int = 4) -> str:
+def quantity(value: Number, unit: str = "", digits: int = 4) -> str:
     """A number with an SI prefix (powers of 1000).
 
     >>> quantity(137438953472, "FLOP"), quantity(999, "B"), quantity(0.00034, "s")

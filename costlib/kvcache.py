@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import Protocol
+from typing import Any, Protocol
 
 from costlib.attention import SCORES
 from costlib.device import RESERVE, Device
@@ -56,15 +56,15 @@ class Model(Protocol):
     @property
     def blocks(self) -> tuple[Block, ...]: ...
     @property
-    def layers(self) -> Number: ...
+    def layers(self) -> Any: ...
     @property
-    def d_model(self) -> Number: ...
+    def d_model(self) -> Any: ...
     @property
-    def vocab(self) -> Number: ...
+    def vocab(self) -> Any: ...
     @property
     def precision(self) -> Precision: ...
-    def params(self) -> Number: ...
-    def weight_bytes(self, precision: Precision | str | None = None, /) -> Number: ...
+    def params(self) -> Any: ...
+    def weight_bytes(self, precision: Precision | str | None = None, /) -> Any: ...
     def caches(self) -> tuple[tuple[Cache, Number], ...]: ...
     def steps(self) -> tuple[PerToken, ...]: ...
 
@@ -84,7 +84,7 @@ class Memory:
     optimizer: Number = 0
 
     @property
-    def total(self) -> Number:
+    def total(self) -> Any:
         """All of them."""
         return self.weights + self.kv + self.activations + self.gradients + self.optimizer
 
@@ -103,7 +103,7 @@ class Fit:
         return f"${self.inequality}$"
 
 
-def cached_tokens(context: Number, window: Number | None = None) -> Number:
+def cached_tokens(context: Number, window: Number | None = None) -> Any:
     """Tokens of the context that one layer's cache holds: T, or with a window min(T, W).
 
     >>> cached_tokens(1000), cached_tokens(1000, 4096), cached_tokens(10_000, 4096)
@@ -113,7 +113,7 @@ def cached_tokens(context: Number, window: Number | None = None) -> Number:
     return context if window is None else minimum(context, size("window", window))
 
 
-def kv_elements(model: Model, batch: Number, context: Number) -> Number:
+def kv_elements(model: Model, batch: Number, context: Number) -> Any:
     """Elements of the cache of all layers: per token and layer 2·K·h, or r + rope with MLA.
 
     What does not grow counts too: the states of scans and convolutions, where a model has them.
@@ -132,7 +132,7 @@ def kv_elements(model: Model, batch: Number, context: Number) -> Number:
 
 def kv_bytes(
     model: Model, batch: Number, context: Number, precision: Precision | str | None = None
-) -> Number:
+) -> Any:
     """Bytes of the cache: elements times the bytes of one.
 
     >>> from costlib.transformer import Transformer
@@ -146,7 +146,7 @@ def kv_bytes(
     return kv_elements(model, batch, context) * _own(model, precision).kv
 
 
-def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Number:
+def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Any:
     """Bytes of weights and cache that lie in memory while a pass runs.
 
     >>> from costlib.transformer import Transformer
@@ -231,7 +231,7 @@ def training_memory(
     )
 
 
-def saved_activations(model: Model) -> Number:
+def saved_activations(model: Model) -> Any:
     """Activations per token that the backward pass of all layers needs, scores aside.
 
     Each layer: the inputs of its norms, what they feed to the projections and the feed-forward
@@ -271,11 +271,11 @@ def largest_batch(
     >>> largest_batch(model, devices["A100-80GB"], 4096).largest
     29
     """
-    room = _bytes(room)
+    given = _bytes(room)
     one = memory(model, 1, size("context", context) - 1, precision)
     each = one.kv + one.activations
-    largest = maximum(0, (room - one.weights) // each)
-    return Fit(largest, f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(room)}")
+    largest = maximum(0, (given - one.weights) // each)
+    return Fit(largest, f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(given)}")
 
 
 def largest_context(
@@ -295,7 +295,7 @@ def largest_context(
     >>> largest_context(model, 80 * 10**9, 1).largest
     126882
     """
-    room, batch = _bytes(room), size("batch", batch)
+    given, batch = _bytes(room), size("batch", batch)
     one = memory(model, batch, 0, precision)
     each = batch * _own(model, precision).kv
     grows = [(c, layers) for c, layers in model.caches() if not is_zero(c.per_token)]
@@ -311,14 +311,14 @@ def largest_context(
             growing = plus(growing, rate)
         else:
             bounded.append((cache.window, rate))
-    largest = _longest(room - one.weights - fixed, growing, bounded)
+    largest = _longest(given - one.weights - fixed, growing, bounded)
     text = f"{_tex(one.weights)} + {_tex(fixed)} + T \\cdot {_tex(growing)}"
     for window, rate in bounded:
         text += f" + \\min(T, {_tex(window)}) \\cdot {_tex(rate)}"
-    return Fit(largest, f"{text} \\le {_tex(room)}")
+    return Fit(largest, f"{text} \\le {_tex(given)}")
 
 
-def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Number]]) -> Number:
+def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Number]]) -> Any:
     """The largest T with growing·T + Σ rate·min(T, window) ≤ free.
 
     Each minimum is at most either side: the sum is the least over all ways to choose a side, and T
@@ -336,7 +336,7 @@ def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Numb
     return longest
 
 
-def _bytes(room: Number | Device) -> Number:
+def _bytes(room: Number | Device) -> Any:
     """The bytes that there are for weights and cache."""
     if isinstance(room, Device):
         return room.usable
@@ -350,7 +350,7 @@ def _own(model: Model, precision: Precision | str | None) -> Precision:
     return model.precision if precision is None else precision_of(precision)
 
 
-def _score_heads(model: Model) -> Number:
+def _score_heads(model: Model) -> Any:
     """The most heads that a layer has scores of."""
     most: Number = 0
     for block in model.blocks:
@@ -359,7 +359,7 @@ def _score_heads(model: Model) -> Number:
     return most
 
 
-def _score_heads_of_all(model: Model) -> Number:
+def _score_heads_of_all(model: Model) -> Any:
     """Heads of all layers together."""
     total: Number = 0
     for block in model.blocks:
@@ -368,7 +368,7 @@ def _score_heads_of_all(model: Model) -> Number:
     return total
 
 
-def _widest_step(model: Model) -> Number:
+def _widest_step(model: Model) -> Any:
     """The most activations per token that one step reads and writes."""
     widest: Number = 0
     for step in model.steps():

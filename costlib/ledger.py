@@ -47,11 +47,11 @@ class Elements:
         _put_scores(self, scores if type(scores) in _PLAIN else unwrappable(scores))
 
     @property
-    def total(self) -> Number:
+    def total(self) -> Any:
         """Elements of every kind together."""
         return _sum((self.weights, self.activations, self.kv, self.scores))
 
-    def bytes(self, precision: Precision | str | None = None) -> Number:
+    def bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes at a precision: each kind's elements times its bytes per element."""
         each = precision if type(precision) is Precision else precision_of(precision)
         total: Number = 0
@@ -105,42 +105,42 @@ class _Cost:
 
     __slots__ = ()
 
-    flops: Number
-    count: Number
+    flops: Any
+    count: Any
     elements_read: Elements
     elements_written: Elements
     elements_sent: Elements
 
     @property
-    def reads(self) -> Number:
+    def reads(self) -> Any:
         """Elements read, of every kind."""
         return self.elements_read.total
 
     @property
-    def writes(self) -> Number:
+    def writes(self) -> Any:
         """Elements written, of every kind."""
         return self.elements_written.total
 
     @property
-    def elements(self) -> Number:
+    def elements(self) -> Any:
         """Elements moved between memory and chip: read and written."""
         return _plus(self.reads, self.writes)
 
     @property
-    def sends(self) -> Number:
+    def sends(self) -> Any:
         """Elements sent to other devices, of every kind."""
         return self.elements_sent.total
 
-    def bytes(self, precision: Precision | str | None = None) -> Number:
+    def bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes read and written at a precision (2 bytes per element unless said otherwise)."""
         read, written = self.elements_read.bytes(precision), self.elements_written.bytes(precision)
         return read if written is _ZERO else _plus(read, written)
 
-    def bytes_sent(self, precision: Precision | str | None = None) -> Number:
+    def bytes_sent(self, precision: Precision | str | None = None) -> Any:
         """Bytes sent to other devices at a precision."""
         return self.elements_sent.bytes(precision)
 
-    def intensity(self, precision: Precision | str | None = None) -> Number:
+    def intensity(self, precision: Precision | str | None = None) -> Any:
         """Arithmetic intensity: FLOPs per byte moved; 0 where nothing moves."""
         moved = self.bytes(precision)
         return 0.0 if is_zero(moved) else self.flops / moved
@@ -201,7 +201,7 @@ class Op(_Cost):
             raise ValueError(f"op {name!r} sends elements: name the axis that it sends over")
 
     @property
-    def matmul_flops(self) -> Number:
+    def matmul_flops(self) -> Any:
         """FLOPs if this is a matmul, else 0."""
         return self.flops if self.is_matmul else 0
 
@@ -279,12 +279,12 @@ class Ledger(_Cost):
     own: Precision | None = field(default=None, compare=False)
 
     @property
-    def flops(self) -> Number:
+    def flops(self) -> Any:
         """FLOPs of every op."""
         return _sum(op.flops for op in self.ops)
 
     @property
-    def matmul_flops(self) -> Number:
+    def matmul_flops(self) -> Any:
         """FLOPs of the matmuls alone: what a matmul-only counter reports."""
         return _sum(op.matmul_flops for op in self.ops)
 
@@ -311,17 +311,17 @@ class Ledger(_Cost):
         """
         return precision_of(self.own if precision is None else precision)
 
-    def bytes(self, precision: Precision | str | None = None) -> Number:
+    def bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes read and written at a precision."""
         each = self.at(precision)
         return _plus(self.elements_read.bytes(each), self.elements_written.bytes(each))
 
-    def bytes_sent(self, precision: Precision | str | None = None) -> Number:
+    def bytes_sent(self, precision: Precision | str | None = None) -> Any:
         """Bytes sent to other devices at a precision."""
         return self.elements_sent.bytes(self.at(precision))
 
     @property
-    def count(self) -> Number:
+    def count(self) -> Any:
         """How many times an op runs, all together."""
         return _sum(op.count for op in self.ops)
 
@@ -434,19 +434,19 @@ class Ledger(_Cost):
         return ledger_latex(self)
 
 
-def _plus(a: Number, b: Number) -> Number:
+def _plus(a: Number, b: Number) -> Any:
     """a + b, passing over literal zeros: adding 0 to a big array is not free."""
     if type(a) is int and a == 0:
         return b
     return a if type(b) is int and b == 0 else a + b
 
 
-def _times(count: Number, times: Number) -> Number:
+def _times(count: Number, times: Number) -> Any:
     """count · times; a literal zero stays one, however large an array it is multiplied by."""
     return 0 if type(count) is int and count == 0 else count * times
 
 
-def _sum(values: Iterable[Number]) -> Number:
+def _sum(values: Iterable[Number]) -> Any:
     """The sum, passing over literal zeros."""
     total: Number = 0
     for value in values:
@@ -463,7 +463,7 @@ def _all(parts: Iterable[Elements]) -> Elements:
     return total
 
 
-def _shown(value: Number) -> str:
+def _shown(value: Any) -> str:
     if is_symbolic(value):
         return str(value)
     return f"{value:,}" if isinstance(value, (int, float)) else f"array{value.shape}"

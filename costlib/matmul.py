@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, size, sizes
@@ -40,7 +41,7 @@ class ExactCount:
     additions: Number
 
     @property
-    def total(self) -> Number:
+    def total(self) -> Any:
         """Both together."""
         return self.multiplications + self.additions
 

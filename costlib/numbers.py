@@ -9,7 +9,7 @@ that the readings differ.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,13 +34,38 @@ __all__ = [
     "whole",
 ]
 
-#: A size or a count in any reading: int, float, NumPy / Dask / JAX array, SymPy expression.
-Number = Any
+
+class Number(Protocol):
+    """A size or a count in any reading: int, float, NumPy / Dask / JAX array, SymPy expression.
+
+    What all of them can do and a string cannot, so that a type checker sees the difference.
+    """
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __rtruediv__(self, other: Any, /) -> Any: ...
+    def __floordiv__(self, other: Any, /) -> Any: ...
+    def __rfloordiv__(self, other: Any, /) -> Any: ...
+    def __pow__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __lt__(self, other: Any, /) -> Any: ...
+    def __le__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
+    def __ge__(self, other: Any, /) -> Any: ...
+    def __mod__(self, other: Any, /) -> Any: ...
+    def __float__(self) -> float: ...
+    def __int__(self) -> int: ...
+
 
 _WANTED = "a whole number, an array of whole numbers or a SymPy symbol"
 
 
-def size(name: str, value: Number, *, least: int = 1) -> Number:
+def size(name: str, value: Number, *, least: int = 1) -> Any:
     """Check one size and return it ready for arithmetic that cannot wrap.
 
     Arrays of integers and of short floats come back as float64, because they wrap or overflow
@@ -74,7 +99,7 @@ def size(name: str, value: Number, *, least: int = 1) -> Number:
     raise TypeError(f"{name} must be {_WANTED}, got {_shown(value)}{_hint(value)}")
 
 
-def sizes(**named: Number) -> tuple[Number, ...]:
+def sizes(**named: Number) -> tuple[Any, ...]:
     """Check several sizes of at least 1, in the order given.
 
     >>> sizes(m=2, k=3.0)
@@ -128,7 +153,7 @@ def is_zero(value: Number) -> bool:
     return type(value) in (int, float) and bool(value == 0)
 
 
-def minimum(a: Number, b: Number) -> Number:
+def minimum(a: Number, b: Number) -> Any:
     """The smaller of two values, elementwise, in any reading.
 
     >>> minimum(3, 5), minimum(np.array([1.0, 9.0]), 5)
@@ -139,7 +164,7 @@ def minimum(a: Number, b: Number) -> Number:
     return _pick(a, b, "minimum", min, "Min")
 
 
-def unwrappable(value: Number) -> Number:
+def unwrappable(value: Any) -> Any:
     """The same value, in a type whose sums and products cannot wrap around or overflow early.
 
     >>> unwrappable(np.int64(2**62)) * 4, unwrappable(np.array([2**30], np.int32)) * 4
@@ -154,7 +179,7 @@ def unwrappable(value: Number) -> Number:
     return value.astype(float) if is_narrow else value
 
 
-def maximum(a: Number, b: Number) -> Number:
+def maximum(a: Number, b: Number) -> Any:
     """The larger of two values, elementwise, in any reading.
 
     >>> maximum(3, 5), maximum(np.array([1.0, 9.0]), 5)
@@ -163,7 +188,7 @@ def maximum(a: Number, b: Number) -> Number:
     return _pick(a, b, "maximum", max, "Max")
 
 
-def ceil_div(a: Number, b: Number) -> Number:
+def ceil_div(a: Number, b: Number) -> Any:
     """a / b rounded up: how many blocks of b cover a.
 
     >>> ceil_div(10, 4), ceil_div(8, 4), ceil_div(10**30 + 1, 10)
@@ -178,7 +203,7 @@ def ceil_div(a: Number, b: Number) -> Number:
     return -(-a // b)
 
 
-def exact_div(a: Number, b: Number) -> Number:
+def exact_div(a: Number, b: Number) -> Any:
     """a / b where b is known to divide a: an int stays an int, a symbol makes no floor.
 
     >>> exact_div(7 * 8, 2)
@@ -196,7 +221,7 @@ def exact_div(a: Number, b: Number) -> Number:
     return a // b if holds_ints else a / b
 
 
-def triangle(n: Number) -> Number:
+def triangle(n: Number) -> Any:
     """1 + 2 + … + n: what a causal mask leaves of n × n.
 
     >>> triangle(4), triangle(symbols("S"))
@@ -205,7 +230,7 @@ def triangle(n: Number) -> Number:
     return exact_div(n * (n + 1), 2)
 
 
-def square_root(value: Number) -> Number:
+def square_root(value: Number) -> Any:
     """The square root in any reading; of a symbol it stays exact.
 
     >>> square_root(16), square_root(symbols("M"))
@@ -218,7 +243,7 @@ def square_root(value: Number) -> Number:
     return value**0.5
 
 
-def where(condition: Any, yes: Number, no: Number) -> Number:
+def where(condition: Any, yes: Number, no: Number) -> Any:
     """``yes`` where a condition holds and ``no`` elsewhere, in any reading.
 
     >>> where(3 > 2, 10, 20), where(np.array([1, 3]) > 2, 10, 20)
@@ -282,7 +307,7 @@ def is_symbolic(*values: Number) -> bool:
     return sympy is not None and any(isinstance(value, sympy.Basic) for value in values)
 
 
-def _pick(a: Number, b: Number, array_name: str, plain: Any, symbolic_name: str) -> Number:
+def _pick(a: Number, b: Number, array_name: str, plain: Any, symbolic_name: str) -> Any:
     if is_symbolic(a, b):
         import sympy
 
@@ -313,7 +338,7 @@ def is_lazy(value: Number) -> bool:
     )
 
 
-def _array_size(name: str, value: Number, least: int) -> Number:
+def _array_size(name: str, value: Any, least: int) -> Any:
     kind = value.dtype.kind
     if kind == "O" and isinstance(value, np.ndarray):  # exact ints, however large
         flat = [size(f"{name}[{i}]", entry, least=least) for i, entry in enumerate(value.flat)]
@@ -338,7 +363,7 @@ def _check_entries(name: str, entries: np.ndarray[Any, Any], least: int) -> None
         raise ValueError(f"{name} must be at least {least} everywhere, got {entries.min()}")
 
 
-def _symbolic_size(name: str, value: Number, least: int) -> Number:
+def _symbolic_size(name: str, value: Any, least: int) -> Any:
     if value.is_number:
         if not value.is_finite or value != int(value):
             raise ValueError(f"{name} must be a whole number, got {value}")

@@ -10,6 +10,7 @@ Left out: expert and sequence parallelism, communication hidden behind computati
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from costlib.kvcache import ADAM_BYTES, Memory, memory
 from costlib.layers import (
@@ -125,7 +126,7 @@ def _share_of_part(part: Part, devices: Number) -> Part:
     return replace(part, **changes)  # type: ignore[type-var]
 
 
-def _shared_part(name: str, whole: Number, devices: Number) -> Number:
+def _shared_part(name: str, whole: Number, devices: Number) -> Any:
     """A device's part of what is replicated where there are fewer than devices."""
     if not (divides(devices, whole) or divides(whole, devices)):
         raise ValueError(f"devices must divide {name}={whole} or be a multiple, got {devices}")
@@ -156,7 +157,7 @@ def data_parallel_messages(model: Transformer, devices: Number) -> Op:
     return all_reduces(1, model.params(), devices, axis="data")
 
 
-def bubble(stages: Number, microbatches: Number) -> Number:
+def bubble(stages: Number, microbatches: Number) -> Any:
     """The share of time that a stage waits: (p − 1) / (m + p − 1).
 
     >>> bubble(4, 12)
@@ -219,7 +220,7 @@ def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> 
     )
 
 
-def _part(name: str, whole: Number, devices: Number) -> Number:
+def _part(name: str, whole: Number, devices: Number) -> Any:
     if not divides(devices, whole):
         raise ValueError(f"devices must divide {name}={whole}, got {devices}")
     return exact_div(whole, devices)

@@ -11,6 +11,7 @@ layers that a checkpoint leaves in 16 bits, which `Transformer.weight_bytes` kno
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -73,10 +74,10 @@ class Precision:
 fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
     """
 
-    weights: Number = 2
-    activations: Number = 2
-    kv: Number = 2
-    scores: Number = 2
+    weights: Any = 2  # these four: a Number of bytes, or while it is made the name of a format
+    activations: Any = 2
+    kv: Any = 2
+    scores: Any = 2
     compute: str | None = None
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
         """
         return cls(**dict.fromkeys(KINDS, bytes_per_element), compute=compute)
 
-    def with_(self, **changes: Number | str | None) -> Precision:
+    def with_(self, **changes: Any) -> Precision:
         """The same precision with some of it changed.
 
         >>> precision_of("fp8").with_(kv=2).kv
@@ -104,7 +105,7 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
         return replace(self, **changes)
 
 
-def _bytes(kind: str, value: Number | str) -> Number:
+def _bytes(kind: str, value: Any) -> Any:
     if isinstance(value, str):
         if value not in FORMATS:
             known = ", ".join(FORMATS)

@@ -82,27 +82,27 @@ class Limit:
     compute: str = ""
 
     @property
-    def intensity(self) -> Number:
+    def intensity(self) -> Any:
         """FLOPs per byte; 0 where nothing moves."""
         return _ratio(self.flops, self.bytes)
 
     @property
-    def time(self) -> Number:
+    def time(self) -> Any:
         """Seconds: computing and moving as they overlap, then the overhead and the sending."""
         return _total([self.busy, self.overhead, self.sending_time])
 
     @property
-    def busy(self) -> Number:
+    def busy(self) -> Any:
         """Seconds of computing and moving, as they overlap."""
         return overlapped(self.compute_time, self.memory_time, self.blend)
 
     @property
-    def rate(self) -> Number:
+    def rate(self) -> Any:
         """FLOP/s over the op's whole time: what it attains."""
         return _ratio(self.flops, self.time)
 
     @property
-    def attainable(self) -> Number:
+    def attainable(self) -> Any:
         """FLOP/s on the roofline itself, without overhead and sending."""
         return _ratio(self.flops, self.busy)
 
@@ -153,7 +153,7 @@ def time(
     granularity: str = "op",
     steps: Number = 1,
     too_large: str = "warn",
-) -> Number:
+) -> Any:
     """Seconds that work takes on a device: ideal, calibrated or shaped, with what it sends.
 
     Overlap "perfect" takes the larger of computing and moving (or what the device's ``blend`` makes
@@ -239,7 +239,7 @@ def fits(work: Ledger, device: Device | str, precision: Precision | str | None =
     return held_bytes(work.holds, work.at(precision)) <= device.usable
 
 
-def overlapped(compute: Number, memory: Number, blend: Number = inf) -> Number:
+def overlapped(compute: Number, memory: Number, blend: Number = inf) -> Any:
     """Seconds of computing and moving at once: (c^q + m^q)^(1/q), the larger where q is infinite.
 
     >>> overlapped(3.0, 4.0), overlapped(3.0, 4.0, 2), overlapped(3.0, 4.0, 1)
@@ -256,7 +256,7 @@ def overlapped(compute: Number, memory: Number, blend: Number = inf) -> Number:
     return longer * (1 + ratio**blend) ** (1 / blend)
 
 
-def product_shape(op: Op) -> tuple[Number, Number, Number] | None:
+def product_shape(op: Op) -> tuple[Any, Any, Any] | None:
     """The m, k and n of one matrix product, read off its costs; None if it is no plain product.
 
     With weights: k·n of them, m·k and m·n activations. Otherwise from m·k + k·n, m·n and m·k·n.
@@ -318,7 +318,7 @@ def wave_factors(op: Op, cores: int | None) -> list[Number]:
 
 def _seconds(
     op: Op, device: Device, precision: Precision, rates: tuple[Number, Number]
-) -> tuple[Number, Number, Number, Number, Number]:
+) -> tuple[Any, Any, Any, Any, Any]:
     """An op's seconds of computing, moving, overhead and sending, and how the first two blend."""
     compute, memory = op.flops / rates[0], op.bytes(precision) / rates[1]
     blend = device.blend
@@ -353,7 +353,7 @@ def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_lar
     warn(text, DoesNotFit, stacklevel=3)
 
 
-def _gigabytes(count: Number) -> str:
+def _gigabytes(count: Any) -> str:
     largest = count if isinstance(count, (int, float)) else count.max()
     return f"{float(largest) / 1e9:.1f} GB"
 
@@ -376,7 +376,7 @@ def _ops(work: Ledger | Op) -> tuple[Op, ...]:
     )
 
 
-def _total(times: list[Number]) -> Number:
+def _total(times: list[Number]) -> Any:
     """The sum: plain numbers, then arrays, small ones first, so that a grid is touched last."""
     total: Number = 0
     arrays = []
@@ -390,11 +390,11 @@ def _total(times: list[Number]) -> Number:
     return total
 
 
-def _ratio(a: Number, b: Number) -> Number:
+def _ratio(a: Number, b: Number) -> Any:
     return 0.0 if is_zero(b) else a / b
 
 
-def _rounded(value: Number) -> Number:
+def _rounded(value: Any) -> Any:
     """Rounded to a millionth: a size was divided out of products, and is whole but for that."""
     if is_symbolic(value):
         return value

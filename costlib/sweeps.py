@@ -25,7 +25,7 @@ from costlib.device import Device
 from costlib.kvcache import memory
 from costlib.layers.parts import Pass
 from costlib.ledger import Ledger, Op
-from costlib.numbers import Number, choose, is_zero, size
+from costlib.numbers import choose, is_zero, size
 from costlib.precision import Precision, precision_of
 from costlib.roofline import DoesNotFit, limits
 
@@ -175,7 +175,7 @@ class _Case:
         return {"flops": flops, "bytes": moved, "seconds": busy, "memory": held, "bound": binds}
 
     @cached_property
-    def _ridge(self) -> Number:
+    def _ridge(self) -> Any:
         """FLOPs per byte from which computing takes longer than moving."""
         return self.device.ridge(self.precision.compute)
 
@@ -196,7 +196,7 @@ class _Case:
         return weights + batch * each
 
     @cached_property
-    def _fixed(self) -> tuple[Number, Number]:
+    def _fixed(self) -> tuple[Any, Any]:
         """Bytes of weights, and of one token's activations."""
         one = memory(self.model, 1, 0, self.precision)
         return one.weights, one.activations

@@ -102,13 +102,13 @@ class Transformer:
     (6, 4, 256, 384)
     """
 
-    layers: Number = None
-    d_model: Number = None
-    heads: Number = None
-    d_ff: Number = None
-    vocab: Number = None
-    kv_heads: Number = None
-    head_dim: Number = None
+    layers: Number = None  # type: ignore[assignment]  # filled in while made
+    d_model: Number = None  # type: ignore[assignment]  # filled in while made
+    heads: Number = None  # type: ignore[assignment]  # filled in while made
+    d_ff: Number = None  # type: ignore[assignment]  # filled in while made
+    vocab: Number = None  # type: ignore[assignment]  # filled in while made
+    kv_heads: Number = None  # type: ignore[assignment]  # filled in while made
+    head_dim: Number = None  # type: ignore[assignment]  # filled in while made
     gated: bool = True
     activation: str = "silu"
     tied: bool = False
@@ -119,10 +119,10 @@ class Transformer:
     qk_norm: str | None = None
     biases: tuple[str, ...] = ()
     positions: Number = 0
-    rotary_dim: Number = None
+    rotary_dim: Number = None  # type: ignore[assignment]  # filled in while made
     parallel: bool = False
-    window: Number = None
-    local_layers: Number = None
+    window: Number = None  # type: ignore[assignment]  # filled in while made
+    local_layers: Number = None  # type: ignore[assignment]  # filled in while made
     sinks: bool = False
     moe: MoE | None = None
     mla: MLA | None = None
@@ -194,13 +194,13 @@ class Transformer:
         """
         return "blocks" in self._derived or _by_sizes(self) is not None
 
-    def params(self) -> Number:
+    def params(self) -> Any:
         """Parameters stored: a tied unembedding and the embedding are one matrix."""
         if self._table.params is None:
             self._table.params = self._parameters()
         return self._table.params
 
-    def active_params(self) -> Number:
+    def active_params(self) -> Any:
         """Parameters that a token uses: of the experts, those it is routed to.
 
         >>> moe = MoE(experts=8, per_token=2, width=14336)
@@ -213,7 +213,7 @@ class Transformer:
         """
         return self._parameters(active=True)
 
-    def _parameters(self, *, active: bool = False) -> Number:
+    def _parameters(self, *, active: bool = False) -> Any:
         total: Number = 0
         for step in self.steps():
             if not (self.tied and step.name == "unembedding"):
@@ -225,7 +225,7 @@ class Transformer:
                 total = total - block.layers * block.borrowed
         return total
 
-    def weight_bytes(self, precision: Precision | str | None = None) -> Number:
+    def weight_bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes of the weights: at a precision, or as the model's own checkpoint packs them.
 
         >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
@@ -344,7 +344,7 @@ class Transformer:
         repeated = Ledger(tuple(op.named(f"{op.name}.recomputed") for op in again))
         return forward + repeated + self._backward(run)
 
-    def kv_elements_per_token(self) -> Number:
+    def kv_elements_per_token(self) -> Any:
         """Elements that each token adds to the cache of all layers: 2·L·K·h, or L·(r + rope).
 
         >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
@@ -357,7 +357,7 @@ class Transformer:
             total = plus(total, each if is_one(cache.every) else each / cache.every)
         return total
 
-    def kv_elements_per_layer(self) -> Number:
+    def kv_elements_per_layer(self) -> Any:
         """Elements that each token adds to the cache of one layer, where all layers are alike.
 
         >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
@@ -370,7 +370,7 @@ class Transformer:
             raise ValueError("the layers of this model differ: ask caches() what each kind keeps")
         return 2 * self.kv_heads * self.head_dim
 
-    def state_elements(self) -> Number:
+    def state_elements(self) -> Any:
         """Elements of one sequence that do not grow with it: states of scans and convolutions.
 
         >>> Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000).state_elements()
@@ -390,7 +390,7 @@ class Transformer:
         return tuple(self._table.caches)
 
     @property
-    def global_layers(self) -> Number:
+    def global_layers(self) -> Any:
         """Layers that attend to the whole context."""
         return self.layers - self.local_layers
 
@@ -406,7 +406,7 @@ class Transformer:
 
     def kv_bytes(
         self, batch: Number, context: Number, precision: Precision | str | None = None
-    ) -> Number:
+    ) -> Any:
         """Bytes of the cache of ``context`` tokens; a layer with a window keeps the last of them.
 
         >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
@@ -527,8 +527,8 @@ class _Table:
     __slots__ = ("after", "before", "caches", "last", "mixers", "packed", "params")
 
     def __init__(self, model: Transformer) -> None:
-        self.params: Number = None  # counted when first asked for
-        self.packed: Number = None
+        self.params: Any = None  # counted when first asked for
+        self.packed: Any = None
         d, norm = model.d_model, model.norm
         shapes: list[tuple[Part, Number]] = []
         mixers: list[tuple[Part, Number]] = []
@@ -639,7 +639,7 @@ def _blocks(model: Transformer) -> tuple[Block, ...]:
     dense, sparse = _feeds(model)
     plain: Number = model.moe.dense_layers if model.moe else model.layers
     if is_zero(model.local_layers) or is_zero(model.global_layers):
-        counts = (plain, 0, model.layers - plain, 0)
+        counts: tuple[Number, ...] = (plain, 0, model.layers - plain, 0)
         mixers = mixers if is_zero(model.local_layers) else mixers[::-1]
     elif model.moe is None or is_zero(plain):
         split = (model.global_layers, model.local_layers)

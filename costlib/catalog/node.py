@@ -49,6 +49,6 @@ class Node:
                 raise ValueError(f"{name} of {self.name} must be positive or None, got {value!r}")
 
     @property
-    def link_per_axis(self) -> Number:
+    def link_per_axis(self) -> Any:
         """Bytes/s each way over the links of one axis of a torus; all of them through a switch."""
         return self.link / self.axes

@@ -127,7 +127,9 @@ def windows(models: Mapping[str, Transformer], most: int = 131072) -> Figure:
 def fits(models: Mapping[str, Transformer], device: Device) -> Figure:
     """The largest batch that fits a device beside the weights, against the context."""
     context = np.unique(np.geomspace(256, 262144, 160).astype(int))
-    lines = {name: largest_batch(model, device, context).largest for name, model in models.items()}
+    lines: dict[str, Any] = {
+        name: largest_batch(model, device, context).largest for name, model in models.items()
+    }
     title = f"Batch times context is what {device.name} has room for"
     told = "; ".join(
         f"{name} {_batch(model, device, 4096):,} sequences of 4,096 tokens and "

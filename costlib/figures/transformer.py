@@ -75,7 +75,7 @@ def block_matrices(names: Sequence[str] = ("llama-2-7b", "llama-3.1-8b")) -> Fig
     return drawing.result
 
 
-def _shapes(model: Transformer) -> dict[str, tuple[int, int]]:
+def _shapes(model: Transformer) -> dict[str, tuple[Any, Any]]:
     """Rows and columns of each matrix, the model's width as rows."""
     d, kv = model.d_model, model.kv_heads * model.head_dim
     widths = {"q": model.heads * model.head_dim, "k": kv, "v": kv, "o": d}

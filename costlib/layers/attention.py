@@ -100,12 +100,12 @@ class Attention(Part):
 
     heads: Number
     head_dim: Number
-    kv_heads: Number = None
-    value_dim: Number = None
+    kv_heads: Number = None  # type: ignore[assignment]  # filled in while made
+    value_dim: Number = None  # type: ignore[assignment]  # filled in while made
     window: Number | None = None
     chunk: Number | None = None
     causal: bool = True
-    rotary_dim: Number = None
+    rotary_dim: Number = None  # type: ignore[assignment]  # filled in while made
     biases: tuple[str, ...] = ()
     norm: str = "rms_norm"
     qk_norm: str | None = None
@@ -117,7 +117,7 @@ class Attention(Part):
     repeats_kv: bool = False
     cross: bool = False
     indexer: Indexer | None = None
-    d_in: Number | None = None
+    d_in: Any = None  # a Number where there is cross attention
     extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class Attention(Part):
         return replace(self, window=None, chunk=None, causal=True)
 
     @property
-    def reach(self) -> Number | None:
+    def reach(self) -> Any:
         """Tokens that a query sees at most; None where there is no limit."""
         return self.window if self.chunk is None else self.chunk
 
@@ -215,7 +215,7 @@ class Attention(Part):
         return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
 
     @property
-    def kept_heads(self) -> Number:
+    def kept_heads(self) -> Any:
         """Heads of keys and values as they are kept."""
         return self.heads if self.repeats_kv else self.kv_heads
 
@@ -244,7 +244,7 @@ class Attention(Part):
         )
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """Those of keys and values that are an encoder's: the mixing makes them."""
         total: Number = 0
         for step in self._of_encoded() if self.cross else ():
@@ -261,11 +261,11 @@ class Attention(Part):
         return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
 
     @property
-    def score_heads(self) -> Number:
+    def score_heads(self) -> Any:
         """See `Part.score_heads`."""
         return self.heads
 
-    def saved(self, d: Number) -> Number:
+    def saved(self, d: Number) -> Any:
         """Queries and keys (before a norm too), values, and o_proj's input."""
         keys = 0 if self.shares_kv else self.kv_heads
         made = (self.heads + keys) * self.head_dim
@@ -319,7 +319,7 @@ class ConvolvedAttention(Attention):
         check_sizes(self, "d_in")
 
     @property
-    def channels(self) -> Number:
+    def channels(self) -> Any:
         """Queries and keys."""
         return (self.heads + self.kv_heads) * self.head_dim
 
@@ -353,7 +353,7 @@ class ConvolvedAttention(Attention):
         return (*found, *(gradient_of(op) for op in reversed(convolved)))
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """Both convolutions, each with a bias for every channel."""
         first, second = self.kernels
         return self.channels * (first + self.head_dim * second + 2)
@@ -443,7 +443,7 @@ class Latent(Part):
         return (*self._core(run, layers).backward(), *expand, *last)
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """Those of kv_b_proj."""
         return self.expand().weights
 
@@ -454,11 +454,11 @@ class Latent(Part):
         return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
 
     @property
-    def score_heads(self) -> Number:
+    def score_heads(self) -> Any:
         """See `Part.score_heads`."""
         return self.heads
 
-    def saved(self, d: Number) -> Number:
+    def saved(self, d: Number) -> Any:
         """Latents, expanded keys and values, queries, and o_proj's input."""
         m = self.mla
         latents = m.kv_rank + m.rope_dim + (0 if m.q_rank is None else m.q_rank)
@@ -470,13 +470,13 @@ def _masked(run: Pass) -> str:
     return "skipped" if run.one_by_one else run.masked
 
 
-def _on_both_sides(tokens: Number, window: Number) -> Number:
+def _on_both_sides(tokens: Number, window: Number) -> Any:
     """Pairs when each token sees itself and window − 1 tokens before it and after it."""
     far = minimum(window, tokens) - 1
     return tokens + 2 * far * tokens - far * (far + 1)
 
 
-def _in_chunks(tokens: Number, chunk: Number) -> Number:
+def _in_chunks(tokens: Number, chunk: Number) -> Any:
     """Pairs of the first tokens when each sees its own chunk up to itself."""
     full, rest = tokens // chunk, tokens % chunk
     return full * triangle(chunk) + triangle(rest)

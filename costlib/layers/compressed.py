@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from costlib.attention import Core, check_groups, check_sizes, keys_unchecked, pairs_unchecked
 from costlib.layers.parts import (
@@ -57,7 +58,7 @@ class CompressedAttention(Part):
             check_sizes(self, "every")
 
     @property
-    def reach(self) -> Number:
+    def reach(self) -> Any:
         """Tokens that a query sees as they are."""
         return self.window
 
@@ -136,11 +137,11 @@ class CompressedAttention(Part):
         widths = (self.heads, 1, self.head_dim, self.head_dim)
         return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
 
-    def _met(self, run: Pass, top: Number | None, masked: str) -> Number:
+    def _met(self, run: Pass, top: Number | None, masked: str) -> Any:
         """Pairs of queries and compressed entries: of those before a query, the best or all."""
         if masked == "computed":
             return run.seq * (run.context // self.every)
-        every: Number = self.every
+        every: Any = self.every
         return _entries(run.context, every, top) - _entries(run.cached, every, top)
 
     def _indexed(self, run: Pass, layers: Number) -> Op:
@@ -171,12 +172,12 @@ class CompressedAttention(Part):
         return (near, far, index)
 
     @property
-    def score_heads(self) -> Number:
+    def score_heads(self) -> Any:
         """See `Part.score_heads`."""
         return self.heads
 
 
-def _entries(tokens: Number, every: Number, top: Number | None) -> Number:
+def _entries(tokens: Number, every: Number, top: Number | None) -> Any:
     """Entries that the first tokens see in all: ⌊t / every⌋ by the t-th, at most ``top``."""
     near = tokens if top is None else minimum(tokens, every * top)
     full, rest = near // every, near % every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from costlib.attention import check_sizes
 from costlib.layers.parts import Block, Part, Pass, PerToken, elementwise, gradient_of, plus
@@ -27,7 +28,7 @@ class Encoder(Part):
         check_sizes(self, "d_model")
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """All of its parameters."""
         total: Number = 0
         for step in (*self.first, *self.last):

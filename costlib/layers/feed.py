@@ -42,7 +42,7 @@ class Mlp(Part):
         )
         return (*steps, *self.extra)
 
-    def saved(self, d: Number) -> Number:
+    def saved(self, d: Number) -> Any:
         """What the steps inside read."""
         return (3 if self.gated else 2) * self.width
 
@@ -107,7 +107,7 @@ class Mixture(Part):
         linear = linear if self.router is None else self.router
         return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)
 
-    def saved(self, d: Number) -> Number:
+    def saved(self, d: Number) -> Any:
         """What the steps inside read, and each expert's input and output."""
         inner = 3 if self.gated else 2
         return self.per_token * (inner * self.width + 2 * d) + inner * self.shared_width

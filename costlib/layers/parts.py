@@ -24,7 +24,7 @@ OPTIONS = {
 }
 
 
-def experts_expected(experts: Number, per_token: Number, tokens: Number) -> Number:
+def experts_expected(experts: Number, per_token: Number, tokens: Number) -> Any:
     """Distinct experts that tokens touch on average: E·(1 − (1 − k/E)^T), each choosing evenly.
 
     >>> experts_expected(8, 2, 1), round(experts_expected(8, 2, 8), 3)
@@ -33,7 +33,7 @@ def experts_expected(experts: Number, per_token: Number, tokens: Number) -> Numb
     return experts * (1 - (1 - per_token / experts) ** tokens)
 
 
-def experts_bound(experts: Number, per_token: Number, tokens: Number) -> Number:
+def experts_bound(experts: Number, per_token: Number, tokens: Number) -> Any:
     """Distinct experts that tokens can touch at most: min(E, T·k).
 
     >>> experts_bound(8, 2, 1), experts_bound(8, 2, 100)
@@ -94,13 +94,13 @@ class PerToken:
         values = {name: getattr(self, name) for name in names}
         return replace(self, **{k: v * by for k, v in values.items() if not is_zero(v)})
 
-    def parameters(self, experts: Number | None = None) -> Number:
+    def parameters(self, experts: Number | None = None) -> Any:
         """Parameters stored; of a routed step those of all experts, or of so many."""
         if not self.is_expert:
             return plus(self.weights, self.table)
         return self.weights * (self.experts if experts is None else experts)
 
-    def read_weights(self, tokens: Number, experts: str) -> Number:
+    def read_weights(self, tokens: Number, experts: str) -> Any:
         """Weights that a pass over so many tokens reads."""
         if not self.is_expert:
             return self.weights
@@ -170,17 +170,17 @@ class Pass:
             choose(name, getattr(self, name), among)
 
     @property
-    def tokens(self) -> Number:
+    def tokens(self) -> Any:
         """Tokens at a time."""
         return self.batch if self.one_by_one else self.batch * self.seq
 
     @property
-    def steps(self) -> Number:
+    def steps(self) -> Any:
         """Passes after one another."""
         return self.seq if self.one_by_one else 1
 
     @property
-    def cached(self) -> Number:
+    def cached(self) -> Any:
         """Tokens that came before this pass."""
         return self.context - self.seq
 
@@ -220,7 +220,7 @@ class Cache:
     every: Number = 1
     state: Number = 0
 
-    def elements(self, context: Number) -> Number:
+    def elements(self, context: Number) -> Any:
         """Elements that a context of so many tokens leaves behind."""
         if is_zero(self.per_token):
             return self.state
@@ -254,7 +254,7 @@ class Part:
         return tuple(gradient_of(op) for op in reversed(self.mixing(run, layers)))
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """Parameters that `mixing` reads and no step has."""
         return 0
 
@@ -264,11 +264,11 @@ class Part:
         return ()
 
     @property
-    def score_heads(self) -> Number:
+    def score_heads(self) -> Any:
         """Heads that have a matrix of scores."""
         return 0
 
-    def saved(self, d: Number) -> Number:
+    def saved(self, d: Number) -> Any:
         """Activations per token that the backward pass needs, scores aside."""
         made = (plus(step.writes, step.kv_writes) for step in self.before(d))
         total: Number = 0
@@ -307,7 +307,7 @@ class Block:
                 raise TypeError(f"parts must be kinds of layer, such as Attention, got {part!r}")
 
     @property
-    def added(self) -> Number:
+    def added(self) -> Any:
         """How often a layer adds to the residual stream."""
         return len(self.parts) if self.residuals is None else self.residuals
 
@@ -315,7 +315,7 @@ class Block:
         """One of a layer's norms."""
         return normalisation("norms", d, self.norm)
 
-    def parameters(self, d: Number, *, active: bool = False) -> Number:
+    def parameters(self, d: Number, *, active: bool = False) -> Any:
         """Parameters of one layer; ``active``: of its experts those that a token is sent to."""
         total = self.norms * self.norm_step(d).weights
         for part in self.parts:
@@ -344,7 +344,7 @@ def linear_step(
     [64, 16]
     """
     flops, out = FLOPS_PER_MULTIPLY_ADD * d_in * d_out, "kv_writes" if cached else "writes"
-    made = {out: d_out}
+    made: dict[str, Any] = {out: d_out}
     product = PerToken(name, flops, d_in, weights=d_in * d_out, is_matmul=True, **made)
     if not bias:
         return (product,)
@@ -368,7 +368,7 @@ def elementwise(name: str, width: Number, kind: str, **others: Number) -> PerTok
     >>> elementwise("rotary", 64, "rotary").flops
     192
     """
-    moved = {"reads": width, "writes": width, **others}
+    moved: dict[str, Any] = {"reads": width, "writes": width, **others}
     return PerToken(name, FLOPS_PER_ELEMENT[kind] * width, **moved)
 
 
@@ -396,7 +396,7 @@ def is_one(value: Number) -> bool:
     return type(value) is int and value == 1
 
 
-def plus(a: Number, b: Number) -> Number:
+def plus(a: Number, b: Number) -> Any:
     """The sum, passing over literal zeros."""
     return b if is_zero(a) else a if is_zero(b) else a + b
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from costlib.attention import check_groups, check_sizes
 from costlib.layers.parts import (
@@ -25,7 +26,7 @@ class Scan(Part):
     __slots__ = ()
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """Elements of one sequence's state."""
         return 0
 
@@ -39,13 +40,13 @@ class Scan(Part):
         return ()
 
     @property
-    def convolution_weights(self) -> Number:
+    def convolution_weights(self) -> Any:
         """Parameters of the convolution."""
         channels, kernel, has_bias = self.convolved
         return channels * (kernel + (1 if has_bias else 0))
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """Those of the convolution."""
         return self.convolution_weights
 
@@ -114,17 +115,17 @@ class DeltaRule(Scan):
         choose("decay", self.decay, ("head", "element"))
 
     @property
-    def keys(self) -> Number:
+    def keys(self) -> Any:
         """Width of the queries, and of the keys."""
         return self.key_heads * self.key_dim
 
     @property
-    def values(self) -> Number:
+    def values(self) -> Any:
         """Width of the values, and of the output."""
         return self.value_heads * self.value_dim
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """A matrix for each value head."""
         return self.value_heads * self.key_dim * self.value_dim
 
@@ -197,12 +198,12 @@ class LightningAttention(Scan):
         check_sizes(self, "heads", "head_dim", "block")
 
     @property
-    def width(self) -> Number:
+    def width(self) -> Any:
         """Width of the queries, of the keys and of the values."""
         return self.heads * self.head_dim
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """A matrix for each head."""
         return self.heads * self.head_dim * self.head_dim
 
@@ -263,7 +264,7 @@ class Mamba(Scan):
         check_sizes(self, "width", "state_dim", "step_rank", "kernel")
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """A vector for each channel."""
         return self.width * self.state_dim
 
@@ -291,7 +292,7 @@ class Mamba(Scan):
         return (gate, *linear_step("out_proj", self.width, d, bias=self.bias))
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """The convolution, A and D."""
         return self.convolution_weights + self.width * (self.state_dim + 1)
 
@@ -332,12 +333,12 @@ class Mamba2(Scan):
         check_groups(self.heads, self.groups)
 
     @property
-    def width(self) -> Number:
+    def width(self) -> Any:
         """Channels of all heads."""
         return self.heads * self.head_dim
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """A matrix for each head."""
         return self.width * self.state_dim
 
@@ -360,7 +361,7 @@ class Mamba2(Scan):
         return (gate, *norm, *linear_step("out_proj", self.width, d, bias=bias))
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """The convolution; A, D and the step's bias of each head."""
         return self.convolution_weights + 3 * self.heads
 
@@ -434,7 +435,7 @@ class RGLRU(Scan):
         check_sizes(self, "width", "heads", "kernel")
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """One vector."""
         return self.width
 
@@ -466,7 +467,7 @@ class RGLRU(Scan):
         return (Cache(state=self.width * self.kernel),)
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """The convolution, and one decay a channel."""
         return self.convolution_weights + self.width
 
@@ -504,12 +505,12 @@ class TimeMix(Scan):
         check_sizes(self, "width", "d_in")
 
     @property
-    def state(self) -> Number:
+    def state(self) -> Any:
         """Numerators, denominators, largest exponents; the last inputs of both parts."""
         return 3 * self.width + 2 * self.d_in
 
     @property
-    def mixing_weights(self) -> Number:
+    def mixing_weights(self) -> Any:
         """A decay and a bonus of the first token for each channel."""
         return 2 * self.width
 
@@ -575,7 +576,7 @@ def _low_rank(
     return (*linear_step(f"{name}_down_proj", d_in, rank), *up)
 
 
-def _chunks(run: Pass, chunk: Number) -> tuple[Number, Number]:
+def _chunks(run: Pass, chunk: Number) -> tuple[Any, Any]:
     """Tokens scanned, and the sum of the squares of the chunks' lengths.
 
     With "computed" the last chunk is filled up.

@@ -10,6 +10,7 @@ to one another; scores move nothing (a fused kernel); tensor parallelism squares
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, exact_div, sizes, triangle
@@ -142,7 +143,7 @@ def corrected_split(B: Number, S: Number, H: Number, N: Number, Z: Number, gpus:
     )
 
 
-def all_reduce_bytes(B: Number, S: Number, H: Number, N: Number, gpus: Number) -> Number:
+def all_reduce_bytes(B: Number, S: Number, H: Number, N: Number, gpus: Number) -> Any:
     """What the source omits: two all-reduces a layer, each GPU sending 2·(gpus − 1)/gpus of B·S·H.
 
     >>> all_reduce_bytes(B=1, S=1024, H=4096, N=32, gpus=2)

@@ -40,7 +40,7 @@ class Reconciliation:
     terms: Mapping[str, Number]
 
     @property
-    def difference(self) -> Number:
+    def difference(self) -> Any:
         """Published − ledger."""
         return self.published - self.ledger
 

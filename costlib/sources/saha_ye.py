@@ -8,6 +8,7 @@ expressions inside, without constants, lower-order terms, or the entries of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from costlib.attention import attention
 from costlib.ledger import Elements, Ledger, Op
@@ -46,7 +47,7 @@ REASONS = {
 }
 
 
-def standard(N: Number) -> Number:
+def standard(N: Number) -> Any:
     """Standard attention writes the score matrix: at least N² entries.
 
     >>> standard(1024)
@@ -56,7 +57,7 @@ def standard(N: Number) -> Number:
     return N**2
 
 
-def flash(N: Number, d: Number, M: Number) -> Number:
+def flash(N: Number, d: Number, M: Number) -> Any:
     """FlashAttention: O(N²·d²/M).
 
     >>> flash(1024, 64, 65536)
@@ -66,7 +67,7 @@ def flash(N: Number, d: Number, M: Number) -> Number:
     return N**2 * d**2 / M
 
 
-def small_cache(N: Number, d: Number, M: Number) -> Number:
+def small_cache(N: Number, d: Number, M: Number) -> Any:
     """Theorem 2, an algorithm for M < d²: O(N²·d/√M).
 
     >>> small_cache(1024, 64, 1024)
@@ -76,7 +77,7 @@ def small_cache(N: Number, d: Number, M: Number) -> Number:
     return N**2 * d / square_root(M)
 
 
-def standard_product(N: Number, d: Number, M: Number) -> Number:
+def standard_product(N: Number, d: Number, M: Number) -> Any:
     """Theorem 1, products by the definition: Θ(min(N²·d²/M, N²·d/√M)), which meet at M = d².
 
     >>> standard_product(1024, 64, 4096) == flash(1024, 64, 4096) == small_cache(1024, 64, 4096)
@@ -85,7 +86,7 @@ def standard_product(N: Number, d: Number, M: Number) -> Number:
     return minimum(flash(N, d, M), small_cache(N, d, M))
 
 
-def any_product(N: Number, d: Number, M: Number) -> Number:
+def any_product(N: Number, d: Number, M: Number) -> Any:
     """Theorem 3, products by any algorithm: Ω(min(N²·d²/M, N²)).
 
     >>> any_product(1024, 64, 1024) == standard(1024)
@@ -94,7 +95,7 @@ def any_product(N: Number, d: Number, M: Number) -> Number:
     return minimum(flash(N, d, M), standard(N))
 
 
-def parts(N: Number, d: Number, M: Number) -> Number:
+def parts(N: Number, d: Number, M: Number) -> Any:
     """Parts of an M-partition of attention: Ω(N²·d²/M²), as each holds O(M²/d²) scores.
 
     >>> parts(1024, 64, 4096)
@@ -103,7 +104,7 @@ def parts(N: Number, d: Number, M: Number) -> Number:
     return flash(N, d, M) / M
 
 
-def message_bits(B: Number, d: Number, log_q: Number = 1) -> Number:
+def message_bits(B: Number, d: Number, log_q: Number = 1) -> Any:
     """Bits that let a reader compute B entries of Q·Kᵀ: at least min(B, d·√B)·log q.
 
     >>> message_bits(100, 64), message_bits(10**6, 64)
@@ -113,7 +114,7 @@ def message_bits(B: Number, d: Number, log_q: Number = 1) -> Number:
     return minimum(B, d * square_root(B)) * log_q
 
 
-def entries_per_cache(d: Number, M: Number) -> Number:
+def entries_per_cache(d: Number, M: Number) -> Any:
     """Entries of Q·Kᵀ computable in M I/Os: at most max(M, M²/d²).
 
     >>> entries_per_cache(64, 65536)

@@ -10,6 +10,7 @@ rows; 12·d² stands for a layer's weights, whatever its FFN; the query's own tr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, exact_div, size, sizes
@@ -74,7 +75,7 @@ REASONS = {
 }
 
 
-def kv_elements(B: Number, S: Number, n_layers: Number, d: Number, g: Number = 1) -> Number:
+def kv_elements(B: Number, S: Number, n_layers: Number, d: Number, g: Number = 1) -> Any:
     """E = B·n_layers·2·S·d / g, rounded down.
 
     >>> kv_elements(1, 1024, 32, 4096)

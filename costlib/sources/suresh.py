@@ -10,6 +10,7 @@ In its general case the text also swaps the counts of additions and multiplicati
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, exact_div, sizes
@@ -71,7 +72,7 @@ PUBLISHED = (
 RTX_3060_AS_PUBLISHED = 101 * 10**12
 
 
-def exact_product(m: Number, n: Number, p: Number) -> Number:
+def exact_product(m: Number, n: Number, p: Number) -> Any:
     """(2n − 1)·m·p: each of m·p outputs takes n multiplications and n − 1 additions.
 
     >>> exact_product(2, 3, 4), product(2, 3, 4)
@@ -81,7 +82,7 @@ def exact_product(m: Number, n: Number, p: Number) -> Number:
     return (2 * n - 1) * m * p
 
 
-def product(m: Number, n: Number, p: Number) -> Number:
+def product(m: Number, n: Number, p: Number) -> Any:
     """2·m·n·p, the approximation used from there on.
 
     >>> product(1, 4096, 128000)  # the final layer of Llama 3.1 8B
@@ -137,7 +138,7 @@ def corrected_attention(d: Number, T: Number) -> Ledger:
     return Ledger(tuple(Op(name, 2 * d * T, is_matmul=True) for name in ("scores", "values")))
 
 
-def kv_bytes(L: Number, d: Number, tokens: Number = 1) -> Number:
+def kv_bytes(L: Number, d: Number, tokens: Number = 1) -> Any:
     """As published, 4·L·d bytes a token: K and V of full width, 2 bytes each.
 
     >>> kv_bytes(126, 16384, 1000)
@@ -149,7 +150,7 @@ def kv_bytes(L: Number, d: Number, tokens: Number = 1) -> Number:
 
 def corrected_kv_bytes(
     L: Number, d: Number, heads: Number, kv_heads: Number, tokens: Number = 1
-) -> Number:
+) -> Any:
     """4·L·d·kv_heads/heads bytes a token: 16 times less for Llama 3.1 405B.
 
     >>> corrected_kv_bytes(126, 16384, 128, 8, 1000)

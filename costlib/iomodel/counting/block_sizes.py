@@ -189,7 +189,7 @@ def plain_count(algorithm: str, N: Number, d: Number, size: Number) -> Count:
     return _count(algorithm, N, d, {grows: size, stays: 1}, False, {})
 
 
-def largest_plain_size(algorithm: str, d: Number, M: Number) -> Number:
+def largest_plain_size(algorithm: str, d: Number, M: Number) -> Any:
     """The largest size for `plain_count` that fits in M, in closed form; below 1 none fits.
 
     >>> largest_plain_size("flash2", d=64, M=98304)
@@ -268,7 +268,7 @@ def _staircase(
         return _small_cache_staircase(N, d, bool(settings.get("stable", False)))
     sizes = _candidates(algorithm, N, d, causal)
     named = dict(zip(ALGORITHMS[algorithm], sizes, strict=True))
-    count = _count(algorithm, N, d, named, causal, settings)
+    count: Any = _count(algorithm, N, d, named, causal, settings)
     return _steps(count.peak, count.total, np.stack(sizes, axis=1), ALGORITHMS[algorithm])
 
 

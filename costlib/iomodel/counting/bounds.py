@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from costlib.numbers import Number, maximum, minimum, sizes, square_root, triangle, where
 
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-def attention(N: Number, d: Number, M: Number, *, causal: bool = False) -> Number:
+def attention(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
     """The largest of the lower bounds with explicit constants: no schedule moves fewer entries.
 
     The compulsory 4N·d; the bound from the scores alone; and, from M = 4d² on `large_cache`, below
@@ -63,7 +64,7 @@ def attention(N: Number, d: Number, M: Number, *, causal: bool = False) -> Numbe
     return maximum(weaker, with_constants)
 
 
-def compulsory(N: Number, d: Number) -> Number:
+def compulsory(N: Number, d: Number) -> Any:
     """Q, K and V must be read and O written: 4N·d.
 
     >>> compulsory(1024, 64)
@@ -73,7 +74,7 @@ def compulsory(N: Number, d: Number) -> Number:
     return 4 * N * d
 
 
-def pairs(N: Number, *, causal: bool = False) -> Number:
+def pairs(N: Number, *, causal: bool = False) -> Any:
     """How many (query, key) pairs there are: N², under a causal mask N(N + 1)/2.
 
     >>> pairs(4), pairs(4, causal=True)
@@ -83,7 +84,7 @@ def pairs(N: Number, *, causal: bool = False) -> Number:
     return triangle(N) if causal else N * N
 
 
-def scores_only(N: Number, d: Number, M: Number, *, causal: bool = False) -> Number:
+def scores_only(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
     """Bound 0, the book's own: min(|P|·d²/M, |P|/2) − M + N·d, for every M.
 
     Proof. Cut the schedule after every M reads. In one segment at most 2M items are available: red
@@ -101,7 +102,7 @@ def scores_only(N: Number, d: Number, M: Number, *, causal: bool = False) -> Num
     return minimum(scores * d**2 / M, scores / 2) - M + N * d
 
 
-def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Number:
+def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
     """Bound A, the book's own: 4·|P|·d²/M − M, valid for M ≥ 4d² only.
 
     Proof. (1) Keep one write per output, and drop every event on which no kept write depends: the
@@ -132,7 +133,7 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Num
     return 4 * pairs(N, causal=causal) * d**2 / M - M
 
 
-def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Number:
+def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
     """Bound B, the book's own: 4·|P|·d/√M − |P| − 2M, valid for M ≤ 4d² only.
 
     Proof. (1) Prune as for `large_cache`. Charge reads of inputs, and activations: the first read
@@ -159,7 +160,7 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Num
     return 4 * scores * d / square_root(M) - scores - 2 * M
 
 
-def matmul(m: Number, k: Number, n: Number, M: Number) -> Number:
+def matmul(m: Number, k: Number, n: Number, M: Number) -> Any:
     """The literature's bound on the reads of an m×k by k×n product: 2·m·n·k/√M − 2M.
 
     Smith, Lowery, Langou and van de Geijn (2019); tight to the leading term: `matmul_outer` nearly
@@ -172,7 +173,7 @@ def matmul(m: Number, k: Number, n: Number, M: Number) -> Number:
     return 2 * m * n * k / square_root(M) - 2 * M
 
 
-def matmul_total(m: Number, k: Number, n: Number, M: Number) -> Number:
+def matmul_total(m: Number, k: Number, n: Number, M: Number) -> Any:
     """Reads and writes of a matrix product: the larger of `matmul` and m·k + k·n, and m·n writes.
 
     >>> matmul_total(8, 4, 2, M=10_000)
@@ -182,7 +183,7 @@ def matmul_total(m: Number, k: Number, n: Number, M: Number) -> Number:
     return maximum(matmul(m, k, n, M), m * k + k * n) + m * n
 
 
-def hong_kung(parts: Number, M: Number) -> Number:
+def hong_kung(parts: Number, M: Number) -> Any:
     """The literature's bound from partitions: M·(P(2M) − 1) (Hong and Kung 1981).
 
     A calculation with M red pebbles gives a partition whose parts have dominators and minimum sets
@@ -206,25 +207,25 @@ class Theorem:
     about: str
     source: str
 
-    def __call__(self, N: Number, d: Number, M: Number) -> Number:
+    def __call__(self, N: Number, d: Number, M: Number) -> Any:
         """The expression inside Θ, Ω or O: a shape, not a number of entries."""
         N, d, M = sizes(N=N, d=d, M=M)
         return self.expression(N, d, M)
 
 
-def _standard(N: Number, d: Number, M: Number) -> Number:
+def _standard(N: Number, d: Number, M: Number) -> Any:
     return minimum(N**2 * d**2 / M, N**2 * d / square_root(M)) + N * d
 
 
-def _small_cache_algorithm(N: Number, d: Number, M: Number) -> Number:
+def _small_cache_algorithm(N: Number, d: Number, M: Number) -> Any:
     return N**2 * d / square_root(M) + N * d
 
 
-def _any_product(N: Number, d: Number, M: Number) -> Number:
+def _any_product(N: Number, d: Number, M: Number) -> Any:
     return minimum(N**2 * d**2 / M, N**2) + N * d
 
 
-def _backward(N: Number, d: Number, M: Number) -> Number:
+def _backward(N: Number, d: Number, M: Number) -> Any:
     large = (N**2 * d**2 + N * d**3) / M
     return minimum(large, (N**2 * d + N * d**2) / square_root(M)) + N * d
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import isqrt
+from typing import Any
 
 from costlib.numbers import Number, maximum, minimum, size, sizes, square_root
 
@@ -104,7 +105,7 @@ def square(budget: int) -> tuple[Pair, ...]:
     return tuple((i, j) for i in range(side) for j in range(side))
 
 
-def lower_bound(budget: Number, head_dim: Number) -> Number:
+def lower_bound(budget: Number, head_dim: Number) -> Any:
     """Saha and Ye's min(B, d·√B), in field elements, without the constant of their Ω.
 
     >>> lower_bound(16, head_dim=2), lower_bound(16, head_dim=8)
@@ -114,7 +115,7 @@ def lower_bound(budget: Number, head_dim: Number) -> Number:
     return minimum(budget, head_dim * square_root(budget))
 
 
-def most_entries(elements: Number, head_dim: Number) -> Number:
+def most_entries(elements: Number, head_dim: Number) -> Any:
     """The bound read backwards: the largest B with min(B, d·√B) ≤ elements, max(t, t²/d²).
 
     >>> most_entries(100, head_dim=5), most_entries(100, head_dim=20)

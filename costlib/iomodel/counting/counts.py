@@ -11,6 +11,7 @@ The peak is the most entries held in fast memory at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Count:
     peak: Number
 
     @property
-    def total(self) -> Number:
+    def total(self) -> Any:
         """Reads and writes together."""
         return self.reads + self.writes
 
@@ -255,7 +256,7 @@ def small_cache(
     )
 
 
-def score_phase_peak(N: Number, d: Number, tile: Number, inner: Number, *, stable: bool) -> Number:
+def score_phase_peak(N: Number, d: Number, tile: Number, inner: Number, *, stable: bool) -> Any:
     """The most that the small-cache algorithm holds while it writes the weights."""
     side = minimum(tile, N)
     product = _product_peak(side, side, minimum(minimum(inner, side), d)) + side
@@ -273,7 +274,7 @@ def value_phase_peak(
     value_cols: Number,
     *,
     stable: bool,
-) -> Number:
+) -> Any:
     """The most that the small-cache algorithm holds while it multiplies by V."""
     rows, depth = minimum(value_rows, N), minimum(inner, minimum(tile, N))
     return _product_peak(rows, minimum(value_cols, d), depth) + (2 if stable else 1) * rows
@@ -347,6 +348,6 @@ def recomputed(
     )
 
 
-def _product_peak(rows: Number, cols: Number, depth: Number) -> Number:
+def _product_peak(rows: Number, cols: Number, depth: Number) -> Any:
     """A resident tile of a product and a slice of each factor."""
     return rows * cols + rows * depth + depth * cols

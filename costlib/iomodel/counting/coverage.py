@@ -18,7 +18,7 @@ __all__ = ["covered_columns", "covered_entries", "covered_rows"]
 
 def covered_columns(
     N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
-) -> Number:
+) -> Any:
     """Columns covered by the live tiles, summed over the blocks of rows: ⌈N/block_rows⌉·N unmasked.
 
     Causal: block i of rows needs min(N, block_cols·⌈i·block_rows/block_cols⌉) columns, and the last
@@ -37,9 +37,7 @@ def covered_columns(
     return block_cols * ceilings + (blocks - inside) * N
 
 
-def covered_rows(
-    N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
-) -> Number:
+def covered_rows(N: Number, block_rows: Number, block_cols: Number, *, causal: bool = False) -> Any:
     """Rows covered by the live tiles, summed over the blocks of columns: ⌈N/block_cols⌉·N unmasked.
 
     Causal: block j of columns is needed from row block_rows·⌊j·block_cols/block_rows⌋ on.
@@ -54,7 +52,7 @@ def covered_rows(
     return blocks * N - block_rows * _sum_of_quotients(blocks - 1, block_cols, block_rows)
 
 
-def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Number:
+def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Any:
     """Scores in the live square tiles: N² unmasked; causal about half, plus a diagonal excess.
 
     >>> covered_entries(10, 4), covered_entries(10, 4, causal=True)
@@ -67,7 +65,7 @@ def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Number:
     return triangle(whole) * tile * tile + (N - whole * tile) * N
 
 
-def _sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool = False) -> Number:
+def _sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool = False) -> Any:
     """Σ ⌊i·step/divisor⌋ for i = 1 … terms, or of the ceilings, by the steps of Euclid's algorithm.
 
     Counting the lattice points under a line: whole slopes and offsets are summed directly, and what
@@ -80,10 +78,10 @@ def _sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool 
         i = sympy.Dummy("i", integer=True, positive=True)
         rounded = (sympy.ceiling if up else sympy.floor)(step * i / divisor)
         return sympy.Sum(rounded, (i, 1, terms))
-    start = step + divisor - 1 if up else step
-    if any(isinstance(value, np.ndarray) for value in (terms, step, divisor)):
-        return _floor_sums(*np.broadcast_arrays(terms, divisor, step, start))
-    return _floor_sum(terms, divisor, step, start)
+    line: tuple[Any, ...] = (terms, divisor, step, step + divisor - 1 if up else step)
+    if any(isinstance(value, np.ndarray) for value in line):
+        return _floor_sums(*np.broadcast_arrays(*line))
+    return _floor_sum(*line)
 
 
 def _floor_sum(terms: int, divisor: int, step: int, start: int) -> int:
