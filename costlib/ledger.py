@@ -31,10 +31,10 @@ class Elements:
     (120, 90.0)
     """
 
-    weights: Number = 0
-    activations: Number = 0
-    kv: Number = 0
-    scores: Number = 0
+    weights: Any = 0
+    activations: Any = 0
+    kv: Any = 0
+    scores: Any = 0
 
     def __init__(
         self, weights: Number = 0, activations: Number = 0, kv: Number = 0, scores: Number = 0
@@ -168,11 +168,11 @@ class Op(_Cost):
     """
 
     name: str
-    flops: Number
+    flops: Any
     elements_read: Elements = NOTHING
     elements_written: Elements = NOTHING
     is_matmul: bool = False
-    count: Number = 1
+    count: Any = 1
     _: KW_ONLY
     elements_sent: Elements = NOTHING
     axis: str = ""
