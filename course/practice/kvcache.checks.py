@@ -226,7 +226,7 @@ QUESTIONS = [
         numbers={
             "model": ["llama-3.1-8b", "llama-2-7b", "mistral-7b-v0.3"],
             "device": ["H200", "H100-SXM", "A100-80GB"],
-            "context": range(4096, 32_769, 512),
+            "context": range(2048, 16_385, 512),
             "bits": [4, 8],
             "group": [32, 64, 128],
         },

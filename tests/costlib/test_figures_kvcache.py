@@ -57,8 +57,8 @@ def test_fits() -> None:
     told = [int(n) for n in re.findall(r"(\d+)(?: sequences)? of (?:4,096|65,536)", alt)]
     assert len(told) == 2
     for batch, context in zip(told, (4096, 65536), strict=True):
-        assert LLAMA3.memory(batch, context - 1).total <= 80 * 2**30
-        assert LLAMA3.memory(batch + 1, context - 1).total > 80 * 2**30
+        assert LLAMA3.memory(batch, context - 1).total <= 72 * 2**30  # nine tenths of 80
+        assert LLAMA3.memory(batch + 1, context - 1).total > 72 * 2**30
 
 
 def test_step_times() -> None:
@@ -74,11 +74,11 @@ def test_step_times() -> None:
 
 def test_throughput() -> None:
     alt = figures.throughput(LLAMA3, A100, [8192, 131072]).alt
-    for context, most in ((8192, 65), (131072, 4)):
+    for context, most in ((8192, 57), (131072, 3)):
         said = re.search(rf"{context:,} tokens: ([\d,]+) tokens/s with {most}, memory full", alt)
         assert said is not None
         bound = most * BANDWIDTH / (WEIGHTS + most * context * PER_TOKEN)
-        assert 0.97 * bound < float(said[1].replace(",", "")) <= bound
+        assert 0.97 * bound < float(said[1].replace(",", "")) <= bound + 0.5  # a whole number
 
 
 def test_blocks() -> None:
