@@ -362,8 +362,17 @@ def _precision(work: Ledger | Op, precision: Precision | str | None, device: Dev
     """The precision that is meant; a checkpoint's own format that a device has no rate for is
     unpacked and multiplied in 16 bits, while one that was asked for is an error."""
     each = work.at(precision) if isinstance(work, Ledger) else precision_of(precision)
-    is_known = each.compute is None or each.compute in device.flops_per_s
-    return each if is_known or precision is not None else each.with_(compute=None)
+    return each if precision is not None else as_computed(each, device)
+
+
+def as_computed(own: Precision, device: Device) -> Precision:
+    """A checkpoint's own precision on a device: in 16 bits where its format has no rate there.
+
+    >>> as_computed(precision_of("fp8"), device_of("A100-80GB")).compute is None
+    True
+    """
+    is_known = own.compute is None or own.compute in device.flops_per_s
+    return own if is_known else own.with_(compute=None)
 
 
 def _ops(work: Ledger | Op) -> tuple[Op, ...]:

@@ -27,7 +27,7 @@ from costlib.layers.parts import Pass
 from costlib.ledger import Ledger, Op
 from costlib.numbers import choose, is_zero, size
 from costlib.precision import Precision, precision_of
-from costlib.roofline import DoesNotFit, limits
+from costlib.roofline import DoesNotFit, as_computed, limits
 
 if TYPE_CHECKING:
     from costlib.transformer import Transformer
@@ -291,8 +291,7 @@ def _meant(
     """The precision named, or what the model is shipped in, computed as the device can."""
     if precision is not None:
         return precision_of(precision)
-    own = model_of(model).precision
-    return own if own.compute in device_of(device).flops_per_s else own.with_(compute=None)
+    return as_computed(model_of(model).precision, device_of(device))
 
 
 def _recipe(precision: Precision | str | None) -> str:
