@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from paths import ROOT
-from tools.pages import pairs, prose
+from tools.pages import claims, pairs, prose
 
 BUILD = "from jupyter_book.cli.main import main; main()"
 FLAGS = ["build", ".", "-W", "-n", "--keep-going", "--all", "-q"]
@@ -206,6 +206,47 @@ def test_a_number_typed_by_hand_is_seen() -> None:
     for wrong in ("It costs 137.5 GFLOP.", "137,438,953,473 FLOPs", "35 %", "13 heads"):
         cells = new_markdown_cell(wrong), new_code_cell("x = 137438953472; y = 0.337")
         assert len(prose.uncomputed_numbers(executed(*cells))) == 1, wrong
+
+
+def tagged(source: str, *tags: str) -> nbformat.NotebookNode:
+    """A cell with tags."""
+    return new_code_cell(source, metadata={"tags": list(tags)})
+
+
+def test_a_claim_that_claims_nothing_is_seen() -> None:
+    timing, kept = tagged("t", "nbval-ignore-output"), ("remove-cell", "claim", "nbval-skip")
+    sound = tagged("x = 2 * 3"), tagged("assert x == 6", "remove-cell", "claim")
+    assert claims.slips(executed(*sound, timing, tagged("assert t > 0", *kept))) == []
+    for wrong in (
+        [tagged("assert x == 6", "claim")],  # readers would see it
+        [tagged("assert x == 6", "remove-cell")],
+        [tagged("assert x == 6")],
+        [tagged("x == 6", "remove-cell", "claim")],
+        [tagged("assert 6 == 6.0", "remove-cell", "claim")],
+        [tagged("assert x == 6", "remove-cell", "claim", "nbval-skip")],  # tests would not ask it
+        [timing],
+        [timing, tagged("assert t > 0", "remove-cell", "claim")],  # another machine's would
+    ):
+        assert claims.slips(executed(*wrong)) != [], wrong[-1].source
+
+
+def test_a_page_whose_claim_fails_is_not_published(tmp_path: Path) -> None:
+    cells = tagged("x = 2 * 3"), tagged("assert x == 7", "remove-cell", "claim")
+    with pytest.raises(SystemExit, match=r"page\.md says something that does not hold:"):
+        pairs._execute(executed(*cells), tmp_path / "page.md")
+
+
+def test_a_timing_is_kept_only_with_what_it_was_held_to() -> None:
+    def page(limit: int, shown: str) -> nbformat.NotebookNode:
+        timing = printing(shown)
+        timing.metadata["tags"] = ["nbval-ignore-output"]
+        claim = tagged(f"assert t < {limit}", "remove-cell", "claim", "nbval-skip")
+        return executed(timing, claim)
+
+    for limit, expected in ((7, "6\n"), (5, "4\n")):
+        new = page(limit, "4")
+        pairs._keep_ignored_outputs(page(7, "6"), new)
+        assert new.cells[0].outputs[0].text == expected
 
 
 def test_slips_of_prose_are_seen() -> None:

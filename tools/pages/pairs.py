@@ -21,10 +21,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from tools import ROOT
-from tools.pages import dependencies
+from tools.pages import claims, dependencies
 
 DONE = ROOT / "_build" / "synced.json"  # what was executed here: notebook -> digest
-IGNORED = "nbval-ignore-output"  # outputs that differ on every machine, by intention
 
 
 def paired(root: Path = ROOT) -> list[Path]:
@@ -151,7 +150,9 @@ def _execute(notebook: nbformat.NotebookNode, page: Path) -> dict[str, list[str]
                     cell.outputs = joined(cell.outputs)
             uses = dependencies.tidied(_ask(client, dependencies.TELL))
     except CellExecutionError as failure:
-        raise SystemExit(f"{page.name} failed:\n{failure}") from None
+        is_claim = claims.CLAIM in claims.tags(cell)
+        how = "says something that does not hold" if is_claim else "failed"
+        raise SystemExit(f"{page.name} {how}:\n{failure}") from None
     notebook.metadata.pop("language_info", None)  # names the Python of whoever executed
     return uses
 
@@ -178,10 +179,16 @@ def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
 
 
 def _keep_ignored_outputs(old: nbformat.NotebookNode | None, new: nbformat.NotebookNode) -> None:
-    """A timing that nobody compares should not change with every sync either."""
-    kept = {cell.source: cell.outputs for cell in (old.cells if old else []) if cell.get("outputs")}
+    """A timing that nobody compares should not change with every sync either.
+
+    All of a page's or none, and only while it is held to the same claims: those were asked of the
+    outputs that are kept.
+    """
+    if old is None or claims.held_to(old) != claims.held_to(new):
+        return
+    kept = {cell.source: cell.outputs for cell in old.cells if cell.get("outputs")}
     for cell in new.cells:
-        if IGNORED in cell.metadata.get("tags", []) and cell.source in kept:
+        if claims.IGNORED in claims.tags(cell) and cell.source in kept:
             cell.outputs = kept[cell.source]
 
 
