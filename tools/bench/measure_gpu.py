@@ -1,14 +1,20 @@
-"""Measure one GPU and write one JSON: copies, products, attention, decode steps.
+"""Measure one GPU and write one JSON: memory, launches, copies, products, attention, decode steps.
 
-    python measure_gpu.py gpu.json            # PyTorch and a GPU; nothing is downloaded
-    python measure_gpu.py gpu.json --bytes    # and DRAM bytes of attention, by ncu
-    python measure_gpu.py dry.json --dry-run  # small sizes on the CPU, with torch or NumPy
-    python measure_gpu.py h200.json --predict H200   # costlib's predictions, before any run
+    python measure_gpu.py gpu.json             # PyTorch and a GPU; nothing is downloaded
+    python measure_gpu.py gpu.json --bytes     # and DRAM bytes of attention, by ncu
+    python measure_gpu.py gpu.json --minutes 10    # stops in time; the same line again goes on
+    python measure_gpu.py dry.json --dry-run   # small sizes on the CPU, with torch or NumPy
+    python measure_gpu.py h200.json --predict H200     # costlib's predictions, before any run
+    python measure_gpu.py gpu.json --compare H200      # measured beside predicted, misses first
 
-A row is a case (what ran, with its sizes) and its seconds: the median of the repeats, the caches
-overwritten before each. The file names the device, its driver, the versions, and the date.
-Attention is timed forward, not masked, with 16,384 tokens in all; decode steps are a stack of
-blocks of Llama 3.1 8B's shape with random weights, replayed as a CUDA graph.
+A row is a case (what ran, with its sizes) and what was found: mostly its seconds, the median of the
+repeats, with the caches overwritten before each. The file names the device, its driver, the
+versions, and the date; it is whole after every case. What matters most comes first, so that a run
+that is cut short is of use, and a case that fails says why in its row.
+
+Attention is not masked, with 16,384 tokens in all, forward; and once forward and backward at the
+sizes for which FlashAttention's paper prints bytes. Decode steps are a stack of blocks of Llama 3.1
+8B's shape with random weights, replayed as a CUDA graph.
 """
 
 from __future__ import annotations
@@ -18,52 +24,92 @@ import csv
 import io
 import json
 import math
+import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 
+SCHEMA = 2
 BLOCK = {"layers": 8, "d_model": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "d_ff": 14336}
 SMALL = {"layers": 2, "d_model": 64, "heads": 4, "kv_heads": 2, "head_dim": 16, "d_ff": 128}
 COUNTERS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+#: The batch, heads, length and width for which FlashAttention's paper prints gigabytes moved.
+PRINTED = {"batch": 64, "heads": 16, "N": 1024, "d": 64}
+#: Where a case is a prediction's too: memory, launches and watts are not computed by costlib.
+PREDICTED = ("copy", "gemm", "attention", "decode")
 
 Case = dict[str, Any]
 Run = Callable[[], Any]
 
 
+# ---------------------------------------------------------------------------- what is measured
+
+
 def cases(dry: bool) -> Iterator[Case]:
     """Everything that is measured, in order; dry, the same kinds at sizes that a CPU can do."""
+    yield {"kind": "memory"}
+    for how in ("eager", "graph"):
+        yield {"kind": "launch", "how": how, "kernels": 10 if dry else 1000}
     for mebibytes in (1, 2) if dry else (64, 256, 1024, 4096):
         yield {"kind": "copy", "elements": mebibytes * 2**20 // 2}
-    for n in (64, 128) if dry else (4096, 8192, 16384):
-        yield {"kind": "gemm", "m": n, "k": n, "n": n}
-    shapes = [(64, 96)] if dry else [(4096, 4096), (4096, 12288), (8192, 10240)]
-    rows = (1, 33) if dry else (1, 8, 16, 64, 128, 129, 256, 512, 1024, 2048, 4096, 8192)
-    for k, n in shapes:
-        yield from ({"kind": "gemm", "m": m, "k": k, "n": n} for m in rows)
+    for precision in ("bf16", "fp8"):
+        for n in (64, 128) if dry else (4096, 8192, 16384):
+            yield {"kind": "gemm", "precision": precision, "m": n, "k": n, "n": n}
+    for how in ("math", "flash"):
+        sizes = {"batch": 2, "heads": 2, "N": 32, "d": 16} if dry else PRINTED
+        yield {"kind": "attention", "how": how, "backward": True, **sizes}
+    yield from decode_cases(dry)
+    yield from attention_cases(dry)
+    yield from product_cases(dry)
+    for how in ("idle", "copy", "gemm", "decode"):
+        yield {"kind": "power", "how": how, "loop": 0.05 if dry else 3.0}
+
+
+def decode_cases(dry: bool) -> Iterator[Case]:
+    """Decode steps over batch and context."""
+    for batch in (1, 2) if dry else (1, 8, 64):
+        for context in (16, 64) if dry else (512, 4096, 16384):
+            sizes = SMALL if dry else BLOCK
+            yield {"kind": "decode", "batch": batch, "context": context, **sizes}
+
+
+def attention_cases(dry: bool) -> Iterator[Case]:
+    """Attention of a prompt over its length, with as many tokens in all."""
     tokens, width = (256, 64) if dry else (16384, 2048)
     for d in (16,) if dry else (64, 128):
         for length in (64, 128) if dry else (512, 1024, 2048, 4096, 8192, 16384):
-            for how in ("naive", "flash"):
+            for how in ("math", "flash"):
                 sizes = {"batch": tokens // length, "heads": width // d, "N": length, "d": d}
-                yield {"kind": "attention", "how": how, **sizes}
-    for batch in (1, 2) if dry else (1, 8, 64):
-        for context in (16, 64) if dry else (512, 4096, 16384):
-            yield {
-                "kind": "decode",
-                "batch": batch,
-                "context": context,
-                **(SMALL if dry else BLOCK),
-            }
+                yield {"kind": "attention", "how": how, "backward": False, **sizes}
+
+
+def product_cases(dry: bool) -> Iterator[Case]:
+    """Products over rows, from one token to thousands, around the edges of tiles too."""
+    shapes = [(64, 96)] if dry else [(4096, 4096), (4096, 12288), (8192, 10240)]
+    rows = (1, 33) if dry else (1, 8, 16, 64, 128, 129, 256, 512, 1024, 2048, 4096, 8192)
+    squares = [] if dry else [(4096, 4096, 4096)]  # measured before
+    for precision in ("bf16", "fp8"):
+        for m, k, n in ((m, k, n) for k, n in shapes for m in rows):
+            if (m, k, n) not in squares:
+                yield {"kind": "gemm", "precision": precision, "m": m, "k": k, "n": n}
+
+
+def sizes_of(case: Case) -> dict[str, Any]:
+    """What a case is called with."""
+    return {name: value for name, value in case.items() if name != "kind"}
+
+
+# --------------------------------------------------------------------------------- by PyTorch
 
 
 class WithTorch:
@@ -72,7 +118,8 @@ class WithTorch:
     def __init__(self, torch: Any, device: str) -> None:
         self.torch, self.device = torch, device
         self.is_gpu = device == "cuda"
-        self.flush = torch.empty(2**28 if self.is_gpu else 1, dtype=torch.int8, device=device)
+        self.before = device_memory() if self.is_gpu else None  # no context exists yet
+        self.scratch: Any = None
 
     def tensor(self, *shape: int) -> Any:
         """Random numbers: constant ones draw less power, and run faster than real data."""
@@ -83,29 +130,42 @@ class WithTorch:
         source, target = self.tensor(elements), self.tensor(elements)
         return lambda: target.copy_(source)
 
-    def gemm(self, m: int, k: int, n: int) -> Run:
+    def gemm(self, precision: str, m: int, k: int, n: int) -> Run:
         left, right = self.tensor(m, k), self.tensor(k, n)
-        return lambda: left @ right
+        if precision == "bf16":
+            return lambda: left @ right
+        eight, one = self.torch.float8_e4m3fn, self.torch.ones((), device=self.device)
+        left, right = left.to(eight), right.t().contiguous().to(eight).t()  # columns lie together
+        multiply = self.torch._scaled_mm
+        return lambda: multiply(left, right, one, one, out_dtype=self.torch.bfloat16)
 
-    def attention(self, how: str, batch: int, heads: int, N: int, d: int) -> Run:
-        q, k, v = (self.tensor(batch, heads, N, d) for _ in range(3))
-        if how == "naive":
-            return lambda: self.torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(d), -1) @ v
-        flash = self.torch.nn.functional.scaled_dot_product_attention
+    def attention(self, how: str, backward: bool, batch: int, heads: int, N: int, d: int) -> Run:
+        shape = (batch, heads, N, d)
+        q, k, v = (self.tensor(*shape).requires_grad_(backward) for _ in range(3))
+        attend = self.math if how == "math" else self.flash
+        if not backward:
+            return lambda: attend(q, k, v)
+        slope = self.tensor(*shape)
+        return lambda: self.torch.autograd.grad(attend(q, k, v), (q, k, v), slope)
+
+    def math(self, q: Any, k: Any, v: Any) -> Any:
+        """Op by op, the squares between them in memory."""
+        return self.torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, -1) @ v
+
+    def flash(self, q: Any, k: Any, v: Any, grouped: bool = False) -> Any:
+        attend = self.torch.nn.functional.scaled_dot_product_attention
         if not self.is_gpu:
-            return lambda: flash(q, k, v)
-        attention = import_module("torch.nn.attention")  # that kernel and no other, or an error
-
-        def run() -> Any:
-            with attention.sdpa_kernel(attention.SDPBackend.FLASH_ATTENTION):
-                return flash(q, k, v)
-
-        return run
+            return attend(q, k, v, enable_gqa=grouped)
+        choice = import_module("torch.nn.attention")  # that kernel and no other, or an error
+        with choice.sdpa_kernel(choice.SDPBackend.FLASH_ATTENTION):
+            return attend(q, k, v, enable_gqa=grouped)
 
     def decode(self, batch: int, context: int, **sizes: int) -> Run:
         step = self.torch.no_grad()(stack(self, batch, context, **sizes))
-        if not self.is_gpu:
-            return step
+        return self.graph(step) if self.is_gpu else step
+
+    def graph(self, step: Run) -> Run:
+        """The same work launched at once: a serving system does not launch op by op."""
         aside = self.torch.cuda.Stream()
         aside.wait_stream(self.torch.cuda.current_stream())
         with self.torch.cuda.stream(aside):
@@ -115,7 +175,7 @@ class WithTorch:
         graph = self.torch.cuda.CUDAGraph()
         with self.torch.cuda.graph(graph):
             step()
-        return graph.replay
+        return lambda: graph.replay()
 
     def norm(self, x: Any) -> Any:
         return x * self.torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5)
@@ -123,33 +183,69 @@ class WithTorch:
     def gate(self, x: Any, y: Any) -> Any:
         return self.torch.nn.functional.silu(x) * y
 
-    def softmax(self, x: Any) -> Any:
-        return self.torch.softmax(x, -1)
+    def attend(self, q: Any, keys: Any, values: Any) -> Any:
+        """One new query for each head, over keys that groups of heads share."""
+        return self.flash(q, keys, values, grouped=True)
 
-    def seconds(self, run: Run) -> float:
+    def launches(self, how: str, kernels: int) -> Run:
+        """So many kernels that do next to nothing, one after another."""
+        small = self.torch.zeros(1, device=self.device)
+
+        def run() -> Any:
+            for _ in range(kernels):
+                small.add_(1)
+
+        return self.graph(run) if how == "graph" and self.is_gpu else run
+
+    def seconds(self, run: Run, cold: bool = True) -> float:
         """One run: between two events of the GPU's own clock, its L2 cache overwritten before."""
         if not self.is_gpu:
-            start = perf_counter()
-            run()
-            return perf_counter() - start
+            return by_clock(run)
+        if self.scratch is None:
+            self.scratch = self.torch.empty(2**28, dtype=self.torch.int8, device=self.device)
         begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        self.flush.zero_()
+        if cold:
+            self.scratch.zero_()
         begin.record()
         run()
         end.record()
         self.torch.cuda.synchronize()
         return float(begin.elapsed_time(end)) * 1e-3
 
+    def finish(self) -> None:
+        """Wait for what was launched, and hand back what a case held."""
+        if self.is_gpu:
+            self.torch.cuda.synchronize()
+            self.torch.cuda.empty_cache()
+
+    def memory(self) -> dict[str, Any]:
+        """Bytes that a program cannot use: what the driver keeps, a context, a workspace."""
+        if not self.is_gpu:
+            return {"total": None, "note": "only a GPU has a memory of its own"}
+        cuda = self.torch.cuda
+        free, total = cuda.mem_get_info()  # makes the context
+        square, product = self.tensor(4096, 4096), self.tensor(4096, 4096)
+        cuda.empty_cache()
+        reserved, left = cuda.memory_reserved(), cuda.mem_get_info()[0]
+        self.torch.mm(square, square, out=product)
+        cuda.synchronize()
+        more = cuda.memory_reserved() - reserved
+        outside = left - cuda.mem_get_info()[0] - more
+        told, used = self.before or (None, None)
+        found = {"total": total, "driver_total": told, "used_before": used}
+        return {**found, "context": total - free, "workspace": more, "loaded_by_product": outside}
+
     def describe(self) -> dict[str, str]:
         torch = self.torch
         about = {"backend": "torch", "torch": torch.__version__, "cuda": str(torch.version.cuda)}
         if not self.is_gpu:
             return {**about, "device": "CPU (dry run)", "driver": ""}
-        ask = ["nvidia-smi", "--query-gpu=name,driver_version,power.limit", "--format=csv,noheader"]
-        told = subprocess.run(ask, capture_output=True, text=True) if shutil.which(ask[0]) else None
-        fields = [*(told.stdout.split("\n")[0].split(", ") if told else []), "", "", ""]
+        fields = ask("driver_version", "power.limit") or ["", ""]
         name = torch.cuda.get_device_name()
-        return {**about, "device": name, "driver": fields[1], "power_limit": fields[2]}
+        return {**about, "device": name, "driver": fields[0], "power_limit": fields[1]}
+
+
+# ----------------------------------------------------------------------------------- by NumPy
 
 
 class WithNumpy:
@@ -165,17 +261,18 @@ class WithNumpy:
 
     def copy(self, elements: int) -> Run:
         source = self.tensor(elements)
-        return source.copy
+        return lambda: source.copy()
 
-    def gemm(self, m: int, k: int, n: int) -> Run:
+    def gemm(self, m: int, k: int, n: int, **_: Any) -> Run:
         left, right = self.tensor(m, k), self.tensor(k, n)
         return lambda: left @ right
 
-    def attention(self, how: str, batch: int, heads: int, N: int, d: int) -> Run:
+    def attention(self, how: str, batch: int, heads: int, N: int, d: int, **_: Any) -> Run:
         q, k, v = (self.tensor(batch, heads, N, d) for _ in range(3))
-        if how == "naive":
-            return lambda: self.softmax(q @ k.swapaxes(-1, -2) / math.sqrt(d)) @ v
-        return lambda: online(q, k, v, max(N // 4, 1))
+        return lambda: self.math(q, k, v) if how == "math" else online(q, k, v, max(N // 4, 1))
+
+    def math(self, q: Any, k: Any, v: Any) -> Any:
+        return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])) @ v
 
     def decode(self, batch: int, context: int, **sizes: int) -> Run:
         return stack(self, batch, context, **sizes)
@@ -186,22 +283,36 @@ class WithNumpy:
     def gate(self, x: Any, y: Any) -> Any:
         return x / (1 + np.exp(-x)) * y
 
-    def softmax(self, x: Any) -> Any:
-        weights = np.exp(x - x.max(-1, keepdims=True))
-        return weights / weights.sum(-1, keepdims=True)
+    def attend(self, q: Any, keys: Any, values: Any) -> Any:
+        """One new query for each head, over keys that groups of heads share."""
+        batch, heads, _, d = q.shape
+        grouped = q.reshape(batch, keys.shape[1], -1, d)
+        return self.math(grouped, keys, values).reshape(batch, heads, 1, d)
 
-    def seconds(self, run: Run) -> float:
-        start = perf_counter()
-        run()
-        return perf_counter() - start
+    def launches(self, kernels: int, **_: Any) -> Run:
+        small = np.zeros(1)
+        return lambda: [np.add(small, 1, out=small) for _ in range(kernels)]
+
+    def seconds(self, run: Run, **_: Any) -> float:
+        return by_clock(run)
+
+    def finish(self) -> None:
+        """Nothing is left over."""
+
+    def memory(self) -> dict[str, Any]:
+        return {"total": None, "note": "only a GPU has a memory of its own"}
 
     def describe(self) -> dict[str, str]:
-        return {
-            "backend": "numpy",
-            "numpy": np.__version__,
-            "device": "CPU (dry run)",
-            "driver": "",
-        }
+        about = {"backend": "numpy", "numpy": np.__version__}
+        return {**about, "device": "CPU (dry run)", "driver": ""}
+
+
+# ------------------------------------------------------------------------------ what both run
+
+
+def softmax(x: Any) -> Any:
+    weights = np.exp(x - x.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
 
 
 def online(q: Any, k: Any, v: Any, block: int) -> Any:
@@ -231,27 +342,29 @@ def stack(
     d_ff: int,
 ) -> Run:
     """One decode step of blocks like Llama's: norms, grouped attention, a gated layer."""
-    kv, group = kv_heads * head_dim, heads // kv_heads
-    shapes = [(d_model, heads * head_dim + 2 * kv), (heads * head_dim, d_model)]
-    shapes += [(d_model, 2 * d_ff), (d_ff, d_model)]
+    kv, width = kv_heads * head_dim, heads * head_dim
+    shapes = [(d_model, width + 2 * kv), (width, d_model), (d_model, 2 * d_ff), (d_ff, d_model)]
     weights = [[on.tensor(*shape) for shape in shapes] for _ in range(layers)]
-    caches = [
-        [on.tensor(batch, kv_heads, context, head_dim) for _ in range(2)] for _ in range(layers)
-    ]
+    cache = (batch, kv_heads, context, head_dim)
+    caches = [(on.tensor(*cache), on.tensor(*cache)) for _ in range(layers)]
     start = on.tensor(batch, d_model)
 
     def step() -> Any:
         x = start
         for (qkv, out, up, down), (keys, values) in zip(weights, caches, strict=True):
-            made = on.norm(x) @ qkv
-            q = made[:, : heads * head_dim].reshape(batch, kv_heads, group, head_dim)
-            scores = q @ keys.swapaxes(-1, -2) / math.sqrt(head_dim)
-            x = x + (on.softmax(scores) @ values).reshape(batch, heads * head_dim) @ out
+            q = (on.norm(x) @ qkv)[:, :width].reshape(batch, heads, 1, head_dim)
+            x = x + on.attend(q, keys, values).reshape(batch, width) @ out
             wide = on.norm(x) @ up
             x = x + on.gate(wide[:, :d_ff], wide[:, d_ff:]) @ down
         return x
 
     return step
+
+
+def by_clock(run: Run) -> float:
+    start = perf_counter()
+    run()
+    return perf_counter() - start
 
 
 def backend(dry: bool) -> Any:
@@ -269,23 +382,134 @@ def backend(dry: bool) -> Any:
     return WithTorch(torch, "cpu" if dry else "cuda")
 
 
+# ---------------------------------------------------------------------------- one case, one row
+
+
+def found(on: Any, case: Case, repeats: int) -> Case:
+    """The case and what was found, or the error that it ran into."""
+    try:
+        if case["kind"] == "memory":
+            row = on.memory()
+        elif case["kind"] == "power":
+            row = power(on, **sizes_of(case))
+        elif case["kind"] == "launch":
+            row = launch(on, repeats, **sizes_of(case))
+        else:
+            row = timed(on, case, repeats)
+    except (RuntimeError, MemoryError, ValueError, TypeError) as problem:
+        row = {"seconds": None, "error": str(problem).strip().split("\n")[0]}
+    on.finish()
+    return {"case": case, **row}
+
+
 def prepare(on: Any, case: Case) -> Run:
     """The callable of a case."""
-    sizes = {name: value for name, value in case.items() if name != "kind"}
-    run: Run = getattr(on, case["kind"])(**sizes)
+    run: Run = getattr(on, case["kind"])(**sizes_of(case))
     return run
 
 
 def timed(on: Any, case: Case, repeats: int) -> Case:
-    """The case with its median seconds, or with the error that it ran into."""
+    """The median and the fastest of the repeats, after three that do not count."""
+    run = prepare(on, case)
+    for _ in range(3):
+        run()
+    times = [on.seconds(run) for _ in range(repeats)]
+    return {"seconds": median(times), "fastest": min(times), "repeats": repeats}
+
+
+def launch(on: Any, repeats: int, how: str, kernels: int) -> Case:
+    """Seconds for each kernel of many that do nothing: what starting one costs."""
+    run = on.launches(how=how, kernels=kernels)
+    run()
+    times = [on.seconds(run, cold=False) / kernels for _ in range(repeats)]
+    return {"seconds": median(times), "fastest": min(times), "repeats": repeats}
+
+
+def power(on: Any, how: str, loop: float) -> Case:
+    """Watts and clock while one thing runs for some seconds, and the seconds of one of it."""
+    if not on.is_gpu:
+        return {"watts": None, "note": "only a GPU is asked for its watts"}
+    busy: dict[str, Case] = {
+        "copy": {"kind": "copy", "elements": 2**30},
+        "gemm": {"kind": "gemm", "precision": "bf16", **dict.fromkeys("mkn", 8192)},
+        "decode": {"kind": "decode", "batch": 8, "context": 4096, **BLOCK},
+    }
+    run = prepare(on, busy[how]) if how in busy else (lambda: sleep(0.01))
+    with Watch("power.draw", "clocks.sm", "temperature.gpu") as watch:
+        runs, begun = 0, perf_counter()
+        while perf_counter() - begun < loop:
+            for _ in range(8):
+                run()
+            on.torch.cuda.synchronize()
+            runs += 8
+        each = (perf_counter() - begun) / runs
+    watts, clock, heat = watch.late_medians()
+    samples = len(watch.samples)
+    found = {"watts": watts, "sm_megahertz": clock, "celsius": heat, "samples": samples}
+    return {"seconds": each, **found}
+
+
+class Watch:
+    """What nvidia-smi says of the first GPU, five times a second, while something runs."""
+
+    def __init__(self, *fields: str) -> None:
+        self.fields, self.samples = fields, list[list[float | None]]()
+
+    def __enter__(self) -> Watch:
+        has = shutil.which("nvidia-smi")
+        self.process = (
+            subprocess.Popen(
+                [*query(*self.fields), "-lms", "200"], stdout=subprocess.PIPE, text=True
+            )
+            if has
+            else None
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process:
+            self.process.terminate()
+            told = self.process.communicate()[0].strip().splitlines()
+            rows = [[number(field) for field in line.split(", ")] for line in told]
+            self.samples = [row for row in rows if len(row) == len(self.fields)]
+
+    def late_medians(self) -> list[float | None]:
+        """The median of each field over the second half, when clocks have settled."""
+        late = self.samples[len(self.samples) // 2 :]
+        columns = [[x for x in column if x is not None] for column in zip(*late, strict=True)]
+        return [median(c) if c else None for c in columns] or [None] * len(self.fields)
+
+
+def query(*fields: str) -> list[str]:
+    """The command that asks nvidia-smi for fields of the first GPU."""
+    wanted = f"--query-gpu={','.join(fields)}"
+    return ["nvidia-smi", "-i", "0", wanted, "--format=csv,noheader,nounits"]
+
+
+def ask(*fields: str) -> list[str]:
+    """What nvidia-smi says of the first GPU now; nothing where it is not to be had."""
+    if not shutil.which("nvidia-smi"):
+        return []
+    done = subprocess.run(query(*fields), capture_output=True, text=True)
+    return done.stdout.strip().split("\n")[0].split(", ") if done.returncode == 0 else []
+
+
+def number(text: str) -> float | None:
+    """A field of nvidia-smi; None for '[N/A]'."""
     try:
-        run = prepare(on, case)
-        for _ in range(3):
-            run()
-        times = [on.seconds(run) for _ in range(repeats)]
-    except (RuntimeError, MemoryError) as problem:  # torch: out of memory is a RuntimeError
-        return {**case, "seconds": None, "error": str(problem).split("\n")[0]}
-    return {**case, "seconds": median(times), "fastest": min(times), "repeats": repeats}
+        return float(text)
+    except ValueError:
+        return None
+
+
+def device_memory() -> tuple[float | None, float | None]:
+    """Bytes that the driver reports in all and as used before this program has a context."""
+    told = [number(field) for field in ask("memory.total", "memory.used")] or [None, None]
+    total, used = (None if x is None else x * 2**20 for x in told)
+    return total, used
+
+
+# ------------------------------------------------------------------------- bytes, by Nsight Compute
 
 
 def dram_bytes(case: Case) -> dict[str, Any]:
@@ -308,8 +532,8 @@ def read_counters(text: str) -> dict[str, Any]:
     if not rows:
         why = next((line for line in text.splitlines() if "ERR" in line), "no counters were read")
         return {"bytes": None, "bytes_note": why.strip("= ")}
-    found = (float(r["Metric Value"].replace(",", "")) * scale[r["Metric Unit"]] for r in rows)
-    return {"bytes": sum(found)}
+    counted = (float(r["Metric Value"].replace(",", "")) * scale[r["Metric Unit"]] for r in rows)
+    return {"bytes": sum(counted), "kernels": len(rows) // len(COUNTERS)}
 
 
 def profile(case: Case) -> None:
@@ -323,63 +547,187 @@ def profile(case: Case) -> None:
         on.torch.cuda.synchronize()
 
 
-def predicted(case: Case, name: str) -> Case:
-    """The case with the seconds and bytes of costlib's ideal roofline on a device."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from costlib import Transformer, attention, devices, matmul
-    from costlib.measured import fused
+# ------------------------------------------------------------------------ predicted by costlib
+
+
+def work_of(case: Case) -> tuple[Any, Any]:
+    """What costlib counts for a case, and the precision it is done in."""
+    from costlib import Precision, Transformer, matmul
     from costlib.measured.timing import copy
+
+    kind, sizes = case["kind"], sizes_of(case)
+    if kind == "copy":
+        return copy(**sizes), None
+    if kind == "gemm":
+        eight = Precision(weights=1, activations=1, compute="fp8")
+        return matmul(sizes["m"], sizes["k"], sizes["n"]), (
+            eight if sizes["precision"] == "fp8" else None
+        )
+    if kind == "attention":
+        return attention_of(sizes), None
+    batch, context = sizes.pop("batch"), sizes.pop("context")
+    whole = Transformer(vocab=1, rotary_dim=0, **sizes).decode(batch, context - 1)
+    return whole.without("embedding", "unembedding", "final_norm"), None
+
+
+def attention_of(sizes: dict[str, Any]) -> Any:
+    """Attention as its kernels run: op by op with the squares in memory, or one kernel a pass."""
+    from costlib import Ledger, attention
+    from costlib.attention import attention_backward
+    from costlib.measured import fused
+
+    shape = sizes["batch"], sizes["N"], sizes["heads"], sizes["d"]
+    is_math = sizes["how"] == "math"
+    scores = "materialised" if is_math else "on-chip"
+    forward = attention(*shape, scores=scores)
+    back = attention_backward(*shape, scores=scores) if sizes["backward"] else None
+    passes = {"forward": forward, **({"backward": back} if back else {})}
+    if is_math:
+        return Ledger(tuple(op for ledger in passes.values() for op in ledger))
+    return Ledger(tuple(fused(ledger, name) for name, ledger in passes.items()))
+
+
+def predicted(case: Case, name: str) -> Case:
+    """The seconds and bytes of a case by costlib's ideal roofline on a device."""
+    from costlib import devices
+    from costlib.precision import precision_of
     from costlib.roofline import time
 
-    kind, sizes = case["kind"], {k: v for k, v in case.items() if k != "kind"}
-    if kind in ("copy", "gemm"):
-        work: Any = copy(**sizes) if kind == "copy" else matmul(**sizes)
-    elif kind == "attention":
-        naive = case["how"] == "naive"
-        scores = "materialised" if naive else "on-chip"
-        work = attention(case["batch"], case["N"], case["heads"], case["d"], scores=scores)
-        work = work if naive else fused(work, "flash")
-    else:
-        batch, context = sizes.pop("batch"), sizes.pop("context")
-        whole = Transformer(vocab=1, rotary_dim=0, **sizes).decode(batch, context - 1)
-        work = whole.without("embedding", "unembedding", "final_norm")
-    return {**case, "seconds": float(time(work, devices[name])), "bytes": float(work.bytes())}
+    work, precision = work_of(case)
+    seconds = float(time(work, devices[name], precision=precision))
+    moved = float(work.bytes(precision_of(precision)))
+    return {"case": case, "seconds": seconds, "bytes": moved}
+
+
+def predictions(name: str, dry: bool) -> list[Case]:
+    """Every case that costlib has a word on."""
+    return [predicted(case, name) for case in cases(dry) if case["kind"] in PREDICTED]
+
+
+def compared(rows: Iterable[Case], name: str) -> str:
+    """How far predictions are from what was measured: by the datasheet, and by fits of each half
+    of the rows to the other half; and every row that the datasheet has more than half wrong."""
+    from costlib.measured import LEVELS, calibrate, error
+
+    lines = [f"{'rows':24}{'n':>4}{'level':>12}{'median':>9}{'90th':>9}{'worst':>9}"]
+    far = []
+    for label, group in measurements(rows).items():
+        for level in ("ideal", *LEVELS):
+            off = []
+            for fit, held in ((group[::2], group[1::2]), (group[1::2], group[::2])):
+                if level != "ideal" and len(fit) < 4:
+                    continue
+                on = name if level == "ideal" else calibrate(name, fit, level=level)
+                off += [(error(m.predicted(on), m.seconds), m.name) for m in held]
+            low = sorted(abs(value) for value, _ in off)
+            if low:
+                shown = (median(low), low[math.ceil(0.9 * len(low)) - 1], low[-1])
+                figures = "".join(f"{value:>9.0%}" for value in shown)
+                lines.append(f"{label:24}{len(low):>4}{level:>12}{figures}")
+            if level == "ideal":
+                far += [f"{value:+.0%} {case}" for value, case in off if abs(value) > 0.5]
+    return "\n".join([*lines, "", "datasheet more than half wrong:", *far])
+
+
+def measurements(rows: Iterable[Case]) -> dict[str, list[Any]]:
+    """The timed rows that costlib can predict, by kind, as its measurements."""
+    from costlib.measured import Measurement
+
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        case = row["case"]
+        if case["kind"] not in PREDICTED or not row.get("seconds"):
+            continue
+        work, precision = work_of(case)
+        words = [case["kind"], *(case[k] for k in ("precision", "how") if k in case)]
+        words += ["both ways"] if case.get("backward") else []
+        made = Measurement(work, row["seconds"], precision=precision, name=json.dumps(case))
+        groups.setdefault(" ".join(words), []).append(made)
+    return groups
+
+
+# ------------------------------------------------------------------------------------ the file
 
 
 def written(path: Path, about: dict[str, str], rows: list[Case]) -> None:
-    """One JSON: what it was measured on, and a row a line."""
+    """One JSON: what it was measured on, and a row a line; whole, or as it was before."""
     date = datetime.now(timezone.utc).date().isoformat()
     python = platform.python_version()
-    head = json.dumps({"schema": 1, "date": date, "python": python, **about}, indent=1)[:-2]
+    head = json.dumps({"schema": SCHEMA, "date": date, "python": python, **about}, indent=1)[:-2]
     body = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    path.write_text(f'{head},\n "rows": [\n{body}\n ]\n}}\n', encoding="utf-8")
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(f'{head},\n "rows": [\n{body}\n ]\n}}\n', encoding="utf-8")
+    os.replace(aside, path)
+
+
+def earlier(path: Path, about: dict[str, str]) -> list[Case]:
+    """The rows that a run before this one left, if it was on the same device and versions."""
+    if not path.exists():
+        return []
+    content = json.loads(path.read_text(encoding="utf-8"))
+    other = {k: content.get(k) for k in about if content.get(k) != about[k]}
+    if content.get("schema") != SCHEMA or other:
+        was = ", ".join(f"{k} {v}" for k, v in other.items()) or f"schema {content.get('schema')}"
+        raise SystemExit(f"{path} is of another run ({was}): name another file, or move it away")
+    rows: list[Case] = content["rows"]
+    return rows
+
+
+def run_all(path: Path, *, dry: bool, repeats: int, minutes: float, with_bytes: bool) -> int:
+    """Measure what the file lacks, until the time is over; the file is whole after each case."""
+    on, begun = backend(dry), perf_counter()
+    about = on.describe()
+    rows, todo = earlier(path, about), list(cases(dry))
+    for case in todo:
+        lacks = with_bytes and case["kind"] == "attention" and on.is_gpu
+        before = next((row for row in rows if row["case"] == case), None)
+        if before and ("bytes" in before or not lacks):
+            continue
+        if perf_counter() - begun > 60 * minutes:
+            print(f"{len(rows)} of {len(todo)} cases in {path}; the same line again goes on")
+            return 0
+        row = before or found(on, case, repeats)
+        row = {**row, **dram_bytes(case)} if lacks else row
+        rows = [r for r in rows if r is not before] + [row]
+        print(json.dumps(row), flush=True)
+        written(path, about, rows)
+    print(f"all {len(todo)} cases in {path}")
+    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line: see the top of this file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("file", type=Path, help="where the JSON goes")
+    parser.add_argument("file", type=Path, help="where the JSON goes, and an earlier one is")
     parser.add_argument("--dry-run", action="store_true", help="small sizes, on the CPU")
     parser.add_argument("--bytes", action="store_true", help="DRAM bytes of attention, by ncu")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--predict", metavar="DEVICE", help="costlib's predictions, nothing is run")
-    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--compare", metavar="DEVICE", help="the file's rows beside predictions")
+    parser.add_argument("--repeats", type=int, help="runs that are timed (20; 2 if dry)")
     parser.add_argument("--profile", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.profile:
         profile(json.loads(chosen.profile))
         return 0
+    if chosen.predict or chosen.compare:
+        sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     if chosen.predict:
-        rows = [predicted(case, chosen.predict) for case in cases(chosen.dry_run)]
-        written(chosen.file, {"device": chosen.predict, "backend": "costlib"}, rows)
+        about = {"device": chosen.predict, "backend": "costlib"}
+        written(chosen.file, about, predictions(chosen.predict, chosen.dry_run))
         return 0
-    on, rows = backend(chosen.dry_run), []
-    for case in cases(chosen.dry_run):
-        rows.append(timed(on, case, 2 if chosen.dry_run else chosen.repeats))
-        if chosen.bytes and on.is_gpu and case["kind"] == "attention":
-            rows[-1] |= dram_bytes(case)
-        print(json.dumps(rows[-1]), flush=True)
-    written(chosen.file, on.describe(), rows)
-    return 0
+    if chosen.compare:
+        rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
+        print(compared(rows, chosen.compare))
+        return 0
+    repeats = chosen.repeats or (2 if chosen.dry_run else 20)
+    return run_all(
+        chosen.file,
+        dry=chosen.dry_run,
+        repeats=repeats,
+        minutes=chosen.minutes,
+        with_bytes=chosen.bytes,
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,209 @@
+"""The script that measures a GPU: dry on a CPU, and its other programs by stand-ins."""
+
+import json
+import os
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from costlib import devices
+from costlib.roofline import time
+from paths import ROOT
+from tools.bench import measure_gpu
+
+COMMITTED = {"H100-SXM": "predicted_h100.json", "H200": "predicted_h200.json"}
+
+
+@pytest.fixture(scope="module")
+def dry(tmp_path_factory):
+    """A file that a dry run has written whole."""
+    file = tmp_path_factory.mktemp("gpu") / "dry.json"
+    assert measure_gpu.main([str(file), "--dry-run"]) == 0
+    return file
+
+
+def rows_of(file):
+    return json.loads(file.read_text("utf-8"))["rows"]
+
+
+def program(folder, name, script, monkeypatch):
+    """A program of that name, found before any real one."""
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_a_dry_run_finds_something_for_every_case(dry):
+    content = json.loads(dry.read_text("utf-8"))
+    assert content["schema"] == measure_gpu.SCHEMA
+    assert content["device"] == "CPU (dry run)"
+    assert {"driver", "backend", "date", "python"} <= set(content)
+    assert [row["case"] for row in content["rows"]] == list(measure_gpu.cases(True))
+    for row in content["rows"]:
+        assert "error" not in row
+        assert "note" in row or row["seconds"] > 0
+
+
+def test_dry_cases_are_of_the_same_kinds():
+    def kinds(is_dry):
+        words = ("kind", "how", "precision", "backward")
+        return {tuple(case.get(k) for k in words) for case in measure_gpu.cases(is_dry)}
+
+    assert kinds(True) == kinds(False)
+    everything = list(measure_gpu.cases(False))
+    assert len({json.dumps(case) for case in everything}) == len(everything)
+
+
+def test_a_run_that_was_cut_short_goes_on(tmp_path, capsys, monkeypatch):
+    file, line = tmp_path / "dry.json", ["--dry-run"]
+    ticks = iter([0.0, *[1.0] * 5, *[99.0] * 99])
+    with monkeypatch.context() as patch:
+        patch.setattr(measure_gpu, "perf_counter", lambda: next(ticks))
+        patch.setattr(measure_gpu, "found", lambda _, case, __: {"case": case, "seconds": 7})
+        assert measure_gpu.main([str(file), *line, "--minutes", "1"]) == 0
+    assert "the same line again goes on" in capsys.readouterr().out
+    first = rows_of(file)
+    assert 0 < len(first) < len(list(measure_gpu.cases(True)))
+    assert measure_gpu.main([str(file), *line]) == 0
+    again = rows_of(file)
+    assert again[: len(first)] == first  # nothing is measured twice
+    assert [row["case"] for row in again] == list(measure_gpu.cases(True))
+
+
+def test_a_file_of_another_machine_is_left_alone(dry, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text(dry.read_text("utf-8").replace("CPU (dry run)", "NVIDIA X"))
+    before = other.read_bytes()
+    with pytest.raises(SystemExit, match=r"of another run \(device NVIDIA X\): name another file"):
+        measure_gpu.main([str(other), "--dry-run"])
+    assert other.read_bytes() == before
+
+
+def test_a_case_that_fails_says_why_and_the_rest_goes_on():
+    class Small(measure_gpu.WithNumpy):
+        def gemm(self, **_):
+            raise RuntimeError("out of memory\nand more")
+
+    case = {"kind": "gemm", "precision": "bf16", "m": 1, "k": 1, "n": 1}
+    row = measure_gpu.found(Small(), case, 1)
+    assert row == {"case": case, "seconds": None, "error": "out of memory"}
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_the_predictions_that_were_committed_are_for_these_cases(name):
+    content = json.loads((ROOT / "tools" / "bench" / COMMITTED[name]).read_text("utf-8"))
+    assert (content["device"], content["backend"]) == (name, "costlib")
+    wanted = [c for c in measure_gpu.cases(False) if c["kind"] in measure_gpu.PREDICTED]
+    assert [row["case"] for row in content["rows"]] == wanted
+    assert content["rows"] == measure_gpu.predictions(name, dry=False)
+
+
+def test_predicted_bytes_by_hand():
+    for row in measure_gpu.predictions("H200", dry=False):
+        case, moved = row["case"], row["bytes"]
+        if case["kind"] == "copy":
+            assert moved == 4 * case["elements"]
+        if case["kind"] == "gemm":
+            m, k, n = case["m"], case["k"], case["n"]
+            assert moved == (m * k + k * n + m * n) * (1 if case["precision"] == "fp8" else 2)
+        if case["kind"] == "attention":
+            tensor = 2 * case["batch"] * case["heads"] * case["N"] * case["d"]
+            square = 2 * case["batch"] * case["heads"] * case["N"] ** 2
+            forward = 4 * tensor + 4 * square * (case["how"] == "math")
+            assert moved >= forward
+            assert (moved == forward) == (not case["backward"])
+        if case["kind"] == "decode":
+            kv = 2 * case["batch"] * case["context"] * case["kv_heads"] * case["head_dim"]
+            wide = (case["heads"] * 2 + 2 * case["kv_heads"]) * case["head_dim"] + 3 * case["d_ff"]
+            least = 2 * case["layers"] * (kv + case["d_model"] * wide)
+            assert least < moved < 1.15 * least
+
+
+def test_comparison_finds_the_device_that_made_the_rows():
+    """Times of a device that reaches half of everything: 50 % off by the datasheet, none fitted."""
+    slow = devices["H200"].with_(compute_efficiency=0.5, bandwidth_efficiency=0.5)
+    rows = []
+    for case in measure_gpu.cases(False):
+        if case["kind"] == "gemm" and case["precision"] == "bf16":
+            work, precision = measure_gpu.work_of(case)
+            rows.append({"case": case, "seconds": float(time(work, slow, precision=precision))})
+    told = measure_gpu.compared(rows, "H200").splitlines()
+    ideal, calibrated = told[1].split(), told[2].split()
+    assert ideal == ["gemm", "bf16", str(len(rows)), "ideal", "50%", "50%", "50%"]
+    assert calibrated[:4] == ["gemm", "bf16", str(len(rows)), "calibrated"]
+    assert calibrated[4:] == ["0%", "0%", "0%"]
+
+
+def test_online_softmax_is_attention():
+    on = measure_gpu.WithNumpy()
+    q, k, v = (on.tensor(2, 3, 40, 8) for _ in range(3))
+    exact = on.math(q, k, v)
+    scores = np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(8))
+    assert np.allclose(exact, scores @ v / scores.sum(-1, keepdims=True), atol=1e-5)
+    for block in (1, 7, 40):
+        assert np.allclose(measure_gpu.online(q, k, v, block), exact, atol=1e-5)
+
+
+def test_decode_stack_shares_each_head_of_the_cache_among_a_group():
+    on = measure_gpu.WithNumpy()
+    q = on.tensor(2, 4, 1, 8)
+    keys, values = on.tensor(2, 2, 5, 8), on.tensor(2, 2, 5, 8)
+    alone = [on.math(q[:, h], keys[:, h // 2], values[:, h // 2]) for h in range(4)]
+    assert np.allclose(on.attend(q, keys, values), np.stack(alone, 1), atol=1e-6)
+    out = measure_gpu.stack(on, 3, 10, **measure_gpu.SMALL)()
+    assert out.shape == (3, measure_gpu.SMALL["d_model"])
+    assert np.isfinite(out).all()
+
+
+def test_counters_of_the_profiler_are_read_in_their_units():
+    text = (
+        '==PROF== Connected\n"ID","Metric Name","Metric Unit","Metric Value"\n'
+        '"0","dram__bytes_read.sum","Mbyte","1,234.5"\n'
+        '"0","dram__bytes_write.sum","Kbyte","2"\n"0","gpu__time_duration.sum","ns","5"\n'
+    )
+    assert measure_gpu.read_counters(text) == {"bytes": pytest.approx(1234.5e6 + 2e3), "kernels": 1}
+    refused = measure_gpu.read_counters("==ERROR== ERR_NVGPUCTRPERM: no permission\n")
+    assert refused["bytes"] is None
+    assert "ERR_NVGPUCTRPERM" in refused["bytes_note"]
+
+
+def test_the_profiler_runs_that_case_and_no_other(tmp_path, monkeypatch):
+    log = tmp_path / "arguments"
+    csv = '"ID","Metric Name","Metric Unit","Metric Value"\n"0","dram__bytes_read.sum","byte","8"'
+    program(tmp_path, "ncu", f"echo \"$@\" > {log}\ncat <<'E'\n{csv}\nE\n", monkeypatch)
+    case = {"kind": "attention", "how": "math", "N": 4}
+    assert measure_gpu.dram_bytes(case)["bytes"] == 8
+    told = log.read_text()
+    assert "dram__bytes_read.sum,dram__bytes_write.sum" in told
+    assert f"--profile {json.dumps(case)}" in told
+
+
+def test_watts_are_the_median_of_the_second_half(tmp_path, monkeypatch):
+    lines = "\n".join(f"echo '{w}, {c}, [N/A]'" for w, c in [(90, 1), (500, 2), (300, 8), (310, 9)])
+    program(tmp_path, "nvidia-smi", lines + "\nexec sleep 9\n", monkeypatch)
+    on = SimpleNamespace(
+        is_gpu=True, torch=SimpleNamespace(cuda=SimpleNamespace(synchronize=lambda: None))
+    )
+    row = measure_gpu.power(on, "idle", 0.3)
+    assert (row["watts"], row["sm_megahertz"], row["celsius"]) == (305, 8.5, None)
+    assert row["seconds"] > 0.009
+
+
+def test_memory_as_the_driver_reports_it(tmp_path, monkeypatch):
+    program(tmp_path, "nvidia-smi", "echo '81559, 1'\n", monkeypatch)
+    assert measure_gpu.device_memory() == (81559 * 2**20, 2**20)
+    program(tmp_path, "nvidia-smi", "exit 9\n", monkeypatch)
+    assert measure_gpu.device_memory() == (None, None)
+
+
+def test_without_a_gpu_it_says_so(tmp_path, monkeypatch):
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    with pytest.raises(SystemExit, match="torch finds no GPU here"):
+        measure_gpu.main([str(tmp_path / "gpu.json")])
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SystemExit, match="needs torch to measure a GPU"):
+        measure_gpu.main([str(tmp_path / "gpu.json")])
