@@ -82,8 +82,4 @@ PUBLISHED = {"gpt-oss-20b": 13.76, "gpt-oss-120b": 65.25}
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_mxfp4_of_gpt_oss(name):
-    plain = costlib.models[name]
-    config = costlib.models.data["models"][name]["config"]["value"]
-    model = Transformer.from_hf({**config, "quantization_config": {"quant_method": "mxfp4"}})
-    assert model.params() == plain.params()
-    assert model.weight_bytes() / 1e9 == pytest.approx(PUBLISHED[name], rel=1e-3)
+    assert costlib.models[name].weight_bytes() / 1e9 == pytest.approx(PUBLISHED[name], rel=1e-3)

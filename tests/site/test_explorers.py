@@ -164,7 +164,7 @@ def test_prefill_intensity() -> None:
     body += " ...counted, ...intensity, ...attainable])(page.at(state, state.seq))"
     library = []
     for s in settings:
-        model, device = models[s["model"]], devices[s["device"]]
+        model, device = explorers.drawable()[s["model"]], devices[s["device"]]
         notes = jamesnulliu.prefill(
             s["batch"], s["seq"], model.d_model, model.layers, model.params() / 1e9
         )
@@ -198,7 +198,7 @@ def test_speculative_intensity() -> None:
     )
     library = []
     for s in settings:
-        model = models[s["model"]]
+        model = explorers.drawable()[s["model"]]
         given = {
             "B": s["batch"],
             "S_i": s["fresh"],
@@ -231,7 +231,7 @@ def test_speculative_crossings() -> None:
     found = in_page("speculative.js", "page.compute(state).crossings[2]", settings)
     assert sum(each is not None for each in found) > 30
     for s, crossing in zip(settings, found, strict=True):
-        model, device = models[s["model"]], devices[s["device"]]
+        model, device = explorers.drawable()[s["model"]], devices[s["device"]]
 
         def intensity(new: int, model: Any = model, s: Any = s) -> float:
             options = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
@@ -247,7 +247,7 @@ def test_speculative_crossings() -> None:
 
 def one_step(s: dict[str, Any]) -> list[Any]:
     """Per op FLOPs, bytes and time; then the whole time and what is sent."""
-    model, device = models[s["model"]], devices[s["device"]]
+    model, device = explorers.drawable()[s["model"]], devices[s["device"]]
     share = tensor_parallel(model, int(s["shared"]))
     precision = Precision(weights=float(s["weights"]), kv=float(s["kv"]), compute=s["dtype"])
     options = {"logits": "last", "scores": "on-chip"}
@@ -290,7 +290,7 @@ def test_roofline_of_a_step() -> None:
 def can_share(name: str, among: int) -> bool:
     """True if so many devices can share the model."""
     try:
-        tensor_parallel(models[name], among)
+        tensor_parallel(explorers.drawable()[name], among)
     except ValueError:
         return False
     return True
@@ -309,7 +309,7 @@ def test_what_fits() -> None:
     )
     library = []
     for s in settings:
-        model = models[s["model"]]
+        model = explorers.drawable()[s["model"]]
         precision = Precision(weights=s["e"][0], activations=2, kv=s["e"][2])
         held = kvcache.memory(model, s["batch"], s["context"] - 1, precision)
         given = (s["context"], precision)
@@ -349,7 +349,7 @@ def test_kinds_of_cache() -> None:
         "memory.js", "page.compute(state).rows.map((r) => [r.name, r.parts[1]])", settings
     )
     for s, rows in zip(settings, page, strict=True):
-        model, found = models[s["model"]], dict(rows)
+        model, found = explorers.drawable()[s["model"]], dict(rows)
         token = 3 * 10_000 * model.layers * 2
         head = model.mla.head_dim if model.mla else model.head_dim
         assert found["as it is"] == kvcache.kv_bytes(model, 3, 10_000)

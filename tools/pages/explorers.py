@@ -154,24 +154,32 @@ def symbolic(model: Transformer) -> tuple[Transformer, tuple[sympy.Symbol, ...]]
         moe = MoE(shared_gate=model.moe.shared_gate, **{name: named[name] for name in EXPERTS})
     if model.mla:
         mla = MLA(**{name: named[name] or None for name in LATENT})
-    changed = model.with_(storage=None).with_(
-        **{name: named[name] for name in SIZES}, moe=moe, mla=mla
-    )
+    changed = model.with_(**{name: named[name] for name in SIZES}, moe=moe, mla=mla)
     used = [named[name] for name in (*SIZES, *EXPERTS, *LATENT)]
     return changed, tuple(dict.fromkeys(s for s in used if isinstance(s, sympy.Symbol)))
 
 
 @functools.cache
 def drawable() -> dict[str, Transformer]:
-    """Released models in 16 bits whose layers are alike: one set of sizes says all of them."""
+    """Released models whose layers are alike, so that one set of sizes says all of them.
+
+    The reader says in how many bytes the weights are: none of them has a checkpoint of its own
+    here, and what is also published packed stands here once.
+    """
     origin = costlib.models.provenance
-    return {
+    alike = {
         name: model
         for name, model in costlib.models.items()
-        if model.is_uniform
-        and model.storage is None
-        and origin(name)["config"]["source"]["kind"] != "class default"
+        if model.is_uniform and origin(name)["config"]["source"]["kind"] != "class default"
     }
+    shapes = {model for model in alike.values() if model.storage is None}
+    found = {}
+    for name, model in alike.items():
+        shape = model.with_(storage=None)
+        if model.storage is None or shape not in shapes:
+            found[name] = shape
+            shapes.add(shape)
+    return found
 
 
 def families() -> dict[tuple[Any, ...], str]:
