@@ -207,3 +207,16 @@ def test_without_a_gpu_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SystemExit, match="needs torch to measure a GPU"):
         measure_gpu.main([str(tmp_path / "gpu.json")])
+
+
+@pytest.mark.parametrize(
+    ("file", "option", "device", "why"),
+    [
+        ("dry.json", "--compare", "H2000", "no device named 'H2000'"),
+        ("none.json", "--compare", "H200", "No such file or directory: .*none.json"),
+        ("new.json", "--predict", "T4", "T4 has no peak rate for 'fp8'"),
+    ],
+)
+def test_nonsense_is_answered_in_a_sentence(dry, file, option, device, why):
+    with pytest.raises(SystemExit, match=why):
+        measure_gpu.main([str(dry.with_name(file)), option, device])

@@ -695,6 +695,21 @@ def run_all(path: Path, *, dry: bool, repeats: int, minutes: float, with_bytes: 
     return 0
 
 
+def on_paper(chosen: argparse.Namespace) -> int:
+    """Predictions into a file, or a file's rows beside predictions; nothing is run."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    try:
+        if chosen.predict:
+            about = {"device": chosen.predict, "backend": "costlib"}
+            written(chosen.file, about, predictions(chosen.predict, chosen.dry_run))
+        else:
+            rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
+            print(compared(rows, chosen.compare))
+    except (OSError, LookupError, ValueError) as problem:  # no such file, device or rate
+        raise SystemExit(f"measure_gpu.py: {problem}") from None
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line: see the top of this file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -711,15 +726,7 @@ def main(arguments: list[str] | None = None) -> int:
         profile(json.loads(chosen.profile))
         return 0
     if chosen.predict or chosen.compare:
-        sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    if chosen.predict:
-        about = {"device": chosen.predict, "backend": "costlib"}
-        written(chosen.file, about, predictions(chosen.predict, chosen.dry_run))
-        return 0
-    if chosen.compare:
-        rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
-        print(compared(rows, chosen.compare))
-        return 0
+        return on_paper(chosen)
     repeats = chosen.repeats or (2 if chosen.dry_run else 20)
     return run_all(
         chosen.file,
