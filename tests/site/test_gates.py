@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from paths import ROOT
-from tools.pages import claims, pairs, prose
+from tools.pages import claims, numbers, pairs, prose
 
 BUILD = "from jupyter_book.cli.main import main; main()"
 FLAGS = ["build", ".", "-W", "-n", "--keep-going", "--all", "-q"]
@@ -196,16 +196,33 @@ def test_a_figure_without_text_is_seen() -> None:
 
 def test_a_number_typed_by_hand_is_seen() -> None:
     for right in (
-        "It costs 137.4 GFLOP.",
+        "It costs 137.4 GFLOP, or $1.374 \\times 10^{11}$.",
         "137,438,953,472 FLOPs",
-        "about 34 % of 400",
-        "12 heads",
+        "about 34 % of 400, from 30 to 34 per cent",
+        "12 heads of Llama 3.1, in 16 bits",
     ):
-        cells = new_markdown_cell(right), new_code_cell("x = 137438953472; y = 0.337; z = 400")
-        assert prose.uncomputed_numbers(executed(*cells)) == [], right
-    for wrong in ("It costs 137.5 GFLOP.", "137,438,953,473 FLOPs", "35 %", "13 heads"):
+        code = "x = 137438953472; y = 0.337; z = 400; w = 0.3"
+        cells = new_markdown_cell(right), new_code_cell(code)
+        assert numbers.uncomputed(executed(*cells)) == [], right
+    for wrong in (
+        "It costs 137.5 GFLOP.",
+        "It costs 137.4 TFLOP.",
+        "137,438,953,473 FLOPs",
+        "35 %",
+        "0.33 per cent",
+        "13 heads",
+        "$N = 400$",
+        "$$1.375 \\cdot 10^{11}$$",
+    ):
         cells = new_markdown_cell(wrong), new_code_cell("x = 137438953472; y = 0.337")
-        assert len(prose.uncomputed_numbers(executed(*cells))) == 1, wrong
+        assert len(numbers.uncomputed(executed(*cells))) == 1, wrong
+
+
+def test_a_number_is_computed_beside_its_text() -> None:
+    far = [new_code_cell("z = 400"), *(new_code_cell("pass") for _ in range(numbers.BEFORE - 1))]
+    text, claim = new_markdown_cell("400 tokens"), tagged("assert z", "remove-cell", "claim")
+    assert numbers.uncomputed(executed(*far, claim, text)) == []
+    assert len(numbers.uncomputed(executed(*far, new_code_cell("pass"), text))) == 1
 
 
 def tagged(source: str, *tags: str) -> nbformat.NotebookNode:
