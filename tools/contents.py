@@ -29,7 +29,7 @@ class Part:
 
 PARTS = (
     Part(
-        "The book",
+        "One device",
         chapters=(
             Chapter(
                 "matmul",
@@ -59,11 +59,31 @@ PARTS = (
                 "given a datasheet, what is the best possible time, and what is in the way?",
                 ("device", "roofline", "messages", "parallel", "sweeps"),
             ),
+        ),
+    ),
+    Part(
+        "The memory underneath",
+        chapters=(
             Chapter(
                 "iomodel",
-                "how few bytes can attention move at all, and how close does FlashAttention come?",
-                ("iomodel",),
+                "how many entries does attention move, and what does the order of its loops "
+                "change?",
+                (
+                    "iomodel.memory",
+                    "iomodel.algorithms",
+                    *(f"iomodel.counting.{name}" for name in ("counts", "block_sizes", "coverage")),
+                ),
             ),
+            Chapter(
+                "lowerbounds",
+                "how few can any schedule move, and how close does FlashAttention come?",
+                ("iomodel.pebbles", "iomodel.counting.bounds", "iomodel.counting.compression"),
+            ),
+        ),
+    ),
+    Part(
+        "Trust",
+        chapters=(
             Chapter(
                 "sources",
                 "why do five careful documents give five different answers?",

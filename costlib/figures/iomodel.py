@@ -25,6 +25,7 @@ __all__ = [
     "bound_gap",
     "cache_contents",
     "io_against_memory",
+    "ladder",
     "measured_runs",
     "regimes",
     "tiles_order",
@@ -499,6 +500,80 @@ def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> Non
         [*(name for name, _ in names.values()), *(f"{tick:,}" for tick in ticks)],
     )
     axes.set_ylim(-0.28 * capacity, 1.15 * capacity)
+
+
+# ---------------------------------------------------------------- the ladder of real chips
+
+_LADDER = ("A100-80GB", "H100-SXM", "B200", "MI300X", "RTX-4090", "TPU-v5e")
+_RUNGS = (
+    ("one core's own", "o", 0),
+    ("all cores' own", "D", 1),
+    ("last cache", "s", 2),
+    ("main memory", "^", 3),
+)
+
+
+def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figure:
+    """How many entries each level of real chips holds, beside what one head of attention needs.
+
+    Entries of 2 bytes. ``chips`` are names of `costlib.devices` whose on-chip memory is known; a
+    chip without a cache between its cores and its memory has no square.
+
+    >>> ladder(chips=["A100-80GB", "H100-SXM"]).title
+    'At d = 128 the memory of one core holds 1.3 to 1.8 times 4d² entries'
+    """
+    N, d = sizes(N=N, d=d)
+    rungs = {name: _rungs(name) for name in chips}
+    own = [held["one core's own"] / (4 * d * d) for held in rungs.values()]
+    title = (
+        f"At d = {d} the memory of one core holds {min(own):,.2g} to {max(own):,.5g} times 4d² "
+        "entries"
+    )
+    wanted = {"4d²": 4 * d * d, "K and V": 2 * N * d, "N²": N * N}
+    with canvas(title, _ladder_alt(rungs, wanted, N, d), width=WIDTH, height=3.8) as drawing:
+        axes = drawing.axes
+        for row, held in enumerate(rungs.values()):
+            axes.plot(list(held.values()), [-row] * len(held), color=GREY, linewidth=1, zorder=1)
+            for label, marker, colour in _RUNGS:
+                if label in held:
+                    axes.plot([held[label]], [-row], marker, color=COLOURS[colour], markersize=9)
+        for label, marker, colour in _RUNGS:
+            axes.plot([], [], marker, color=COLOURS[colour], label=label)
+        for name, entries in wanted.items():
+            axes.axvline(entries, color=_ink(), linewidth=1, linestyle=":")
+            axes.text(entries, 0.62, name, ha="center", fontsize=SMALL)
+        axes.set(xscale="log", xlabel="entries of 2 bytes", ylim=(-len(rungs) + 0.4, 1.0))
+        axes.set_yticks([-row for row in range(len(rungs))], list(rungs))
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(_power_of_ten)
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+    return drawing.result
+
+
+def _rungs(name: str) -> dict[str, int]:
+    """Entries of a core's own memory, of all cores' together, of the last cache, of main memory."""
+    device = devices[name]
+    if not device.on_chip or not device.cores or not device.capacity:
+        raise ValueError(f"chips: how much a core of {name!r} holds is not in the catalogue")
+    own = int(device.on_chip) // _BYTES_PER_ENTRY
+    held = {"one core's own": own, "all cores' own": own * int(device.cores)}
+    if device.cache:
+        held["last cache"] = int(device.cache) // _BYTES_PER_ENTRY
+    return {**held, "main memory": int(device.capacity) // _BYTES_PER_ENTRY}
+
+
+def _ladder_alt(
+    rungs: Mapping[str, Mapping[str, int]], wanted: Mapping[str, int], N: int, d: int
+) -> str:
+    told = " ".join(
+        f"{name}: {', '.join(f'{label} {size:,}' for label, size in held.items())}."
+        for name, held in rungs.items()
+    )
+    needs = ", ".join(f"{name} {entries:,}" for name, entries in wanted.items())
+    return (
+        "Entries of 2 bytes that each level of memory holds, a row for each chip, on a logarithmic "
+        f"axis. {told} Dotted lines mark what one head needs at N = {N:,}, d = {d}: {needs}."
+    )
 
 
 # ---------------------------------------------------------------- the order of the tiles

@@ -1,47 +1,51 @@
-"""How the practice exercises of chapter 6 are checked."""
+"""How the practice exercises on how attention moves are checked."""
 
 import math
 
-from costlib.iomodel import best_blocks, bounds
-from costlib.iomodel.pebbles import Dag, Game, IllegalMove
 from course import Mistake, Question
 
 
-def moved(name, N, d, M):
-    """Entries that an order moves with its best blocks."""
-    return best_blocks(name, N, d, M).count.total
+def written(N, d, M):
+    """Entries of the small-cache algorithm with the largest square tile that fits."""
+    b = int(math.sqrt(4 * M + 9) - 3) // 2
+    return 3 * math.ceil(N / b) * N * d + (1 + math.ceil(d / b)) * N**2 + N * (d + 2)
+
+
+def kept(N, d, M):
+    """Entries of FlashAttention-2's order with one key at a time; none where it does not fit."""
+    rows = (M - d) // (2 * d + 5)
+    return 2 * N * d * (1 + math.ceil(N / rows)) if rows > 0 else math.inf
 
 
 def better(N, d, M):
-    """Entries of the cheaper of two orders."""
-    names = ["small_cache", "flash2"] if M - 3 * d >= 5 else ["small_cache"]
-    return min(moved(name, N, d, M) for name in names)
+    """Entries of the cheaper of the two."""
+    return min(written(N, d, M), kept(N, d, M))
 
 
-def over_bound(name, N, d, M):
-    """An order and its entries over the lower bound."""
-    return [name, moved(name, N, d, M) / bounds.attention(N, d, M)]
+def in_tiles(N, d, b, reads=2):
+    """Standard attention in tiles of side b, over N²."""
+    moved = 3 * math.ceil(N / b) * N * d + (reads + math.ceil(d / b)) * N**2 + 2 * N**2 + N * d
+    return moved / N**2
 
 
-def cheapest(N, d, M):
-    """The order that moves least."""
-    return min(("flash", "flash2", "small_cache", "fused"), key=lambda name: moved(name, N, d, M))
+def side(M):
+    """The largest tile that fits with two slices one entry thin."""
+    return math.isqrt(M + 1) - 1
 
 
-def sums_the_tree(moves, leaves):
-    """True, or what is wrong with a pebbling. Students get this function too."""
-    red = leaves.bit_length() + 1
-    try:
-        done = Game(Dag.tree(leaves=leaves), red=red).play(moves)
-    except IllegalMove as problem:
-        return f"Not legal with {red} red pebbles: {problem}"
-    except Exception:
-        return 'Moves are a text such as "R0 R1 C4".'
-    if not done.complete:
-        return "Legal so far, but the root is not written at the end."
-    if done.cost != leaves + 1:
-        return f"Legal, but it takes {done.cost} I/Os where {leaves + 1} do."
-    return True
+def full(N, d, rows):
+    """FlashAttention-2's order with a block of so many queries."""
+    return 2 * N * d * (1 + math.ceil(N / rows))
+
+
+def one(queries, keys, d, rows):
+    """A run over some queries and some keys, a block of rows at a time."""
+    return 2 * queries * d + 2 * math.ceil(queries / rows) * keys * d
+
+
+def fitting(d, M):
+    """The largest block of queries with one key at a time."""
+    return (M - d) // (2 * d + 5)
 
 
 QUESTIONS = [
@@ -116,7 +120,7 @@ QUESTIONS = [
             ),
             Mistake(
                 "small_cache throughout",
-                lambda N, d, M: moved("small_cache", N, d, M) / moved("small_cache", N, d, 2 * M),
+                lambda N, d, M: written(N, d, M) / written(N, d, 2 * M),
                 "With so much memory FlashAttention-2's order moves less.",
             ),
         ],
@@ -220,11 +224,6 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "tree_moves",
-        cases=[{"leaves": 4}, {"leaves": 8}, {"leaves": 16}, {"leaves": 64}],
-        public=sums_the_tree,
-    ),
-    Question(
         "memory_for",
         numbers={
             "N": range(4096, 32_769, 8),
@@ -256,65 +255,92 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "cheapest_order",
+        "standard_entries",
         numbers={
-            "N": [8192, 16_384, 32_768],
-            "d": [128, 256, 512],
-            "M": [4096, 8192, 16_384, 32_768, 65_536, 116_736, 262_144],
+            "N": [4096, 8192, 16_384],
+            "d": [64, 96, 128],
+            "M": [1500, 3000, 6000, 10_000, 65_536],
         },
-        cases=[{"d": 128, "M": 116_736}, {"d": 256, "M": 65_536}],
         hidden=3,
         tolerance=4e-3,
         mistakes=[
             Mistake(
-                "always FlashAttention-2",
-                lambda **s: over_bound("flash2", **s),
-                "It is the best order for large M; is M large against d² here?",
+                "a tile of √M",
+                lambda N, d, M: [math.isqrt(M), in_tiles(N, d, math.isqrt(M))],
+                "The two slices take room beside the tile.",
             ),
             Mistake(
-                "always FlashAttention",
-                lambda **s: over_bound("flash", **s),
-                "FlashAttention-2's order never moves more than that one.",
+                "three square tiles",
+                lambda N, d, M: [math.isqrt(M // 3), in_tiles(N, d, math.isqrt(M // 3))],
+                "Slices one entry thin are enough: b² + 2·b, not 3·b².",
             ),
             Mistake(
-                "always the small cache",
-                lambda **s: over_bound("small_cache", **s),
-                "It is the best order for small M; is M small against d² here?",
-            ),
-            Mistake(
-                "the bound over the entries",
-                lambda **s: [cheapest(**s), 1 / over_bound(cheapest(**s), **s)[1]],
-                "The order is right. The ratio is its entries over the bound, at least 1.",
+                "scores read once by the softmax",
+                lambda N, d, M: [side(M), in_tiles(N, d, side(M), reads=1)],
+                "The tile is right. The softmax of the text reads each score twice.",
             ),
         ],
     ),
     Question(
-        "shared_kv_entries",
-        points=2,
-        numbers={
-            "N": [8192, 16_384, 32_768],
-            "d": [64, 96, 128],
-            "M": [65_536, 98_304, 131_072, 262_144],
-        },
+        "causal_entries",
+        numbers={"N": [8192, 16_384, 32_768], "d": [64, 128], "block": [128, 256, 512, 1024]},
         hidden=3,
-        tolerance=4e-3,
+        tolerance=2e-3,
         mistakes=[
             Mistake(
-                "keys and values read apart",
-                lambda N, d, M: [
-                    moved("flash2", N, d, M),
-                    moved("flash2", N, d, M) / bounds.large_cache(N, d, M),
+                "half of the keys and values",
+                lambda N, d, block: [
+                    2 * N * d + N // block * N * d,
+                    (2 * N * d + N // block * N * d) / full(N, d, block),
                 ],
-                "That is the usual order: a block of K serves as the block of V, without a read.",
+                "Nearly: block i needs i blocks of keys, the one on the diagonal included.",
             ),
             Mistake(
-                "reads without writes",
-                lambda N, d, M: [
-                    (moved("flash2", N, d, M) - 2 * N * d) // 2 + N * d,
-                    ((moved("flash2", N, d, M) - 2 * N * d) // 2 + N * d)
-                    / bounds.large_cache(N, d, M),
+                "the diagonal left out",
+                lambda N, d, block: [
+                    2 * N * d + N // block * (N // block - 1) * block * d,
+                    (2 * N * d + N // block * (N // block - 1) * block * d) / full(N, d, block),
                 ],
-                "Queries and outputs move as before, outputs too: only keys and values halve.",
+                "That is exactly half of the full count; tiles on the diagonal are needed whole.",
+            ),
+        ],
+    ),
+    Question(
+        "grouped_entries",
+        points=2,
+        numbers={
+            "group": [4, 8, 16],
+            "queries": [1, 100, 4096, 16_384],
+            "keys": [8192, 16_384, 32_768],
+            "d": [64, 128],
+            "M": [65_536, 116_736],
+        },
+        cases=[{"queries": 100}, {"queries": 16_384, "group": 4}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "stacked, but each head reads its keys",
+                lambda group, queries, keys, d, M: [
+                    group * one(queries, keys, d, fitting(d, M)),
+                    group * one(queries, keys, d, fitting(d, M)) + 1,
+                ],
+                "Stacked, a block of keys is read once for a block of queries of any heads.",
+            ),
+            Mistake(
+                "keys and values read once in all",
+                lambda group, queries, keys, d, M: [
+                    group * one(queries, keys, d, fitting(d, M)),
+                    2 * group * queries * d + 2 * keys * d,
+                ],
+                "The stack may be taller than a block: then there are several rounds.",
+            ),
+            Mistake(
+                "the other way round",
+                lambda group, queries, keys, d, M: [
+                    one(group * queries, keys, d, fitting(d, M)),
+                    group * one(queries, keys, d, fitting(d, M)),
+                ],
+                "First each head by itself, then stacked.",
             ),
         ],
     ),

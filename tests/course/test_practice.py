@@ -194,12 +194,12 @@ def test_a_student_notebook_gives_nothing_away(chapter: str) -> None:
 @pytest.mark.parametrize(
     ("chapter", "name", "answer", "words"),
     [
-        ("iomodel", "tree_moves", "R0 R1 C2 D0 D1 W2", ""),
-        ("iomodel", "tree_moves", "R1 R0 C2 W2", ""),  # another way is right as well
-        ("iomodel", "tree_moves", "R0 R1 C2", "not written"),
-        ("iomodel", "tree_moves", "R0 C2 W2", "Not legal"),
-        ("iomodel", "tree_moves", "R0 R1 C2 D0 R0 W2", "4 I/Os"),
-        ("iomodel", "tree_moves", 7, "text"),
+        ("lowerbounds", "tree_moves", "R0 R1 C2 D0 D1 W2", ""),
+        ("lowerbounds", "tree_moves", "R1 R0 C2 W2", ""),  # another way is right as well
+        ("lowerbounds", "tree_moves", "R0 R1 C2", "not written"),
+        ("lowerbounds", "tree_moves", "R0 C2 W2", "Not legal"),
+        ("lowerbounds", "tree_moves", "R0 R1 C2 D0 R0 W2", "4 I/Os"),
+        ("lowerbounds", "tree_moves", 7, "text"),
         ("kvcache", "block_tables", [[0, 1, 2], [0, 3], [0, 4, 5, 6]], ""),
         ("kvcache", "block_tables", [[6, 1, 2], [6, 3], [6, 4, 5, 0]], ""),
         ("kvcache", "block_tables", [[0, 1, 2], [3, 4], [5, 6, 7, 8]], "shared tokens only"),

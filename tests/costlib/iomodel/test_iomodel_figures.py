@@ -1,4 +1,4 @@
-"""The figures of chapter 6: their words agree with counts made here, and each is one clean SVG."""
+"""The figures of the chapters on I/O: their words agree with counts made here, each is one SVG."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from costlib.catalog import devices
 from costlib.figures import Figure
 from costlib.figures import iomodel as figures
+from costlib.figures import lowerbounds as pictures
 from costlib.figures import pebbles as games
 from costlib.iomodel import TwoLevelMemory, bounds, counts, flash, flash2
 from costlib.iomodel.counting.block_sizes import best_blocks, crossovers, staircase
@@ -43,6 +45,8 @@ DRAWINGS = {
     "tiles_order": figures.tiles_order,
     "pebbling": lambda: games.pebbling(GRID, optimum()),
     "dominator": lambda: games.dominator(PYRAMID, PARTS, 1),
+    "ladder": figures.ladder,
+    "segment": pictures.segment,
 }
 
 
@@ -269,3 +273,24 @@ def test_dominator_takes_the_partition_of_a_pebbling():
     assert f"Part 0 is {' '.join(map(str, parts[0].vertices))}, " in figure.alt
     with pytest.raises(ValueError, match="part must name one of"):
         games.dominator(GRID.dag, parts, len(parts))
+
+
+def test_the_ladder_tells_what_the_catalogue_says():
+    alt = figures.ladder(N=1024, d=64, chips=["H100-SXM", "TPU-v5e"]).alt
+    h100, tpu = devices["H100-SXM"], devices["TPU-v5e"]
+    sizes = [h100.on_chip, h100.on_chip * h100.cores, h100.cache, h100.capacity]
+    for entries in [*(size // 2 for size in sizes), tpu.on_chip // 2, 4 * 64**2, 1024**2]:
+        assert f" {entries:,}" in alt
+    assert alt.count("last cache") == 1, "the other chip has none"
+    with pytest.raises(ValueError, match="'TPU-v4' is not in the catalogue"):
+        figures.ladder(chips=["TPU-v4"])
+
+
+def test_the_segment_reaches_the_bound_s_own_count():
+    """d = 2, M = 16: the best that step 5 of the bound allows is M²/4d products."""
+    figure = pictures.segment(rows=4, cols=4, d=2, M=16)
+    assert numbers(figure.title) == [32, 16, 16**2 // (4 * 2)]
+    with pytest.raises(ValueError, match="need 36 entries, 2M is 32"):
+        pictures.segment(rows=5, cols=4, d=2, M=16)
+    with pytest.raises(ValueError, match="at most N = 3"):
+        pictures.segment(rows=4, cols=4, N=3)
