@@ -282,7 +282,7 @@ def test_the_ladder_tells_what_the_catalogue_says():
     for entries in [*(size // 2 for size in sizes), tpu.on_chip // 2, 4 * 64**2, 1024**2]:
         assert f" {entries:,}" in alt
     assert alt.count("last cache") == 1, "the other chip has none"
-    with pytest.raises(ValueError, match="'TPU-v4' is not in the catalogue"):
+    with pytest.raises(ValueError, match="core of 'TPU-v4' holds is not in the catalogue"):
         figures.ladder(chips=["TPU-v4"])
 
 
