@@ -9,24 +9,20 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.ledger import Elements, Ledger, Op
+from costlib.ledger import Ledger
 from costlib.matmul import matmul
 from costlib.numbers import ceil_div
 from costlib.parallel import tensor_parallel
 from costlib.precision import Precision, precision_of
-from costlib.roofline import GRANULARITIES, OVERLAPS, Device, Limit, limits, time
-from costlib.sources import jamesnulliu
+from costlib.roofline import Device, Limit, limits, time
 from costlib.transformer import Transformer
 
 __all__ = [
     "decode_batches",
+    "guesses",
     "phases",
-    "prefill_intensity",
-    "readings",
-    "ridges",
+    "prompts",
     "roofline",
-    "roofs",
-    "speculative_intensity",
     "splits",
     "tile_waves",
 ]
@@ -121,89 +117,61 @@ def _ops(axes: Any, points: Sequence[Limit], total: float) -> None:
         )
 
 
-def roofs(devices: Mapping[str, Device], compute: str = "fp16") -> Figure:
-    """What each device attains at each intensity: its slope, its ridge, its roof."""
-    ridges_ = {name: device.ridge(compute) for name, device in devices.items()}
-    title = "A roof has two parts: bandwidth is the slope, peak the flat"
-    told = "; ".join(
-        f"{name} rises to {quantity(device.compute_rate(compute), 'FLOP/s')} at its ridge of "
-        f"{ridges_[name]:.0f} and is flat from there"
-        for name, device in devices.items()
-    )
-    intensity = np.geomspace(0.5, 4000, 200)
-    with canvas(title, f"FLOP/s against FLOPs per byte, log-log. {told}.", width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, (name, device) in enumerate(devices.items()):
-            look = {"color": COLOURS[number], "linestyle": _DASHES[number]}
-            axes.loglog(intensity, device.attainable(intensity, compute), label=name, **look)
-            top = device.compute_rate(compute)
-            axes.plot([ridges_[name]], [top], _MARKERS[number], color=COLOURS[number])
-        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
-        axes.legend(loc="lower right", fontsize=_SMALL)
-    return drawing.result
-
-
-def readings(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
-    """Four times of each ledger: by op or by step, with overlap or without, to the smallest."""
-    kinds = [(g, o) for g in GRANULARITIES for o in OVERLAPS]
-    spent = {
-        name: [time(work, device, overlap=o, granularity=g) for g, o in kinds]
-        for name, work in ledgers.items()
-    }
-    most = max(max(times) / min(times) for times in spent.values())
-    title = f"Four readings of one ledger differ by {most - 1:.0%} at most here"
-    alt = "Bars of time over the shortest reading. " + "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"by {g}, {_overlap(o)} {value / min(times):.3f}"
-            for (g, o), value in zip(kinds, times, strict=True)
-        )
-        for name, times in spent.items()
-    )
-    with canvas(title, f"{alt}.", width=WIDTH, height=3.2) as drawing:
-        axes = drawing.axes
-        for number, (name, times) in enumerate(spent.items()):
-            places = [row + 0.38 * number for row in range(len(kinds))]
-            bars = axes.barh(
-                places, [t / min(times) for t in times], 0.36, color=COLOURS[number], label=name
-            )
-            axes.bar_label(bars, [quantity(t, "s", 3) for t in times], padding=3, fontsize=_SMALL)
-        axes.set_yticks([row + 0.19 for row in range(len(kinds))])
-        axes.set_yticklabels([f"by {g},\n{_overlap(o)}" for g, o in kinds], fontsize=_SMALL)
-        axes.set(xlabel="time over the shortest reading", xlim=(0, most * 1.32))
-        axes.invert_yaxis()
-        axes.grid(False)
-        drawing.figure.legend(loc="outside upper left", ncols=2, fontsize=_SMALL)
-    return drawing.result
-
-
-def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
-    """Every op of several ledgers as a point under one roof, a colour and a marker for each."""
+def phases(ledgers: Mapping[str, Ledger], device: Device, named: int = 4) -> Figure:
+    """Every op of several ledgers as a point under one roof; the slowest of each are named."""
     shares, drawn = [], {}
     for name, ledger in ledgers.items():
         points = [point for point in limits(ledger, device) if point.flops]
         total = sum(point.time for point in points)
         bound = sum(point.time for point in points if point.is_compute_bound) / total
-        shares.append(f"{name}: {len(points)} ops, {bound:.0%} of the time compute bound")
-        drawn[name] = points, total
+        slowest = _slowest(points, total)[:named]
+        told = ", ".join(f"{text} near {point.intensity:,.1f}" for text, point in slowest)
+        shares.append(
+            f"{name}: {len(points)} ops, {bound:.0%} of the time compute bound; slowest {told}"
+        )
+        drawn[name] = points, total, slowest
     title = "The same ops, far apart: " + " and ".join(ledgers)
     alt = (
         f"FLOP/s against FLOPs per byte under the roof of {device.name}, with its ridge at "
         f"{device.ridge():.0f}. {'; '.join(shares)}. Areas are shares of each one's time."
     )
-    with canvas(title, alt, width=WIDTH, height=4) as drawing:
+    with canvas(title, alt, width=WIDTH, height=5) as drawing:
         axes = drawing.axes
-        every = [point for points, _ in drawn.values() for point in points]
-        _roof(axes, device, None, [point.intensity for point in every])
-        for number, (name, (points, total)) in enumerate(drawn.items()):
+        places = [p.intensity for points, _, _ in drawn.values() for p in points if p.intensity]
+        top = device.compute_rate()
+        _roof(axes, device, None, places)
+        for number, (name, (points, total, slowest)) in enumerate(drawn.items()):
             look = {"color": COLOURS[number], "marker": _MARKERS[number]}
             sizes = [16 + 350 * point.time / total for point in points]
-            places = [(point.intensity, point.rate) for point in points]
-            axes.scatter(*zip(*places, strict=True), sizes, alpha=0.7, **look)
+            at = [(point.intensity, point.rate) for point in points]
+            axes.scatter(*zip(*at, strict=True), sizes, alpha=0.7, **look)
             axes.plot([], [], linestyle="", label=name, **look)
+            _name(axes, slowest, COLOURS[number], is_left=bool(number))
+        axes.set(xlim=(min(places) / 200, 2e4), ylim=(None, 12 * top))
         axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
         axes.legend(loc="upper left", fontsize=_SMALL)
     return drawing.result
+
+
+def _name(axes: Any, slowest: Sequence[tuple[str, Limit]], colour: str, is_left: bool) -> None:
+    """Names beside points: above the flat roof, else above the slope's left or below its right."""
+    above = [each for each in slowest if each[1].is_compute_bound]
+    beside = [each for each in slowest if not each[1].is_compute_bound]
+    for line, (text, point) in enumerate(above + beside):
+        step = 15 * (line if line < len(above) else line - len(above))
+        if line < len(above):
+            place, align = (4, 14 + step), "right"
+        else:
+            place, align = ((-12, 4 + step), "right") if is_left else ((10, -12), "left")
+        axes.annotate(
+            text,
+            (point.intensity, point.rate),
+            place,
+            textcoords="offset points",
+            ha=align,
+            fontsize=_SMALL,
+            color=colour,
+        )
 
 
 def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) -> Figure:
@@ -233,104 +201,69 @@ def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) 
     return drawing.result
 
 
-def _overlap(kind: str) -> str:
-    return f"{'no' if kind == 'none' else kind} overlap"
-
-
 def _start(lines: Mapping[int, Any]) -> float:
     """Where the first of several lines begins."""
     return float(next(iter(lines.values()))[0])
 
 
-def prefill_intensity(
-    device: Device = jamesnulliu.A100, heads: int = 32, shape: Mapping[str, int] | None = None
-) -> Figure:
-    """jamesnulliu's first graph: intensity of prefill, as published and with scores that move."""
-    shape = shape or jamesnulliu.LLAMA_7B
+def prompts(model: Transformer, device: Device, rows: int) -> Figure:
+    """Intensity of a prompt against its length, by what attention does with scores and keys."""
     seq = np.unique(np.geomspace(16, 131072, 120).astype(int))
-    published = jamesnulliu.prefill(1, seq, **shape)
-    moved = Elements(scores=2 * shape["N"] * heads * seq * seq)
-    right = (published + Op("scores", 0, moved, moved)).intensity()
-    as_published, ridge = published.intensity(), device.ridge("fp16")
-    first = int(seq[np.argmax(as_published >= ridge)])
-    title = "Prefill, as published, and if its scores go through memory"
+    fused = model.prefill(1, seq, scores="on-chip")
+    again = fused.only("scores", "values").flops / rows  # bytes, at 2 an element
+    lines = {
+        "keys and values read once": fused.intensity(),
+        f"read for every {rows} queries": fused.flops / (fused.bytes() + again),
+        "scores through memory": model.prefill(1, seq, scores="materialised").intensity(),
+    }
+    ridge = device.ridge()
+    first = int(seq[np.argmax(lines["keys and values read once"] >= ridge)])
+    title = "What attention moves decides what a long prompt costs"
+    told = "; ".join(
+        f"{name}: {line.max():,.0f} at most, {line[-1]:,.0f} at {seq[-1]:,}"
+        for name, line in lines.items()
+    )
     alt = (
-        f"FLOPs per byte against the length of the prompt, log-log. As published the line passes "
-        f"the ridge of {ridge:.0f} near {first} tokens and rises to {as_published[-1]:,.0f} at "
-        f"{seq[-1]:,}. With scores moved it has its top, {right.max():.0f}, at "
-        f"{seq[np.argmax(right)]:,} tokens and falls to {right[-1]:.0f}, below the ridge."
+        f"FLOPs per byte against the length of the prompt, log-log. All lines pass the ridge of "
+        f"{ridge:.0f} near {first} tokens and part from about a thousand on. {told}."
     )
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
-        axes.loglog(seq, as_published, color=COLOURS[0], label="as published: scores on chip")
-        axes.loglog(seq, right, "--", color=COLOURS[1], label="scores through memory")
+        for number, (name, line) in enumerate(lines.items()):
+            axes.loglog(seq, line, _DASHES[number], color=COLOURS[number], label=name)
         _ridge_line(axes, ridge, 16)
-        axes.set(xlabel="tokens of the prompt", ylabel="FLOPs per byte", ylim=(10, 3e6))
+        axes.set(xlabel="tokens of the prompt", ylabel="FLOPs per byte", ylim=(10, 1e5))
         axes.legend(loc="upper left", fontsize=_SMALL)
     return drawing.result
 
 
-def speculative_intensity(
-    cached: Sequence[int],
-    device: Device = jamesnulliu.A100,
-    batch: int = 1,
-    shape: Mapping[str, int] | None = None,
-) -> Figure:
-    """jamesnulliu's second graph: intensity against new tokens, as published and corrected."""
-    shape = shape or jamesnulliu.LLAMA_7B
-    new, ridge = np.arange(1, 513), device.ridge("fp16")
-    title = "Several new tokens at once share every read"
-    lines = []
-    for context in cached:
-        pair = [
-            count(batch, new, context, **shape).intensity()
-            for count in (jamesnulliu.decode, jamesnulliu.corrected_decode)
-        ]
-        lines.append((context, pair))
+def guesses(model: Transformer, device: Device, cached: Sequence[int]) -> Figure:
+    """Intensity of a step against its new tokens, for several caches; a batch for comparison."""
+    new, ridge = np.arange(1, 513), device.ridge()
+    lines = {
+        f"{context:,} cached, new tokens of one sequence": model.decode(1, context, new).intensity()
+        for context in cached
+    }
+    most = max(cached)
+    lines[f"{most:,} cached, sequences of a batch"] = model.decode(new, most).intensity()
+    title = "New tokens share the cache, a batch does not"
     told = "; ".join(
-        f"{context:,} cached: {a[0]:.2f} as published and {b[0]:.2f} corrected for one new token, "
-        f"{new[np.argmax(a >= ridge)]} and {new[np.argmax(b >= ridge)]} new tokens at the ridge"
-        for context, (a, b) in lines
+        f"{name}: {line[0]:.2f} for one, {_met(line, ridge)}" for name, line in lines.items()
     )
-    alt = f"FLOPs per byte against new tokens, batch {batch}. {told}. The ridge is {ridge:.0f}."
+    alt = f"FLOPs per byte against tokens of a step, log-log. {told}. The ridge is {ridge:.0f}."
     with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
-        for number, (context, pair) in enumerate(lines):
-            for line, dash, kind in zip(pair, "-:", ("as published", "corrected"), strict=True):
-                label = f"{context:,} cached, {kind}"
-                style: Any = (0, (2, 1.5)) if dash == ":" else dash
-                width = 2 if number else 1.4
-                drawing.axes.loglog(
-                    new, line, color=COLOURS[number], ls=style, lw=width, label=label
-                )
+        for number, (name, line) in enumerate(lines.items()):
+            look: dict[str, Any] = {"color": COLOURS[number], "linestyle": _DASHES[number]}
+            drawing.axes.loglog(new, line, label=name, **look)
         _ridge_line(drawing.axes, ridge, 1)
-        drawing.axes.set(xlabel="new tokens in one pass", ylabel="FLOPs per byte", ylim=(0.7, 3000))
+        drawing.axes.set(xlabel="tokens in one step", ylabel="FLOPs per byte", ylim=(0.7, 1000))
         drawing.figure.legend(loc="outside upper left", fontsize=_SMALL)
     return drawing.result
 
 
-def ridges(devices: Mapping[str, tuple[int, Device]], compute: str = "fp16") -> Figure:
-    """The ridge of each device against the year it was announced in."""
-    points = {name: (year, device.ridge(compute)) for name, (year, device) in devices.items()}
-    low, high = (f(ridge for _, ridge in points.values()) for f in (min, max))
-    title = f"Ridges between {low:.0f} and {high:.0f}, and no straight road"
-    told = ", ".join(f"{name} in {year} {ridge:.0f}" for name, (year, ridge) in points.items())
-    with canvas(title, f"FLOPs per byte at the ridge, {compute}: {told}.", width=WIDTH) as drawing:
-        axes = drawing.axes
-        axes.plot(*zip(*points.values(), strict=True), "o--", color=COLOURS[0], linewidth=1)
-        for name, (year, ridge) in points.items():
-            above = ridge > 250 or ridge < 150
-            axes.annotate(
-                name,
-                (year, ridge),
-                (0, 8) if above else (4, -16),
-                textcoords="offset points",
-                ha="center" if above else "left",
-                fontsize=_SMALL,
-            )
-        years = [year for year, _ in points.values()]
-        axes.set(xlim=(min(years) - 1, max(years) + 1), ylim=(0, high * 1.2), xlabel="announced")
-        axes.set_ylabel("ridge, FLOPs per byte")
-    return drawing.result
+def _met(line: Any, ridge: float) -> str:
+    """Where a line that begins at 1 meets the ridge, in words."""
+    return f"the ridge at {np.argmax(line >= ridge) + 1}" if line.max() >= ridge else "no ridge"
 
 
 def splits(model: Transformer, device: Device, seq: int, devices: Sequence[int]) -> Figure:

@@ -39,12 +39,15 @@ def cache_over(batch, cached, weights=14e9, rest=1):
     return (others + 2 * cache) / (others + cache)
 
 
-def to_ridge(model, device, batch, cached, most, less=0):
-    """The first pass that reaches the ridge, or 0."""
-    new = np.arange(1, most + 1)
-    step = costlib.models[model].decode(batch, cached, new, scores="on-chip")
-    enough = step.intensity() >= costlib.devices[device].ridge()
-    return int(new[np.argmax(enough)]) - less if enough.any() else 0
+def to_ridge(params, layers, heads, kv_heads, head_dim, ridge, batch, cached, *, both=2, less=0):
+    """The first pass that reaches the ridge, or 0, with what people leave out."""
+    for new in range(1, 1025):
+        pairs = new * cached + new * (new + 1) / 2
+        flops = 2 * params * new + 4 * layers * heads * head_dim * pairs
+        kept = both * layers * kv_heads * head_dim * (cached + new)
+        if batch * flops >= ridge * 2 * (params + batch * kept):
+            return new - less
+    return 0
 
 
 def wave_share(rows, columns, tile, cores):
@@ -228,12 +231,15 @@ QUESTIONS = [
     Question(
         "guesses_to_ridge",
         numbers={
-            "model": MODELS,
-            "device": DEVICES,
+            "params": range(6 * 10**9, 80 * 10**9, 10**8),
+            "layers": range(32, 81, 4),
+            "heads": [32, 64],
+            "kv_heads": [8, 16],
+            "ridge": [142.0, 153.0, 206.0, 295.0],
             "batch": range(2, 9),
-            "cached": range(1024, 8193, 256),
+            "cached": range(4096, 32_769, 1024),
         },
-        cases=[{"most": 8, "batch": 1}],
+        cases=[{"batch": 1, "ridge": 5000.0}, {"batch": 1, "ridge": 0.5}],
         hidden=3,
         mistakes=[
             Mistake(
@@ -247,13 +253,23 @@ QUESTIONS = [
                 "The cache is read as well, so more tokens are needed.",
             ),
             Mistake(
+                "keys alone",
+                lambda **s: to_ridge(**s, both=1),
+                "A sequence's cache holds keys and values: twice the bytes.",
+            ),
+            Mistake(
+                "query heads in the cache",
+                lambda **s: to_ridge(**{**s, "kv_heads": s["heads"]}),
+                "The cache holds KV heads.",
+            ),
+            Mistake(
                 "one sequence",
                 lambda **s: to_ridge(**{**s, "batch": 1}),
                 "All sequences of the batch are checked in the same pass.",
             ),
             Mistake(
                 "ridge over batch",
-                lambda device, batch, **_: math.ceil(costlib.devices[device].ridge() / batch),
+                lambda ridge, batch, **_: math.ceil(ridge / batch),
                 "That is for weights alone; the cache adds bytes, and its products FLOPs.",
             ),
         ],
