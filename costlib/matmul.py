@@ -142,15 +142,20 @@ def linear_backward(
 
 
 def einsum(equation: str, **lengths: Number) -> Op:
-    """Any contraction by one rule, from its einsum equation and the length of each letter.
+    """A contraction as one nest of loops, from its einsum equation and the length of each letter.
 
     Each combination of all letters costs one multiplication per operand after the first, and one
-    addition if any letter is summed over. A matmul is ``mk,kn->mn``.
+    addition if any letter is summed over. A matmul is ``mk,kn->mn``. More than two operands are
+    one nest here too; two at a time, an op each, usually costs less.
 
     >>> einsum("mk,kn->mn", m=2, k=3, n=4).flops
     48
     >>> einsum("bhqd,bhkd->bhqk", b=1, h=2, q=5, k=5, d=3).flops
     300
+    >>> einsum("ij,jk,kl->il", i=2, j=3, k=4, l=5).flops
+    360
+    >>> (einsum("ij,jk->ik", i=2, j=3, k=4) + einsum("ik,kl->il", i=2, k=4, l=5)).flops
+    128
     """
     operands, result = _parse(equation)
     letters = dict.fromkeys("".join([*operands, result]))

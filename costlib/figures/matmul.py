@@ -92,7 +92,7 @@ def matmul_intensity(ridges: Mapping[str, float], bytes_per_element: float = 2) 
     precision = Precision.uniform(bytes_per_element)
     square = matmul(n, n, n).intensity(precision)
     vector = matmul(n, n, 1).intensity(precision)
-    title = "A square product grows past every ridge; a matrix-vector product never leaves 1"
+    title = "A square product grows past every ridge; a matrix-vector product stays below 1"
     alt = (
         f"FLOPs per byte against n on log-log axes at {bytes_per_element} bytes per element. The "
         f"square product rises in a straight line to {square[-1]:,.0f} at n = {n[-1]:,}. The "
@@ -116,26 +116,47 @@ def matmul_intensity(ridges: Mapping[str, float], bytes_per_element: float = 2) 
 def backward_products(m: int = 6, k: int = 4, n: int = 3) -> Figure:
     """The forward product and the two of the backward pass, drawn to scale."""
     title = "Backward is two products of the forward product's size"
-    products = [
-        ("forward: C = A·B", (m, k), (k, n), (m, n)),
-        ("dA = dC·Bᵀ", (m, n), (n, k), (m, k)),
-        ("dB = Aᵀ·dC", (k, m), (m, n), (k, n)),
-    ]
-    alt = "Three rows of rectangles: " + "; ".join(
-        f"{name}, {a[0]}×{a[1]} times {b[0]}×{b[1]} gives {c[0]}×{c[1]}"
-        for name, a, b, c in products
+    sizes = {"m": m, "k": k, "n": n}
+    products = {
+        "forward": ("A mk", "B kn", "C mn"),
+        "gradient of A": ("C′ mn", "Bᵀ nk", "A′ mk"),
+        "gradient of B": ("Aᵀ km", "C′ mn", "B′ kn"),
+    }
+    told = "; ".join(
+        f"{name}, " + "{} ({}×{}) times {} ({}×{}) gives {} ({}×{})".format(*_words(matrices))
+        for name, matrices in products.items()
     )
-    with canvas(title, f"{alt}. Each takes 2·{m}·{k}·{n} FLOPs.", columns=3, height=1.7) as drawing:
-        for axes, (name, *shapes) in zip(drawing.axes, products, strict=True):
-            left = 0.0
-            for shape, sign, colour in zip(shapes, ("×", "=", ""), COLOURS, strict=False):
-                _grid(axes, (left, 0), *shape, "", lambda *_: True, colour)
-                axes.text(left + shape[1] + 0.6, -2, sign, ha="center", va="center", fontsize=13)
-                left += shape[1] + 1.2
-            axes.set(aspect="equal", xlim=(-0.2, left), ylim=(-m - 0.2, 0.8))
-            axes.set_title(name, fontsize=10.5)
-            axes.axis("off")
+    alt = f"Three rows of rectangles: {told}. Each product takes 2·m·k·n FLOPs."
+    with canvas(title, alt, width=5.2, height=4.9) as drawing:
+        axes, top = drawing.axes, 0.0
+        for name, matrices in products.items():
+            axes.text(0, top + 1.5, name, fontsize=12)
+            left, tallest = 1.0, max(sizes[matrix[-2]] for matrix in matrices)
+            for matrix, sign in zip(matrices, ("×", "=", ""), strict=True):
+                rows, columns = (sizes[letter] for letter in matrix[-2:])
+                _labelled(axes, (left, top - (tallest - rows) / 2), (rows, columns), matrix)
+                axes.text(left + columns + 0.9, top - tallest / 2, sign, ha="center", fontsize=14)
+                left += columns + 3.1
+            top -= tallest + 3.4
+        axes.set(aspect="equal", xlim=(-0.2, m + n + k + 7.4), ylim=(top + 2.6, 2.6))
+        axes.axis("off")
     return drawing.result
+
+
+def _words(matrices: Sequence[str]) -> list[str]:
+    return [word for matrix in matrices for word in (matrix[:-3], matrix[-2], matrix[-1])]
+
+
+def _labelled(axes: Any, corner: tuple[float, float], shape: tuple[int, int], matrix: str) -> None:
+    """A matrix as a rectangle of its kind's colour; its name inside, its lengths at its sides."""
+    (left, top), (rows, columns) = corner, shape
+    colour = COLOURS["ABC".index(matrix[0])]
+    _grid(axes, corner, rows, columns, "", lambda *_: True, colour)
+    name = axes.text(left + columns / 2, top - rows / 2, matrix[:-3], ha="center", va="center")
+    name.set(color="#ffffff", fontsize=15, fontweight="bold")
+    name.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 2})
+    axes.text(left - 0.25, top - rows / 2, matrix[-2], ha="right", va="center", style="italic")
+    axes.text(left + columns / 2, top + 0.25, matrix[-1], ha="center", style="italic")
 
 
 def matmul_rates(sizes: Sequence[int], seconds: Sequence[float]) -> Figure:

@@ -1,16 +1,33 @@
 """How the practice exercises of chapter 1 are checked."""
 
 import math
+from itertools import pairwise
 
 from course import Mistake, Question
 
 
 def strassen(n, products=7, additions=18, single=1, side=0.5):
-    """The recursion of exercise 7, with what people change in it."""
+    """The recursion of exercise 8, with what people change in it."""
     if n == 1:
         return single
     smaller = strassen(n // 2, products, additions, single, side)
     return products * smaller + int(additions * (side * n) ** 2)
+
+
+def one_by_one(lengths):
+    """FLOPs of a chain of matrices multiplied from the left."""
+    return sum(2 * lengths[0] * k * n for k, n in pairwise(lengths[1:]))
+
+
+def cheapest(lengths):
+    """FLOPs of a chain of matrices in its best order."""
+    orders = (
+        cheapest(lengths[: i + 1])
+        + cheapest(lengths[i:])
+        + 2 * lengths[0] * lengths[i] * lengths[-1]
+        for i in range(1, len(lengths) - 1)
+    )
+    return min(orders, default=0)
 
 
 QUESTIONS = [
@@ -165,6 +182,32 @@ QUESTIONS = [
                 "V for d",
                 lambda V, **_: V,
                 "The slip has d twice and V once; a vector has one row, not d of them.",
+            ),
+        ],
+    ),
+    Question(
+        "chain_flops",
+        cases=[
+            {"lengths": [30, 35, 15, 5, 10, 20, 25]},
+            {"lengths": [50, 5, 100, 10]},
+            {"lengths": [1024, 8, 1024, 8, 1024]},
+            {"lengths": [9, 2, 11, 3, 7]},
+        ],
+        mistakes=[
+            Mistake(
+                "from the left",
+                one_by_one,
+                "That is one order. Here another is cheaper: try every place for the last product.",
+            ),
+            Mistake(
+                "forgot the 2",
+                lambda lengths: cheapest(lengths) // 2,
+                "The order is right. A multiply-add is 2 FLOPs.",
+            ),
+            Mistake(
+                "one nest of loops",
+                lambda lengths: (len(lengths) - 1) * math.prod(lengths),
+                "One nest for all of them is right and dear: multiply two matrices at a time.",
             ),
         ],
     ),

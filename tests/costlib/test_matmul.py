@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import sympy
@@ -147,6 +149,41 @@ def test_bias_is_an_op_of_its_own(t: int, i: int, o: int) -> None:
 )
 def test_einsum(equation: str, lengths: dict[str, int], flops: int) -> None:
     assert einsum(equation, **lengths).flops == flops
+
+
+@st.composite
+def equations(draw: st.DrawFn) -> tuple[list[str], str]:
+    """Up to four operands of up to three letters, and a result with some of their letters."""
+    names = st.permutations("abcd").flatmap(lambda p: st.integers(1, 3).map(lambda n: p[:n]))
+    operands = ["".join(name) for name in draw(st.lists(names, min_size=1, max_size=4))]
+    letters = sorted(set("".join(operands)))
+    return operands, "".join(draw(st.lists(st.sampled_from(letters), unique=True)))
+
+
+@settings(max_examples=50)
+@given(equations(), st.fixed_dictionaries(dict.fromkeys("abcd", st.integers(1, 3))))
+def test_einsum_is_what_one_nest_of_loops_does(
+    equation: tuple[list[str], str], sizes: dict[str, int]
+) -> None:
+    operands, result = equation
+    letters = list(dict.fromkeys("".join(operands)))
+    shapes = [[sizes[letter] for letter in operand] for operand in operands]
+    arrays = [np.arange(1, np.prod(shape) + 1).reshape(shape) for shape in shapes]
+    tally, text = Tally(), f"{','.join(operands)}->{result}"
+    counting = [CountingArray(array, tally) for array in arrays]
+    out = CountingArray(np.zeros([sizes[letter] for letter in result]), tally)
+    for values in product(*(range(sizes[letter]) for letter in letters)):
+        at = dict(zip(letters, values, strict=True))
+        first, *others = (
+            array[tuple(at[letter] for letter in operand)]
+            for array, operand in zip(counting, operands, strict=True)
+        )
+        for other in others:
+            first = first * other
+        place = tuple(at[letter] for letter in result)
+        out[place] = out[place] + first if set(letters) - set(result) else first
+    assert np.array_equal(out.values, np.einsum(text, *arrays))
+    assert einsum(text, **{letter: sizes[letter] for letter in letters}).flops == tally.flops
 
 
 def test_einsum_moves_each_operand_once() -> None:
