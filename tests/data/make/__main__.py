@@ -14,6 +14,7 @@ HOME = HERE.parents[2] / "_build" / "oracles"
 PYTHON = HOME / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 MAKERS = {  # file made: module that makes it
     "pebbles": "pebbles",
+    "collectives": "collectives",
     "io_counts": "io_counts",
     "models": "catalogue",
     "extra_models": "small",

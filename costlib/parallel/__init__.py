@@ -1,0 +1,39 @@
+"""Many devices for one model: what each holds, computes and sends; collectives, counted.
+
+>>> import numpy as np
+>>> machine = Machine(4)
+>>> machine.run(ALGORITHMS["ring all-reduce"].program, [np.arange(8)] * 4)[0]
+array([ 0,  4,  8, 12, 16, 20, 24, 28])
+>>> machine.busiest == all_reduce(8, 4)
+True
+"""
+
+from costlib.messages import all_reduce
+from costlib.parallel.collectives import ALGORITHMS, Algorithm, least_rounds, least_sent
+from costlib.parallel.machine import Machine, TooManyMessages, together, within
+from costlib.parallel.shares import (
+    bubble,
+    data_parallel_messages,
+    memory_per_device,
+    optimizer_memory,
+    pipeline_messages,
+    tensor_parallel,
+)
+
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "Machine",
+    "TooManyMessages",
+    "all_reduce",
+    "bubble",
+    "data_parallel_messages",
+    "least_rounds",
+    "least_sent",
+    "memory_per_device",
+    "optimizer_memory",
+    "pipeline_messages",
+    "tensor_parallel",
+    "together",
+    "within",
+]

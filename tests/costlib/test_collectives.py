@@ -1,0 +1,202 @@
+"""Collectives, run on the counted machine: equal to the mathematics, gloo and closed forms."""
+
+import json
+
+import numpy as np
+import pytest
+
+from costlib.messages import all_reduce
+from costlib.parallel import ALGORITHMS, Machine, TooManyMessages, least_rounds, least_sent, within
+from costlib.parallel.collectives import parts, ring_all_reduce, two_tier_all_reduce
+from paths import ROOT
+
+SIZES = [
+    (name, devices)
+    for name, way in ALGORITHMS.items()
+    for devices in (1, 2, 3, 4, 5, 8, 16)
+    if not (way.powers_of_two and devices & (devices - 1))
+]
+
+
+def begun(does, devices, elements):
+    """What the devices hold before a collective; parts of one value for an all-gather."""
+    values = [np.arange(elements) * 7 % 11 + 10 * rank**2 for rank in range(devices)]
+    return parts(values[-1], devices) if does == "all_gather" else values
+
+
+def ended(does, values):
+    """What they must hold after it: the definition, and no algorithm."""
+    devices = len(values)
+    if does == "all_reduce":
+        return [np.sum(values, axis=0)] * devices
+    if does == "all_gather":
+        return [np.concatenate(values)] * devices
+    if does == "broadcast":
+        return [values[0]] * devices
+    cut = np.array([parts(value, devices) for value in values])
+    return list(
+        cut.sum(axis=0) if does == "reduce_scatter" else cut.swapaxes(0, 1).reshape(devices, -1)
+    )
+
+
+@pytest.mark.parametrize(("name", "devices"), SIZES)
+@pytest.mark.parametrize("elements", [1, 7, 16, 48])
+def test_every_algorithm_does_its_collective_at_its_price(name, devices, elements):
+    way = ALGORITHMS[name]
+    machine = Machine(devices, ports=way.ports)
+    values = begun(way.does, devices, elements)
+    found = machine.run(way.program, values)
+    for one, other in zip(found, ended(way.does, values), strict=True):
+        assert np.array_equal(one, other)
+    assert machine.busiest == way.sent(elements, devices)
+    assert len(machine.rounds) == way.rounds(devices) >= least_rounds(devices)
+    if way.does != "broadcast":
+        assert machine.busiest >= least_sent(way.does, elements, devices)
+
+
+@pytest.mark.parametrize("name", ["ring all-reduce", "halving all-reduce", "pairwise all-to-all"])
+def test_some_send_no_element_more_than_they_must(name):
+    way = ALGORITHMS[name]
+    for devices in (2, 4, 8, 64, 1024):
+        assert way.sent(3 * devices, devices) == least_sent(way.does, 3 * devices, devices)
+
+
+def test_the_formula_that_ledgers_use_is_the_ring_that_was_run():
+    for devices in (1, 2, 3, 8):
+        for elements in (1, 7, 4096):
+            machine = Machine(devices)
+            machine.run(ring_all_reduce, [np.arange(elements)] * devices)
+            assert machine.busiest == all_reduce(elements, devices)
+
+
+def test_results_are_those_of_gloo():
+    rows = json.loads((ROOT / "tests" / "data" / "collectives.json").read_text("utf-8"))["rows"]
+    assert {row["devices"] for row in rows} == {2, 3, 4}
+    for row in rows:
+        devices = row["devices"]
+        for way in ALGORITHMS.values():
+            if way.powers_of_two and devices & (devices - 1):
+                continue
+            values = [np.array(value) for value in row["values"]]
+            if way.does == "all_gather":  # each device gave its first part alone
+                values = [value[: row["part"]] for value in values]
+            found = Machine(devices, ports=way.ports).run(way.program, values)
+            assert [one.tolist() for one in found] == row["results"][way.does]
+
+
+@pytest.mark.parametrize(("node", "nodes"), [(2, 3), (4, 4), (3, 2), (8, 1), (1, 4)])
+def test_two_tiers_send_little_between_nodes(node, nodes):
+    devices, elements = node * nodes, 24
+    values = begun("all_reduce", devices, elements)
+    machine = Machine(devices)
+    found = machine.run(two_tier_all_reduce, values, node=node)
+    assert all(np.array_equal(one, np.sum(values, axis=0)) for one in found)
+
+    def most(is_inside):
+        links = machine.sent.items()
+        return max(
+            sum(e for (s, r), e in links if s == rank and (s // node == r // node) == is_inside)
+            for rank in range(devices)
+        )
+
+    part = -(-elements // node)
+    assert most(True) == 2 * (node - 1) * part
+    assert most(False) == all_reduce(part, nodes)
+
+
+def test_the_flat_ring_sends_as_much_over_the_slow_tier_as_over_the_fast():
+    values = begun("all_reduce", 8, 64)
+    flat, tiers = Machine(8), Machine(8)
+    flat.run(ring_all_reduce, values)
+    tiers.run(two_tier_all_reduce, values, node=4)
+
+    def link(sender, receiver):
+        return 0.0, 450e9 if sender // 4 == receiver // 4 else 50e9
+
+    assert flat.seconds(link) == pytest.approx(2 * 7 * 8 * 2 / 50e9)
+    fast, slow = 2 * 3 * 16 * 2 / 450e9, 2 * 8 * 2 / 50e9
+    assert tiers.seconds(link) == pytest.approx(fast + slow)
+
+
+def test_both_ways_round_halves_the_time_of_a_long_message():
+    value = np.arange(64)
+    one, both = Machine(8), Machine(8, ports=2)
+    one.run(ring_all_reduce, [value] * 8)
+    both.run(ALGORITHMS["two-way ring all-reduce"].program, [value] * 8)
+
+    def link(*_):
+        return 0.0, 1e9
+
+    assert both.seconds(link) == one.seconds(link) / 2
+
+
+# ------------------------------------------------------------------ what a program cannot do
+
+
+def sends(*messages):
+    """A program whose rank-0 device sends so in one round; the others listen."""
+
+    def program(rank, *_):
+        arrived = yield (dict(messages) if rank == 0 else {})
+        return arrived
+
+    return program
+
+
+def test_what_arrives_is_a_copy():
+    def program(rank, _, value):
+        arrived = yield {1 - rank: value}
+        value += 100
+        yield {}
+        return arrived[1 - rank]
+
+    found = Machine(2).run(program, [np.array([1]), np.array([2])])
+    assert [one.tolist() for one in found] == [[2], [1]]
+
+
+def test_one_message_a_round_and_port():
+    with pytest.raises(TooManyMessages, match="device 0 sent 2 messages in a round"):
+        Machine(3).run(sends((1, 5), (2, 5)), [0] * 3)
+    Machine(3, ports=2).run(sends((1, 5), (2, 5)), [0] * 3)
+
+    def all_to_zero(rank, _, value):
+        yield {0: value} if rank else {}
+
+    with pytest.raises(TooManyMessages, match="device 0 received 2 messages in a round"):
+        Machine(3).run(all_to_zero, [0] * 3)
+
+
+@pytest.mark.parametrize("receiver", [0, 3, -1])
+def test_nobody_sends_to_itself_or_to_no_one(receiver):
+    with pytest.raises(ValueError, match=f"device 0 sent to device {receiver}"):
+        Machine(3).run(sends((receiver, 5)), [0] * 3)
+
+
+def test_nobody_sends_to_a_program_that_is_over():
+    def program(rank, _, value):
+        yield {}
+        if rank == 0:
+            yield {1: value}
+
+    with pytest.raises(ValueError, match="device 0 sent to 1, whose program is over"):
+        Machine(2).run(program, [0, 0])
+
+
+def test_a_value_for_each_device():
+    with pytest.raises(ValueError, match="one for each of 3 devices, got 2"):
+        Machine(3).run(ring_all_reduce, [np.arange(3)] * 2)
+    with pytest.raises(ValueError, match="devices must be at least 1, got 0"):
+        Machine(0)
+
+
+def test_a_group_is_a_machine_of_its_own():
+    def program(rank, devices, value):
+        group = range(rank % 2, devices, 2)
+        return (yield from within(group, ring_all_reduce(rank // 2, len(group), value)))
+
+    values = begun("all_reduce", 6, 6)
+    machine = Machine(6)
+    found = machine.run(program, values)
+    for rank, one in enumerate(found):
+        assert np.array_equal(one, np.sum(values[rank % 2 :: 2], axis=0))
+    assert all((sender - receiver) % 2 == 0 for sender, receiver in machine.sent)
