@@ -17,6 +17,11 @@ __all__ = ["tokens_per_second"]
 def tokens_per_second(model: Transformer, device: Device, context: int) -> Figure:
     """Tokens per second of a decode step against batch: for each user, and in all."""
     most = int(largest_batch(model, device, context).largest)
+    if most < 1:
+        raise ValueError(
+            f"not one user with {context:,} tokens fits on {device.name} beside the weights: put a "
+            "smaller model or a larger device into the first cell"
+        )
     batch = np.unique(np.geomspace(1, most, 60).astype(int))
     times = roofline.time(model.decode(batch=batch, context=context), device)
     each, every = 1 / times, batch / times
