@@ -25,6 +25,7 @@ __all__ = [
     "parameter_shares",
     "rule_against_context",
     "training_rule",
+    "whole_model",
 ]
 
 #: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
@@ -105,6 +106,111 @@ def _draw_matrices(axes: Any, top: float, shapes: Mapping[str, tuple[int, int]])
     return left
 
 
+#: The rows of the whole model: what a reader calls them, their steps, which part they belong to.
+_CARD: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("embedding", ("embedding",), "unembedding"),
+    ("norm", ("norms",), "the rest"),
+    ("q, k, v", ("q_proj", "k_proj", "v_proj"), "q, k, v, o"),
+    ("rotary", ("rotary",), "the rest"),
+    ("scores", ("scores",), "scores, values"),
+    ("softmax", ("softmax",), "the rest"),
+    ("values", ("values",), "scores, values"),
+    ("o", ("o_proj",), "q, k, v, o"),
+    ("add", ("residual",), "the rest"),
+    ("norm", ("norms",), "the rest"),
+    ("gate, up, down", ("ffn.gate", "ffn.up", "ffn.down"), "feed-forward"),
+    ("activation", ("ffn.activation",), "the rest"),
+    ("add", ("residual",), "the rest"),
+    ("norm", ("final_norm",), "the rest"),
+    ("unembedding", ("unembedding",), "unembedding"),
+)
+_IN_BLOCK = range(1, 13)
+_BRANCHES = (range(1, 9), range(9, 13), range(13, 15))  # from a norm to what it leads to
+
+
+def whole_model() -> Figure:
+    """Every step of a gated decoder in order: its weights, and its FLOPs for one token."""
+    rows = [(name, *_card_row(names, row), look) for row, (name, names, look) in enumerate(_CARD)]
+    title = "A whole model: what is stored, and what a token costs"
+    told = "; ".join(f"{name}: {weights}, {flops}" for name, weights, flops, _ in rows)
+    alt = (
+        "A column of steps from the embedding down to the unembedding, those of a block in a frame "
+        "that says times L. A line at the left, the residual stream, forks at each norm and is "
+        f"joined again at each add. Beside each step its weights and its FLOPs per token. {told}."
+    )
+    with canvas(title, alt, width=WIDTH, height=5.2) as drawing:
+        axes = drawing.axes
+        for x, text in ((0.95, "step"), (3.0, "weights"), (5.2, "FLOPs per token")):
+            axes.text(x, 1, text, fontsize=11, fontweight="bold", va="center")
+        for row, each in enumerate(rows):
+            _draw_step(axes, -row, *each)
+        _draw_stream(axes, rows)
+        axes.set(xlim=(-0.1, 7.6), ylim=(-len(rows) + 0.3, 1.5))
+        axes.axis("off")
+    return drawing.result
+
+
+def _card_row(names: Sequence[str], row: int) -> tuple[str, str]:
+    """Weights and FLOPs per token of a row, of one layer where it is inside the block."""
+    from costlib.numbers import symbols
+
+    T, L, D, H, K, h, F, V = symbols("T L D H K h F V")
+    sizes = {"layers": L, "d_model": D, "heads": H, "kv_heads": K, "head_dim": h, "d_ff": F}
+    model = Transformer(vocab=V, **sizes)
+    work = model.decode(1, T - 1)  # T keys, the token's own among them
+    twice = 2 if names[0] in ("norms", "residual") else 1
+    times = L * twice if row in _IN_BLOCK else 1
+    weights = sum(s.weights + s.table for s in model.steps() if s.name in names) / times
+    return _formula(weights), _formula(work.only(*names).flops / times)
+
+
+def _formula(expression: Any) -> str:
+    """A formula as text that fits in a line, its letters in the order of the notation page."""
+    from sympy import factor
+
+    text = str(factor(expression)).replace("**2", "²").replace("*", "·")
+    return "–" if text == "0" else text
+
+
+def _draw_step(axes: Any, y: int, name: str, weights: str, flops: str, look: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    colour, hatch = _LOOKS[look]
+    faded = look == "the rest"
+    axes.add_patch(
+        Rectangle(
+            (0.6, y - 0.33),
+            0.2,
+            0.66,
+            facecolor="none" if faded else colour + "88",
+            edgecolor=INK,
+            linewidth=0.8,
+            hatch="" if faded else hatch,
+        )
+    )
+    for x, text in ((0.95, name), (3.0, weights), (5.2, flops)):
+        axes.text(x, y, text, fontsize=_SMALL, va="center")
+
+
+def _draw_stream(axes: Any, rows: Sequence[tuple[str, str, str, str]]) -> None:
+    """The residual stream with its branches, and a frame around what is there L times."""
+    from matplotlib.patches import Rectangle
+
+    axes.plot([0.15, 0.15], [0, -_BRANCHES[-1].start], color=INK, linewidth=1.6)
+    for row, (name, *_) in enumerate(rows):
+        if end := {"norm": "->", "add": "<-", "embedding": "<-"}.get(name):
+            arrow = {"arrowstyle": end, "color": INK, "linewidth": 1.2}
+            axes.annotate("", (0.6, -row), (0.15, -row), arrowprops=arrow)
+    for row in (row for branch in _BRANCHES for row in branch[:-1]):
+        axes.plot([0.7, 0.7], [-row - 0.33, -row - 0.67], color=INK, linewidth=1.2)
+    top, bottom = 0.5 - _IN_BLOCK.start, 0.5 - _IN_BLOCK.stop
+    frame = Rectangle(
+        (0.38, bottom), 7.1, top - bottom, facecolor="none", edgecolor=INK, linestyle="--"
+    )
+    axes.add_patch(frame)
+    axes.text(7.4, bottom + 0.12, "× L", fontsize=12, ha="right", va="bottom", fontweight="bold")
+
+
 def block_weights(names: Sequence[str]) -> Figure:
     """Weights of one block in units of D², attention's and the feed-forward layer's."""
     parts: dict[str, list[float]] = {"q, k, v, o": [], "feed-forward": []}
@@ -162,32 +268,38 @@ def parameter_shares(names: Sequence[str]) -> Figure:
 
 
 def rule_against_context(names: Sequence[str], longest: int = 131072) -> Figure:
-    """By how much a decode step's matmuls exceed 2 FLOPs per parameter, against the context."""
-    contexts = np.unique(np.geomspace(128, longest, 80).astype(int))
+    """A decode step's FLOPs over 2 per parameter, against the keys; a diamond at 6·D."""
+    keys = np.unique(np.geomspace(128, longest, 80).astype(int))
     lines = {}
     for name in names:
         model = models[name]
-        least = contexts[contexts < model.positions] if model.positions else contexts
-        exact = model.decode(1, least).matmul_flops
-        lines[name] = (least, exact / (2 * model.active_params()) - 1)
+        seen = keys[keys <= model.positions] if model.positions else keys
+        lines[name] = (seen, _over_the_rule(model, seen))
     told = "; ".join(
-        f"{name} {error[0]:+.1%} at {at[0]:,} and {error[-1]:+.1%} at {at[-1]:,}"
-        for name, (at, error) in lines.items()
+        f"{name} {ratio[0]:.2f} at {at[0]:,} and {ratio[-1]:.2f} at {at[-1]:,}"
+        for name, (at, ratio) in lines.items()
     )
-    title = "2·P per token: below at short contexts, above at long ones"
-    alt = f"What the rule misses against the cached tokens, logarithmic. {told}."
+    title = "2·P per token: right at short contexts, far too low at long ones"
+    alt = f"A step's FLOPs over 2·P against the keys it sees, log-log. {told}."
     with canvas(title, alt, width=WIDTH, height=3.8) as drawing:
         axes = drawing.axes
-        for (name, (at, error)), colour, dashes in zip(
-            lines.items(), COLOURS, _DASHES, strict=False
-        ):
-            axes.semilogx(at, error, color=colour, linestyle=dashes, label=name)
-        axes.axhline(0, color=INK, linewidth=1)
-        axes.set(xlabel="cached tokens", ylabel="ledger / rule − 1", ylim=(-0.15, 1.5))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0%}".replace("+0%", "0%"))
+        for number, (name, (at, ratio)) in enumerate(lines.items()):
+            colour = COLOURS[number]
+            axes.loglog(at, ratio, color=colour, linestyle=_DASHES[number], label=name)
+            if (turn := 6 * models[name].d_model) <= at[-1]:
+                there = _over_the_rule(models[name], np.array([turn]))
+                axes.plot([turn], there, "D", color=colour, markersize=7)
+        axes.axhline(1, color=INK, linewidth=1)
+        axes.set(xlabel="keys that the token sees", ylabel="FLOPs / (2·P)")
+        axes.set_yticks([1, 2, 4, 6], ["1", "2", "4", "6"])
+        axes.minorticks_off()
         axes.set_xticks([128, 1024, 8192, 65536], ["128", "1,024", "8,192", "65,536"])
         axes.legend(fontsize=_SMALL, loc="upper left")
     return drawing.result
+
+
+def _over_the_rule(model: Transformer, keys: Any) -> Any:
+    return model.decode(1, keys - 1).flops / (2 * model.active_params())
 
 
 def flops_against_size(names: Sequence[str], seq: int = 1024) -> Figure:

@@ -73,6 +73,31 @@ def spends_the_budget(model, budget, seq, vocab):
     return True
 
 
+def reads_cheaper(model, layers, heads, d_ff, vocab, seq):
+    """True, or what is wrong with a cheaper model. Students get this function too."""
+    names = ("layers", "heads", "d_ff")
+    if not isinstance(model, dict) or any(name not in model for name in names):
+        return f"The answer is a dictionary with {', '.join(names)}."
+    new = [model[name] for name in names]
+    if not all(isinstance(x, (int, float)) and x >= 1 and x == int(x) for x in new):
+        return "Sizes are whole numbers from 1 on."
+    if max(new) > 10**6:
+        return "No model is that large."
+    if new[2] % 256:
+        return "d_ff is not a multiple of 256."
+    shapes = [
+        Transformer(layers=int(n), d_model=128 * int(k), heads=int(k), d_ff=int(f), vocab=vocab)
+        for n, k, f in (new, (layers, heads, d_ff))
+    ]
+    params = shapes[0].params() / shapes[1].params()
+    if abs(params - 1) > 0.02:
+        return f"Your model has {params:.3f} times the parameters of the old one."
+    work = shapes[0].prefill(1, seq).flops / shapes[1].prefill(1, seq).flops
+    if work > 0.85:
+        return f"A prompt still takes {work:.3f} of the old model's FLOPs."
+    return True
+
+
 QUESTIONS = [
     Question(
         "block_cost",
@@ -215,7 +240,7 @@ QUESTIONS = [
                 lambda layers, d_model, tokens, **_: both(
                     2 * d_model * layers, 4 * layers * d_model * tokens
                 ),
-                "These are the post's numbers: a token meets all keys, and K heads are cached.",
+                "These are the numbers as claimed: a token meets all keys, and K heads are cached.",
             ),
             Mistake(
                 "query heads in the cache",
@@ -410,6 +435,11 @@ QUESTIONS = [
                 "`training_step(1, seq)` is a whole sequence; divide by its tokens.",
             ),
         ],
+    ),
+    Question(
+        "cheaper_reader",
+        cases=[{"heads": 40, "d_ff": 13824, "layers": 40, "seq": 49152}],
+        public=reads_cheaper,
     ),
     Question(
         "model_for_budget",
