@@ -11,8 +11,8 @@ True
 from costlib.messages import all_reduce
 from costlib.parallel.collectives import ALGORITHMS, Algorithm, least_rounds, least_sent
 from costlib.parallel.machine import Machine, TooManyMessages, together, within
+from costlib.parallel.pipeline import ORDERS, Played, Task, bubble, in_flight, order, played
 from costlib.parallel.shares import (
-    bubble,
     data_parallel_messages,
     memory_per_device,
     optimizer_memory,
@@ -22,17 +22,23 @@ from costlib.parallel.shares import (
 
 __all__ = [
     "ALGORITHMS",
+    "ORDERS",
     "Algorithm",
     "Machine",
+    "Played",
+    "Task",
     "TooManyMessages",
     "all_reduce",
     "bubble",
     "data_parallel_messages",
+    "in_flight",
     "least_rounds",
     "least_sent",
     "memory_per_device",
     "optimizer_memory",
+    "order",
     "pipeline_messages",
+    "played",
     "tensor_parallel",
     "together",
     "within",

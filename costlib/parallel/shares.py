@@ -36,7 +36,6 @@ from costlib.transformer import Transformer
 
 __all__ = [
     "all_reduce",
-    "bubble",
     "data_parallel_messages",
     "memory_per_device",
     "optimizer_memory",
@@ -155,16 +154,6 @@ def data_parallel_messages(model: Transformer, devices: Number) -> Op:
     259392
     """
     return all_reduces(1, model.params(), devices, axis="data")
-
-
-def bubble(stages: Number, microbatches: Number) -> Any:
-    """The share of time that a stage waits: (p − 1) / (m + p − 1).
-
-    >>> bubble(4, 12)
-    0.2
-    """
-    stages, microbatches = size("stages", stages), size("microbatches", microbatches)
-    return (stages - 1) / (microbatches + stages - 1)
 
 
 def memory_per_device(
