@@ -12,6 +12,7 @@ from costlib.messages import all_reduce
 from costlib.parallel.collectives import ALGORITHMS, Algorithm, least_rounds, least_sent
 from costlib.parallel.machine import Machine, TooManyMessages, together, within
 from costlib.parallel.pipeline import ORDERS, Played, Task, bubble, in_flight, order, played
+from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.shares import (
     data_parallel_messages,
     memory_per_device,
@@ -24,13 +25,17 @@ __all__ = [
     "ALGORITHMS",
     "ORDERS",
     "Algorithm",
+    "Layout",
     "Machine",
     "Played",
     "Task",
     "TooManyMessages",
+    "Way",
     "all_reduce",
     "bubble",
+    "cheapest",
     "data_parallel_messages",
+    "gradients",
     "in_flight",
     "least_rounds",
     "least_sent",
@@ -39,7 +44,9 @@ __all__ = [
     "order",
     "pipeline_messages",
     "played",
+    "product",
     "tensor_parallel",
     "together",
+    "ways",
     "within",
 ]
