@@ -113,10 +113,11 @@ def cached_tokens(context: Number, window: Number | None = None) -> Any:
     return context if window is None else minimum(context, size("window", window))
 
 
-def kv_elements(model: Model, batch: Number, context: Number) -> Any:
+def kv_elements(model: Model, batch: Number, context: Number, encoded: Number = 0) -> Any:
     """Elements of the cache of all layers: per token and layer 2·K·h, or r + rope with MLA.
 
-    What does not grow counts too: the states of scans and convolutions, where a model has them.
+    What does not grow counts too: the states of scans and convolutions, where a model has them, and
+    keys and values of the ``encoded`` tokens that an encoder has read.
 
     >>> from costlib.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000, kv_heads=8)
@@ -127,7 +128,18 @@ def kv_elements(model: Model, batch: Number, context: Number) -> Any:
     total: Number = 0
     for cache, layers in model.caches():
         total = plus(total, layers * cache.elements(context))
+    if not is_zero(encoded):
+        total = plus(total, size("encoded", encoded) * _of_all_parts(model, "cached_of_encoded"))
     return batch * total
+
+
+def _of_all_parts(model: Model, name: str) -> Any:
+    """The sum over all layers of one number of their parts."""
+    total: Number = 0
+    for block in model.blocks:
+        for part in block.parts:
+            total = plus(total, block.layers * getattr(part, name))
+    return total
 
 
 def kv_bytes(
@@ -155,7 +167,7 @@ def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Any:
     15624314880
     """
     each = _own(holds.model, precision)
-    cache = kv_elements(holds.model, holds.batch, holds.context) * each.kv
+    cache = kv_elements(holds.model, holds.batch, holds.context, holds.encoded) * each.kv
     return holds.model.weight_bytes(precision) + cache
 
 
@@ -167,12 +179,14 @@ def memory(
     *,
     new: Number = 1,
     scores: str = "on-chip",
+    encoded: Number = 0,
 ) -> Memory:
     """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
 
-    Weights, the cache of context + new tokens, and peak activations: the residual stream and the
-    widest step's inputs and outputs, one layer at a time, logits included. Without a precision, a
-    model whose checkpoint is packed has its own, others 16 bits.
+    Weights, the cache of context + new tokens (and of those that an encoder has read), and peak
+    activations: the residual stream and the widest step's inputs and outputs, one layer at a time,
+    logits included. Without a precision, a model whose checkpoint is packed has its own, others 16
+    bits.
 
     >>> from costlib.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
@@ -186,7 +200,7 @@ def memory(
     matrix = batch * _score_heads(model) * new * keys if scores == "materialised" else 0
     return Memory(
         weights=model.weight_bytes(precision),
-        kv=kv_elements(model, batch, keys) * each.kv,
+        kv=kv_elements(model, batch, keys, encoded) * each.kv,
         activations=batch * new * (model.d_model + _widest_step(model)) * each.activations
         + 2 * matrix * each.scores,
     )
@@ -200,12 +214,14 @@ def training_memory(
     *,
     recompute: str | None = None,
     scores: str = "on-chip",
+    encoded: Number = 0,
 ) -> Memory:
     """What a training step with Adam keeps, in mixed precision: see `ADAM_BYTES`.
 
     Activations: what each step read, kept until its gradient needs it. ``recompute="selective"``
     keeps no scores; ``"full"`` keeps only each layer's input, and one layer's worth while it is
-    run again. Logits are kept once, and so is their gradient.
+    run again. Logits are kept once, and so is their gradient. ``encoded``: the tokens that an
+    encoder reads, whose activations are kept too.
 
     >>> from costlib.transformer import Transformer
     >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
@@ -218,11 +234,17 @@ def training_memory(
     batch, seq = size("batch", batch), size("seq", seq)
     tokens, parameters = batch * seq, model.params()
     kept = tokens * saved_activations(model) * precision.activations
+    depth, entered = model.layers, model.layers * tokens
+    encoder_layers = _of_all_parts(model, "encoder_layers")
+    if not is_zero(encoder_layers) or not is_zero(encoded):
+        read = batch * size("encoded", encoded)
+        kept = kept + read * _saved_of_encoded(model) * precision.activations
+        depth, entered = depth + encoder_layers, entered + encoder_layers * read
     if scores == "materialised" and recompute is None:
-        kept = kept + batch * _score_heads_of_all(model) * seq * seq * precision.scores
+        kept = kept + batch * _scores(model, seq, encoded) * precision.scores
     if recompute == "full":
-        inputs = model.layers * tokens * model.d_model * precision.activations
-        kept = inputs + ceil_div(kept, model.layers)  # layers may differ: the average one
+        inputs = entered * model.d_model * precision.activations
+        kept = inputs + ceil_div(kept, depth)  # layers may differ: the average one
     return Memory(
         weights=parameters * ADAM_BYTES["weights"],
         gradients=parameters * ADAM_BYTES["gradients"],
@@ -244,11 +266,16 @@ def saved_activations(model: Model) -> Any:
     """
     total: Number = 0
     for block in model.blocks:
-        inputs = 1 if block.parallel else len(block.parts)
-        each = (block.norms + inputs) * model.d_model
+        total = plus(total, block.layers * block.saved(model.d_model))
+    return total
+
+
+def _saved_of_encoded(model: Model) -> Any:
+    """Activations per token of an encoder that the backward pass needs."""
+    total: Number = 0
+    for block in model.blocks:
         for part in block.parts:
-            each = plus(each, part.saved(model.d_model))
-        total = plus(total, block.layers * each)
+            total = plus(total, block.layers * part.saved_of_encoded(model.d_model))
     return total
 
 
@@ -359,12 +386,12 @@ def _score_heads(model: Model) -> Any:
     return most
 
 
-def _score_heads_of_all(model: Model) -> Any:
-    """Heads of all layers together."""
+def _scores(model: Model, seq: Number, encoded: Number) -> Any:
+    """Elements of the scores of all layers, of one sequence."""
     total: Number = 0
     for block in model.blocks:
         for part in block.parts:
-            total = plus(total, block.layers * part.score_heads)
+            total = plus(total, block.layers * part.scores(seq, encoded))
     return total
 
 

@@ -252,6 +252,7 @@ class Holding:
     model: Any
     batch: Number
     context: Number
+    encoded: Number = 0
 
 
 @dataclass(frozen=True, slots=True, repr=False)

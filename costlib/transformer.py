@@ -28,17 +28,14 @@ from costlib.layers.parts import (
     Part,
     Pass,
     PerToken,
-    elementwise,
     experts_bound,
     experts_expected,
     is_one,
-    linear_step,
-    normalisation,
     plus,
     same,
     set_field,
-    times,
 )
+from costlib.layers.table import Table, count_rows
 from costlib.ledger import Holding, Ledger, Op
 from costlib.messages import all_reduces
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
@@ -84,7 +81,9 @@ class Transformer:
 
     Any other model is written by its ``blocks`` (see `costlib.layers`): sizes are a short way to
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
-    steps beside the embedding, and before the unembedding. ``left_out`` names what a config had
+    steps beside the embedding, and before the unembedding. ``embedding_width`` is that of both
+    where it is not d_model. ``head`` has the steps of a classifier in place of the unembedding,
+    done once a token or, if ``pooled``, once a sequence. ``left_out`` names what a config had
     beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
     packs the weights. ``sharers`` is how many devices share each layer: see
     `costlib.parallel.tensor_parallel`.
@@ -128,6 +127,9 @@ class Transformer:
     mla: MLA | None = None
     first: tuple[PerToken, ...] = ()
     last: tuple[PerToken, ...] = ()
+    embedding_width: Number | None = field(default=None, repr=False)
+    head: tuple[PerToken, ...] = field(default=(), repr=False)
+    pooled: bool = field(default=False, repr=False)
     sharers: Number = 1
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
@@ -147,7 +149,8 @@ class Transformer:
             _complete(self)
             set_field(self, "blocks", _blocks(self))
         check_sizes(self, "positions", least=0)
-        set_field(self, "_table", _Table(self))
+        check_sizes(self, *([] if self.embedding_width is None else ["embedding_width"]))
+        set_field(self, "_table", Table(self))
 
     @classmethod
     def from_hf(cls, config: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
@@ -320,12 +323,14 @@ class Transformer:
         recompute: str | None = None,
         scores: str = "on-chip",
         masked: str = "skipped",
+        encoded: Number = 0,
     ) -> Ledger:
         """Forward and backward: each matmul, logits included, once and then twice.
 
         ``recompute`` runs again, before the backward pass: attention's scores, softmax and values
         ("selective"), or all of each layer ("full"). Scores that were kept on chip are computed
-        once more in any case; materialised ones are not.
+        once more in any case; materialised ones are not. ``encoded``: the tokens that an encoder
+        reads, which is trained too.
 
         >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
         >>> step = model.training_step(1, 16, scores="materialised")
@@ -334,12 +339,13 @@ class Transformer:
         """
         choose("recompute", recompute, RECOMPUTE)
         batch, seq = size("batch", batch), size("seq", seq)
-        run = Pass(batch, seq, seq, scores=scores, masked=masked, mla="naive")
+        how: Any = {"scores": scores, "masked": masked, "mla": "naive", "encoded": encoded}
+        run = Pass(batch, seq, seq, **how)
         forward = self._forward(run)
         again = {
             None: Ledger(),
-            "selective": forward.where(lambda op: op.name in _ATTENTION),
-            "full": forward.where(lambda op: op.name not in _OUTSIDE_LAYERS),
+            "selective": forward.where(lambda op: _name(op) in _ATTENTION),
+            "full": forward.where(lambda op: _name(op) not in _OUTSIDE_LAYERS),
         }[recompute]
         repeated = Ledger(tuple(op.named(f"{op.name}.recomputed") for op in again))
         return forward + repeated + self._backward(run)
@@ -423,26 +429,33 @@ class Transformer:
         *,
         new: Number = 1,
         scores: str = "on-chip",
+        encoded: Number = 0,
     ) -> Memory:
         """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached.
+
+        ``encoded``: the tokens that an encoder has read, whose keys and values are kept too.
 
         >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
         >>> held = model.memory(1, 4095)
         >>> held.weights == 2 * 6738415616, held.kv == 2 * 2**30
         (True, True)
         """
-        return memory(self, batch, context, precision, new=new, scores=scores)
+        return memory(self, batch, context, precision, new=new, scores=scores, encoded=encoded)
 
     def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
         """What treats all tokens of a pass alike, before tokens are mixed and after."""
         table, how = self._table, (run.experts, run.masked)
-        unembedded = run.batch if run.logits == "last" else run.tokens
+        unembedded = self._unembedded(run)
         before = [step.op(run.tokens, *how) for step in table.before]
         after = [step.op(run.tokens, *how) for step in table.after]
         after += [step.op(unembedded) for step in table.last]
         if run.one_by_one:
             return [op * run.seq for op in before], [op * run.seq for op in after]
         return before, after
+
+    def _unembedded(self, run: Pass) -> Any:
+        """Positions that the unembedding, or a classifier in its place, is done for."""
+        return run.batch if self.pooled or run.logits == "last" else run.tokens
 
     def mixing(self, run: Pass) -> list[Op]:
         """What mixes the tokens of a pass: attention, scans."""
@@ -452,7 +465,8 @@ class Transformer:
         before, after = self.alike(run)
         ops = (*before, *self.mixing(run), *after, *self._messages(run))
         own = None if self.storage is None else self.precision
-        return Ledger(ops, holds=Holding(self, run.batch, run.context), own=own)
+        holds = Holding(self, run.batch, run.context, run.encoded)
+        return Ledger(ops, holds=holds, own=own)
 
     def _messages(self, run: Pass) -> list[Op]:
         """What a device that shares each layer with others sends: its part of every sum."""
@@ -463,12 +477,18 @@ class Transformer:
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""
-        table, used = self._table, run.experts
-        after = reversed(table.after + table.last)
-        ops = [op for step in after for op in step.backward(run.tokens, used)]
+        table, how = self._table, (run.experts, run.masked)
+        last, tokens = reversed(table.last), self._unembedded(run)
+        ops = [op for step in last for op in step.backward(tokens, *how)]
+        ops += [op for step in reversed(table.after) for op in step.backward(run.tokens, *how)]
         ops += [op for part, layers in table.mixers for op in part.mixing_backward(run, layers)]
-        ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, used)]
+        ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, *how)]
         return Ledger((*ops, *self._messages(run)))
+
+
+def _name(op: Op) -> str:
+    """What an op does, in an encoder or not."""
+    return op.name.removeprefix("encoder.")
 
 
 #: What selective recomputation runs again.
@@ -514,93 +534,11 @@ _OUTSIDE_BLOCKS = (
     "positions",
     "first",
     "last",
+    "embedding_width",
+    "head",
+    "pooled",
     "sharers",
 )
-
-
-class _Table:
-    """A model's steps: until tokens are mixed, from there to the last norm, and the unembedding.
-
-    Layers that do the same are one row, so many times over.
-    """
-
-    __slots__ = ("after", "before", "caches", "last", "mixers", "packed", "params")
-
-    def __init__(self, model: Transformer) -> None:
-        self.params: Any = None  # counted when first asked for
-        self.packed: Any = None
-        d, norm = model.d_model, model.norm
-        shapes: list[tuple[Part, Number]] = []
-        mixers: list[tuple[Part, Number]] = []
-        caches: list[tuple[Any, Number]] = []
-        norms: list[tuple[PerToken, Number]] = []
-        extra: list[tuple[PerToken, Number]] = []
-        added: Number = 0
-        for block in model.blocks:
-            _count(norms, block.norm_step(d), block.norms * block.layers)
-            added = plus(added, block.added * block.layers)
-            for part in block.parts:
-                _count(mixers, part, block.layers)
-                _count(shapes, part.without_reach(), block.layers)
-            for cache in block.caches:
-                _count(caches, cache, block.layers)
-            for step in block.extra:
-                _count(extra, step, block.layers)
-        residual = elementwise("residual", d, "residual", reads=2 * d, gradient=1)
-        final = [normalisation("final_norm", d, norm)] if model.final_norm else []
-        bias = "unembedding" in model.biases
-        self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
-        self.after = (
-            *_rows(shapes, "after", d),
-            *_all(extra),
-            *times([residual], added),
-            *final,
-            *model.last,
-        )
-        self.last = linear_step("unembedding", d, model.vocab, bias=bias)
-        # global layers come first
-        self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))
-        self.caches = tuple(caches)
-
-
-def _is_local(part: Part) -> bool:
-    return isinstance(part, Attention) and part.reach is not None
-
-
-def _count(rows: list[tuple[Any, Number]], thing: Any, layers: Number) -> None:
-    """Add layers to the row of the same thing, or begin one."""
-    if is_zero(layers):
-        return
-    for index, (other, count) in enumerate(rows):
-        if same(thing, other):
-            rows[index] = (other, count + layers)
-            return
-    rows.append((thing, layers))
-
-
-def _all(rows: Iterable[tuple[PerToken, Number]]) -> list[PerToken]:
-    return [step * count for step, count in rows]
-
-
-def _rows(shapes: list[tuple[Part, Number]], side: str, d: Number) -> list[PerToken]:
-    """The steps of all parts on one side of the mixing."""
-    rows: list[tuple[PerToken, Number]] = []
-    for part, layers in shapes:
-        for step in getattr(part, side)(d):
-            _count(rows, step, layers)
-    return _all(rows)
-
-
-def _first(model: Transformer) -> list[PerToken]:
-    """The embedding and what belongs to it."""
-    d, table = model.d_model, model.vocab * model.d_model
-    first = [PerToken("embedding", rows=d, writes=d, table=table)]
-    if not is_zero(model.positions):
-        rows = {"rows": d, "table": model.positions * d}
-        first.append(elementwise("positions", d, "residual", **rows))
-    if model.embedding_norm:
-        first.append(normalisation("embedding_norm", d, model.norm))
-    return [*first, *model.first]
 
 
 def _complete(model: Transformer) -> None:
@@ -736,7 +674,7 @@ def _same_layers(some: tuple[Block, ...], others: tuple[Block, ...]) -> bool:
     for blocks in (some, others):
         rows: list[tuple[Block, Number]] = []
         for block in blocks:
-            _count(rows, replace(block, layers=1), block.layers)
+            count_rows(rows, replace(block, layers=1), block.layers)
         counts.append(rows)
     return len(counts[0]) == len(counts[1]) and all(
         any(same(one, other) and same(count, number) for other, number in counts[1])

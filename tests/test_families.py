@@ -153,8 +153,8 @@ def test_a_missing_rank_is_the_codes_unless_the_library_wrote_the_config():
         ),
         ("llama-2-7b", {"tie_word_embeddings": "no"}, "'tie_word_embeddings' must be true or"),
         ("gpt2", {"add_cross_attention": True}, "'add_cross_attention' must be False"),
-        ("opt-6.7b", {"do_layer_norm_before": False}, "'do_layer_norm_before' must be True"),
-        ("opt-6.7b", {"word_embed_proj_dim": 512}, "'word_embed_proj_dim' is 512"),
+        ("opt-6.7b", {"do_layer_norm_before": 0}, "'do_layer_norm_before' must be true or false"),
+        ("opt-6.7b", {"word_embed_proj_dim": 0}, "'word_embed_proj_dim' must be at least 1"),
         (
             "gemma-2-2b",
             {"layer_types": ["full_attention"]},

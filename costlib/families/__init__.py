@@ -37,7 +37,7 @@ from costlib.families import (  # noqa: F401  (each enters its families)
     state_spaces,
 )
 from costlib.families.config import MOST_BYTES, Config, fields_of
-from costlib.families.family import FAMILIES, WRAPPERS, Family, Wrapper
+from costlib.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper
 from costlib.families.quantisation import storage_of
 from costlib.layers import Block
 from costlib.layers.parts import same
@@ -143,14 +143,20 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         sizes[name] = () if steps is None else steps(config)
     try:
         sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
-        if entry.size is not None:
-            sizes |= entry.size(config)
+        for change in (entry.size, _own_head(config, entry)):
+            sizes |= {} if change is None else change(config)
         return make(**sizes)
     except (OverflowError, TypeError, ValueError) as problem:
         if str(problem).startswith(config.family):
             raise
         kind = TypeError if isinstance(problem, TypeError) else ValueError
         raise config.error(str(problem), kind) from problem
+
+
+def _own_head(config: Config, entry: Family) -> Sizes | None:
+    """What a class with a head of its own changes."""
+    stated = config.entries("architectures", str)
+    return next((entry.heads[name] for name in stated if name in entry.heads), None)
 
 
 def _tied(config: Config, entry: Family) -> bool:
@@ -171,10 +177,14 @@ def _runs(layers: Any) -> tuple[Block, ...]:
 
 def _is_named(entry: Family, name: str) -> bool:
     """The class that the entry counts, or a publisher's own name that no other family has."""
-    if name in {entry.architecture, *entry.also}:
+    if name in _classes(entry):
         return True
-    others = {name for other in FAMILIES.values() for name in (other.architecture, *other.also)}
+    others = {name for other in FAMILIES.values() for name in _classes(other)}
     return name.endswith(("ForCausalLM", "ForConditionalGeneration")) and name not in others
+
+
+def _classes(entry: Family) -> set[str]:
+    return {entry.architecture, *entry.also, *entry.heads}
 
 
 def _check_variant(config: Config, entry: Family) -> None:

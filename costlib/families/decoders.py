@@ -24,7 +24,7 @@ from costlib.families.readers import (
     sliding,
     window,
 )
-from costlib.layers import Attention, Block, Mixture, Mlp
+from costlib.layers import Attention, Block, Mixture, Mlp, PerToken, linear_step
 
 #: How GPT-2 and its kin spell sizes; both spellings are read by their code.
 GPT2 = {
@@ -358,12 +358,13 @@ def gpt2(c: Config, i: int) -> Block:
     norm="layer_norm",
     positions=2,
     names={"intermediate_size": "ffn_dim"},
-    agree={"word_embed_proj_dim": "hidden_size"},
-    refuse={"do_layer_norm_before": True, "_remove_final_layer_norm": False},
-    size=lambda c: {"norm": _opt_norm(c)},
+    first=lambda c: _opt_projection(c, "into"),
+    last=lambda c: _opt_projection(c, "out_of"),
+    size=lambda c: _opt_sizes(c),
 )
 def opt(c: Config, i: int) -> Block:
-    """GPT-2 with ReLU; its position table has two rows more than positions."""
+    """GPT-2 with ReLU; its position table has two rows more than positions. In one size norms are
+    after the parts, none is at the end, and the embedding is narrower than the rest."""
     norm, found = _opt_norm(c), c.flag("enable_bias", True)
     attention = grouped(c, one_each=True, biases=QKVO if found else (), norm=norm, rotary_dim=0)
     return layer(attention, mlp(c, gated=False, bias=found, default="relu"), norm=norm)
@@ -371,6 +372,20 @@ def opt(c: Config, i: int) -> Block:
 
 def _opt_norm(c: Config) -> str:
     return "layer_norm" if c.flag("layer_norm_elementwise_affine", True) else "plain_norm"
+
+
+def _opt_sizes(c: Config) -> dict[str, Any]:
+    at_end = c.flag("do_layer_norm_before", True) and not c.flag("_remove_final_layer_norm", False)
+    width = c.count("word_embed_proj_dim", c.d_model)
+    narrow = {} if width == c.d_model else {"embedding_width": width}
+    return {"norm": _opt_norm(c), "final_norm": at_end, **narrow}
+
+
+def _opt_projection(c: Config, way: str) -> tuple[PerToken, ...]:
+    """Between a narrower embedding and the rest."""
+    d, width = c.d_model, c.count("word_embed_proj_dim", c.d_model)
+    sizes = {"into": (width, d), "out_of": (d, width)}[way]
+    return () if width == d else linear_step(f"project_{way}", *sizes)
 
 
 @family(

@@ -174,10 +174,9 @@ def _bart_layer(
         if positions is not None:
             rows = c.count("max_position_embeddings") + positions
             steps.append(elementwise("positions", d, "residual", rows=d, table=rows * d))
-        normed = (normalisation("norm", d, norm),)
-        steps += normed if embedding_norm else ()
+        steps += [normalisation("embedding_norm", d, norm)] if embedding_norm else []
         blocks = (_bart_encoder(c),)
-        last = normed if final_norm else ()
+        last = (normalisation("final_norm", d, norm),) if final_norm else ()
         first = (Encoder(d_model=d, blocks=blocks, first=tuple(steps), last=last),)
     feed = mlp(c, gated=False, bias=True, default="gelu")
     return layer(*first, _bart_attention(c), cross, feed, norms=3, residuals=3, norm=norm)

@@ -26,6 +26,7 @@ from costlib.layers import Block, PerToken
 __all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "family"]
 
 Steps = Callable[[Config], tuple[PerToken, ...]]
+Sizes = Callable[[Config], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +44,9 @@ class Family:
     write those without what is usual. ``rewrite``: the fields
     as they are spelled now, given those of an older form. ``agree``: fields that may be there, and
     then must equal another. ``refuse``: fields with the only value that the entry is right for.
-    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``size``
-    can change anything of the finished model.
+    ``first`` and ``last``: further steps beside the embedding and before the unembedding.
+    ``heads``: classes with a head of their own, and what it changes of the model. ``size`` can
+    change anything of the finished model.
     """
 
     architecture: str
@@ -65,7 +67,8 @@ class Family:
     refuse: Mapping[str, Any] = field(default_factory=dict)
     first: Steps | None = None
     last: Steps | None = None
-    size: Callable[[Config], Mapping[str, Any]] | None = None
+    heads: Mapping[str, Sizes] = field(default_factory=dict)
+    size: Sizes | None = None
 
     @property
     def about(self) -> str:

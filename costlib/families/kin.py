@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isqrt
+
 from costlib.families.config import Config
 from costlib.families.family import family
 from costlib.families.readers import (
@@ -16,7 +18,17 @@ from costlib.families.readers import (
     mlp,
     sliding,
 )
-from costlib.layers import Attention, Block
+from costlib.layers import (
+    Attention,
+    Block,
+    DifferentialAttention,
+    PerToken,
+    ValueMaskedAttention,
+    WhereSeen,
+    elementwise,
+    linear_step,
+    normalisation,
+)
 
 
 @family("iquestcoder", "IQuestCoderForCausalLM", tied=False, usual={"head_dim": 128})
@@ -117,3 +129,96 @@ def vaultgemma(c: Config, i: int) -> Block:
     reach = sliding(c, i, lambda i: FULL if i % 2 else SLIDING)
     found = biases(c, "attention_bias", False, QKVO)
     return layer(grouped(c, biases=found, window=reach), mlp(c, default="gelu_tanh"))
+
+
+@family("bitnet", "BitNetForCausalLM", tied=False)
+def bitnet(c: Config, i: int) -> Block:
+    """Llama with squared ReLU, and a norm before each part's last projection. Weights are three
+    values each, which quantization_config says."""
+    inner = normalisation("attention.norm", c.d_model, "rms_norm")
+    found = biases(c, "attention_bias", False, QKVO)
+    attention = grouped(c, biases=found, extra=(inner,))
+    text = f"{attention.heads} heads of {attention.head_dim} must make up 'hidden_size'"
+    c.require(attention.heads * attention.head_dim == c.d_model, text)
+    normed = normalisation("ffn.norm", c.count("intermediate_size"), "rms_norm")
+    return layer(attention, mlp(c, default="relu2", extra=(normed,)))
+
+
+@family("diffllama", "DiffLlamaForCausalLM", tied=False)
+def diffllama(c: Config, i: int) -> Block:
+    """Llama whose heads are pairs: one attends, the other is taken off, by a learned factor."""
+    plain = grouped(c, or_one_each=True, biases=biases(c, "attention_bias", False, QKVO))
+    text = f"'num_key_value_heads' must be even, got {plain.kv_heads}"
+    c.require(plain.kv_heads % 2 == 0, text)
+    attention = DifferentialAttention(
+        heads=plain.heads, kv_heads=plain.kv_heads, head_dim=plain.head_dim, biases=plain.biases
+    )
+    return layer(attention, mlp(c))
+
+
+@family("doge", "DogeForCausalLM", tied=False)
+def doge(c: Config, i: int) -> Block:
+    """Llama with norms of heads, a mask that values make, and scaled residuals; its experts, where
+    it has them, are two vectors each, chosen by products of two short lists of keys."""
+    plain = grouped(c, or_one_each=True, qk_norm="head")
+    attention = ValueMaskedAttention(
+        heads=plain.heads,
+        kv_heads=plain.kv_heads,
+        head_dim=plain.head_dim,
+        qk_norm="head",
+        biases=biases(c, "attention_bias", False, (*QKVO, "dt_proj")),
+    )
+    d = c.d_model
+    scaled = elementwise("residual.scale", 2 * d, "gate", weights=2 * d)
+    beside = _retrieved(c) if c.flag("is_moe", False) else ()
+    feed = mlp(c, bias=c.flag("mlp_bias", False), extra=beside)
+    return layer(attention, feed, extra=(scaled,))
+
+
+def _retrieved(c: Config) -> tuple[PerToken, ...]:
+    """Experts of one hidden unit each: a row of a table in, a row of another out."""
+    d, count = c.d_model, c.count("num_experts", 16384)
+    chosen, keys = c.count("num_experts_per_tok", 64), isqrt(count)
+    text = f"'num_experts_per_tok' is {chosen}, but the router has {keys} x {keys} experts"
+    c.require(chosen <= keys * keys, text)
+    unit = (*linear_step("experts.down", d, 1), *linear_step("experts.up", 1, d))
+    return (
+        *linear_step("router", d, 2 * keys),
+        elementwise("router.softmax", keys * keys, "softmax"),
+        *(step.routed(count, chosen) for step in unit),
+    )
+
+
+def _picture_rows(c: Config) -> tuple[PerToken, ...]:
+    """Eight more rows of the embedding, for pictures, which the unembedding has not."""
+    return (PerToken("embedding.pictures", table=8 * c.d_model),)
+
+
+@family(
+    "mllama_text_model",
+    "MllamaForConditionalGeneration",
+    also=("MllamaForCausalLM",),
+    tied=False,
+    wrapped_by={"mllama": None},
+    first=_picture_rows,
+    refuse={"tie_word_embeddings": False},
+    inside={
+        "vocab_size": 128256,
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 40,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+    },
+)
+def mllama_text_model(c: Config, i: int) -> Block:
+    """Llama with layers among its own that attend to pictures, ``encoded`` tokens of them, and are
+    passed over where there are none."""
+    seeing = c.entries("cross_attention_layers", int) or list(range(3, 40, 5))
+    if i not in seeing:
+        return layer(grouped(c, head_dim=head_dim(c, stated=False)), mlp(c))
+    width, d = head_dim(c, stated=False), c.d_model
+    cross = grouped(c, head_dim=width, qk_norm="head", cross=True, d_in=d, rotary_dim=0)
+    gates = (elementwise("gates", 2 * d, "gate", weights=2),)
+    seen = WhereSeen(d_model=d, blocks=(layer(cross, mlp(c), extra=gates),))
+    return layer(seen, norms=0, residuals=0)

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from costlib.families.config import Config
+from costlib.families.decoders import is_sparse
 from costlib.families.family import family
 from costlib.families.readers import (
     FULL,
     QKVO,
+    SLIDING,
+    added,
     biases,
     experts,
     grouped,
@@ -17,6 +20,8 @@ from costlib.families.readers import (
     layer,
     mlp,
     rotary,
+    sliding,
+    sparse,
 )
 from costlib.layers import (
     Block,
@@ -247,3 +252,126 @@ def _zaya_router(c: Config, i: int) -> tuple[PerToken, ...]:
         *linear_step("router.second", width, width, bias=True),
         *linear_step("router", width, classes),
     )
+
+
+@family(
+    "flint",
+    "FlintForCausalLM",
+    tied=False,
+    usual={"head_dim": 128, "mlp_only_layers": [0, 1]},
+)
+def flint(c: Config, i: int) -> Block:
+    """Qwen 3's mixture with attention sinks, a window in most layers, and a shared expert."""
+    rule = {True: FULL, False: SLIDING}
+    kind = c.kind(i, lambda i: rule[i < 2 or i % 4 == 1 or i == c.layers - 1], FULL, SLIDING)
+    attention = grouped(
+        c,
+        qk_norm="head",
+        sinks=True,
+        biases=biases(c, "attention_bias", False, QKVO),
+        window=c.count("sliding_window", 513) if kind == SLIDING else None,
+    )
+    if not is_sparse(c, i) or c.count("num_experts", least=0) == 0:
+        return layer(attention, mlp(c))
+    width = c.count("shared_expert_intermediate_size")
+    return layer(attention, experts(c, "num_experts", shared_width=width))
+
+
+@family(
+    "kolibri1",
+    "Kolibri1ForCausalLM",
+    tied=False,
+    names={"num_experts": ("num_local_experts", "num_experts")},
+    usual={"head_dim": 128, "sliding_window": 513},
+)
+def kolibri1(c: Config, i: int) -> Block:
+    """Norms on both sides of each part and of heads, a window in four layers of five, experts
+    beside a shared one."""
+    reach = sliding(c, i, lambda i: SLIDING if (i + 1) % 5 else FULL)
+    shared = c.count("shared_expert_intermediate_size")
+    feed = experts(c, "num_experts", shared_width=shared)
+    return layer(grouped(c, qk_norm="head", window=reach), feed, norms=4)
+
+
+@family(
+    "beam",
+    "BeamForCausalLM",
+    tied=False,
+    names={"num_experts": ("num_experts", "num_local_experts")},
+    usual={"head_dim": 128, "sliding_window": 512},
+)
+def beam(c: Config, i: int) -> Block:
+    """Norms on both sides of each part and of heads, a gate on attention's output with one bias a
+    head, a window in five layers of six; the others do not rotate."""
+    last = c.layers - 1
+    reach = sliding(c, i, lambda i: SLIDING if (i + 1) % 6 and i < last else FULL)
+    rope: Any = c.get("rope_parameters") or {SLIDING: {}}
+    rotates = rope.get(SLIDING if reach else FULL) is not None
+    plain = grouped(c)
+    gate = PerToken("gate_proj.bias", plain.heads * plain.head_dim, weights=plain.heads)
+    attention = grouped(
+        c,
+        qk_norm="head",
+        gate="element",
+        extra=(gate,),
+        biases=biases(c, "attention_bias", False, QKVO),
+        window=reach,
+        rotary_dim=None if rotates else 0,
+    )
+    if not sparse(c, i, lambda i: i >= 3):
+        return layer(attention, mlp(c), norms=4)
+    return layer(attention, experts(c, "num_experts"), norms=4)
+
+
+def _text_of_lists(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Widths of experts are a list: for text, and for pictures."""
+    widths, found = fields.get("moe_intermediate_size"), dict(fields)
+    if isinstance(widths, list) and len(widths) == 2:
+        found["moe_intermediate_size"], found["picture_intermediate_size"] = widths
+    return found
+
+
+@family(
+    "ernie4_5_vl_moe_text",
+    "Ernie4_5_VLMoeForConditionalGeneration",
+    tied=True,
+    wrapped_by={"ernie4_5_vl_moe": True},
+    rewrite=_text_of_lists,
+    names={
+        "num_experts": ("moe_num_experts", "num_experts"),
+        "num_experts_per_tok": ("moe_k", "num_experts_per_tok"),
+    },
+    usual={
+        "moe_intermediate_size": 1536,
+        "picture_intermediate_size": 512,
+        "moe_num_shared_experts": 2,
+    },
+    inside={
+        "vocab_size": 103424,
+        "hidden_size": 2560,
+        "intermediate_size": 12288,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 20,
+        "num_key_value_heads": 4,
+        "num_experts": 64,
+        "num_experts_per_tok": 6,
+    },
+)
+def ernie4_5_vl_moe_text(c: Config, i: int) -> Block:
+    """ERNIE 4.5 inside a model that sees. Experts for pictures, and their router, are stored, and
+    text does not use them."""
+    found = c.flag("use_bias", False)
+    attention = grouped(c, biases=QKVO if found else ())
+    if not sparse(c, i, lambda i: i > 0):
+        return layer(attention, mlp(c, bias=found))
+    width = c.count("moe_num_shared_experts", least=0) * c.count("moe_intermediate_size")
+    extra = (added(c.count("num_experts")), *_for_pictures(c))
+    feed = experts(c, "num_experts", shared_width=width, shared_bias=found, extra=extra)
+    return layer(attention, feed)
+
+
+def _for_pictures(c: Config) -> tuple[PerToken, ...]:
+    """Weights that a token of text is never sent to."""
+    count, d, width = c.count("num_experts"), c.d_model, c.count("picture_intermediate_size")
+    unused = PerToken("experts.for_pictures", weights=3 * d * width, experts=count)
+    return (unused, PerToken("router.for_pictures", table=(d + 1) * count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from costlib.families.config import Config
 from costlib.families.decoders import GPT2
 from costlib.families.family import family
-from costlib.families.readers import QKVO, grouped, head_dim, layer, mlp, rotary
+from costlib.families.readers import QKVO, activation, grouped, head_dim, layer, mlp, rotary
 from costlib.layers import Block, Mlp
 
 FALCON = {"intermediate_size": "ffn_hidden_size", "num_key_value_heads": "num_kv_heads"}
@@ -176,3 +176,56 @@ def xglm(c: Config, i: int) -> Block:
     norm = "layer_norm"
     attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
     return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
+
+
+@family(
+    "openai-gpt",
+    "OpenAIGPTLMHeadModel",
+    tied=True,
+    norm="layer_norm",
+    final_norm=False,
+    names=GPT2,
+    positions=0,
+)
+def openai_gpt(c: Config, i: int) -> Block:
+    """The first GPT: norms after the parts, and so none at the end. Its code keeps no cache; passes
+    after others are counted as if it did."""
+    norm, kind = "layer_norm", activation(c, "gelu_tanh", "afn")
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    feed = Mlp(width=4 * c.d_model, gated=False, bias=True, activation=kind)
+    return layer(attention, feed, norm=norm)
+
+
+@family(
+    "ctrl",
+    "CTRLLMHeadModel",
+    tied=True,
+    norm="layer_norm",
+    names={**GPT2, "intermediate_size": "dff"},
+    unembedding_bias=True,
+)
+def ctrl(c: Config, i: int) -> Block:
+    """GPT-2 with ReLU, and positions that are computed, not stored."""
+    norm = "layer_norm"
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, activation="relu"), norm=norm)
+
+
+@family("biogpt", "BioGptForCausalLM", tied=True, norm="layer_norm", positions=2)
+def biogpt(c: Config, i: int) -> Block:
+    """GPT-2, whose position table has two rows more than positions."""
+    norm = "layer_norm"
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
+
+
+@family("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", tied=True, norm="layer_norm")
+def gpt_neox_japanese(c: Config, i: int) -> Block:
+    """GPT-NeoX without biases, but for that of the last layer's attention."""
+    norm, width = "layer_norm", head_dim(c, stated=False)
+    found = ("o_proj",) if i == c.layers - 1 else ()
+    rotated = rotary(c, width, 1, "rotary_pct")
+    attention = grouped(c, one_each=True, norm=norm, biases=found, rotary_dim=rotated)
+    times = c.count("intermediate_multiple_size", 4)
+    feed = Mlp(width=times * c.d_model, gated=False, activation=activation(c, "gelu"))
+    return layer(attention, feed, norm=norm)

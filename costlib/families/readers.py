@@ -7,7 +7,7 @@ from typing import Any
 
 from costlib.attention import MLA
 from costlib.families.config import Config
-from costlib.layers import Attention, Block, Latent, Mixture, Mlp, Part
+from costlib.layers import Attention, Block, Latent, Mixture, Mlp, Part, PerToken
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 QKV = ("q_proj", "k_proj", "v_proj")
@@ -223,3 +223,8 @@ def experts(
     c.require(per_token <= count, text)
     more = {"activation": activation(c, default), **more}
     return Mixture(experts=count, per_token=per_token, width=c.count(width), **more)
+
+
+def added(count: int) -> PerToken:
+    """Numbers added to the router's before it chooses, where they are parameters."""
+    return PerToken("router.added", count, weights=count)

@@ -14,6 +14,7 @@ from costlib.families.readers import (
     QKV,
     QKVO,
     SLIDING,
+    added,
     biases,
     experts,
     grouped,
@@ -25,7 +26,7 @@ from costlib.families.readers import (
     sparse,
     window,
 )
-from costlib.layers import Attention, Block, Mixture, PerToken
+from costlib.layers import Attention, Block, Mixture
 
 CHUNKED = "chunked_attention"
 
@@ -322,11 +323,6 @@ def output_gate(c: Config) -> str:
     is_known = stated is None or type(stated) is bool or stated in ("per-head", "per-element")
     c.require(is_known, f"'gating' must be true, 'per-head' or 'per-element', got {stated!r}")
     return "head" if stated in (None, True, "per-head") else "element"
-
-
-def added(count: int) -> PerToken:
-    """Numbers added to the router's before it chooses, where they are parameters."""
-    return PerToken("router.added", count, weights=count)
 
 
 @family(

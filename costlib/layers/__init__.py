@@ -11,9 +11,17 @@ A `Block` is so many layers of the same parts, and a model is blocks in a given 
 can be an int, an array or a symbol, as everywhere.
 """
 
-from costlib.layers.attention import Attention, ConvolvedAttention, Indexer, Latent, RoutedAttention
+from costlib.layers.attention import (
+    Attention,
+    ConvolvedAttention,
+    DifferentialAttention,
+    Indexer,
+    Latent,
+    RoutedAttention,
+    ValueMaskedAttention,
+)
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
-from costlib.layers.encoder import Encoder
+from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.feed import Mixture, Mlp
 from costlib.layers.parts import (
     Block,
@@ -45,6 +53,7 @@ __all__ = [
     "CompressedAttention",
     "CompressedIndexer",
     "DeltaRule",
+    "DifferentialAttention",
     "Encoder",
     "Indexer",
     "Latent",
@@ -60,6 +69,8 @@ __all__ = [
     "RoutedAttention",
     "ShortConvolution",
     "TimeMix",
+    "ValueMaskedAttention",
+    "WhereSeen",
     "elementwise",
     "experts_bound",
     "experts_expected",

@@ -158,7 +158,7 @@ class Attention(Part):
         if self.repeats_kv:
             more = self.kept_heads - self.kv_heads
             steps.append(PerToken("kv.repeat", kv_writes=more * (self.head_dim + self.value_dim)))
-        steps += self._normed(queries, 0 if self.shares_kv else keys, values)
+        steps += self._normed(queries, 0 if self.shares_kv or self.cross else keys, values)
         if self.gate:
             gates = self.heads * (self.value_dim if self.gate == "element" else 1)
             steps += self._linear("gate_proj", d, gates)
@@ -228,7 +228,7 @@ class Attention(Part):
     def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their gradients."""
         last = (gradient_of(self.indexer.mixing(run, layers)),) if self.indexer else ()
-        seen = tuple(gradient_of(op) for op in self._seen(run, layers)) if self.cross else ()
+        seen = self._seen_backward(run, layers) if self.cross else ()
         return (*self._core(run, layers).backward(), *seen, *last)
 
     def _seen(self, run: Pass, layers: Number) -> tuple[Op, ...]:
@@ -236,10 +236,19 @@ class Attention(Part):
         inner = replace(run, seq=run.encoded, context=run.encoded)
         return tuple(inner.of(step, layers) for step in self._of_encoded()) if run.is_first else ()
 
+    def _seen_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Their gradients."""
+        inner, steps = replace(run, seq=run.encoded, context=run.encoded), self._of_encoded()
+        back = ((step * layers).backward(inner.tokens) for step in reversed(steps))
+        return tuple(op for ledger in back for op in ledger)
+
     def _of_encoded(self) -> tuple[PerToken, ...]:
         keys, values = self.kv_heads * self.head_dim, self.kv_heads * self.value_dim
+        stored = self.head_dim if self.qk_norm == "head" else keys
+        normed = (normalisation("k_norm", keys, self.norm, stored),) if self.qk_norm else ()
         return (
             *self._linear("k_proj", self.d_in, keys, cached=True),
+            *normed,
             *self._linear("v_proj", self.d_in, values, cached=True),
         )
 
@@ -261,13 +270,27 @@ class Attention(Part):
         return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
 
     @property
+    def cached_of_encoded(self) -> Any:
+        """Keys and values of an encoder's tokens."""
+        return self.kv_heads * (self.head_dim + self.value_dim) if self.cross else 0
+
+    @property
     def score_heads(self) -> Any:
         """See `Part.score_heads`."""
         return self.heads
 
+    def scores(self, seq: Number, encoded: Number) -> Any:
+        """See `Part.scores`."""
+        return self.heads * seq * (encoded if self.cross else seq)
+
+    def saved_of_encoded(self, d: Number) -> Any:
+        """Keys (before a norm too) and values of an encoder's tokens."""
+        normed = self.kv_heads * self.head_dim if self.qk_norm else 0
+        return self.cached_of_encoded + normed if self.cross else 0
+
     def saved(self, d: Number) -> Any:
         """Queries and keys (before a norm too), values, and o_proj's input."""
-        keys = 0 if self.shares_kv else self.kv_heads
+        keys = 0 if self.shares_kv or self.cross else self.kv_heads
         made = (self.heads + keys) * self.head_dim
         out = (self.heads + keys) * self.value_dim
         return (2 if self.qk_norm else 1) * made + out
@@ -302,6 +325,71 @@ class RoutedAttention(Attention):
         else:
             return Attention._linear(self, name, d_in, d_out, cached)
         return [s.routed(self.experts, self.per_token) for s in linear_step(name, d_in, d_out)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferentialAttention(Attention):
+    """Attention in pairs of heads, one of which is taken off the other (Diff Transformer).
+
+    Both heads of a pair meet the values of both, which is run as attention twice over: once for
+    each half of the values. Four vectors as wide as a head make the factor of what is taken off.
+    """
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """Queries, keys and values, and what the factor is made of."""
+        factor = PerToken("lambda", weights=4 * self.head_dim)
+        return (*Attention.before(self, d), factor)
+
+    def after(self, d: Number) -> tuple[PerToken, ...]:
+        """The difference and its norm, which has no weights, and the output projection."""
+        width = self.heads * self.value_dim
+        taken = elementwise("difference", width, "residual", reads=2 * width)
+        norm = normalisation("head_norm", width, "plain_norm")
+        return (taken, norm, *Attention.after(self, d))
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Attention to each half of the values."""
+        return tuple(op * 2 for op in Attention.mixing(self, run, layers))
+
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The gradients of both."""
+        return tuple(op * 2 for op in Attention.mixing_backward(self, run, layers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueMaskedAttention(Attention):
+    """Attention whose mask is made of the values that are cached, anew in each pass (Doge)."""
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """A number for each KV head and token of the context, and attention with it."""
+        width, keys = self.kv_heads * self.value_dim, run.batch * run.context
+        ops = [self._masking(step, layers, width, keys) * run.steps for step in self._masks(width)]
+        return (*ops, *Attention.mixing(self, run, layers))
+
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The gradients of attention and of its mask."""
+        first = self.mixing(run, layers)[: len(self._masks(1))]
+        return (*Attention.mixing_backward(self, run, layers), *map(gradient_of, reversed(first)))
+
+    def _masks(self, width: Number) -> tuple[PerToken, ...]:
+        product = self._linear("dt_proj", width, self.kv_heads)
+        scaled = PerToken("dt", 6 * self.kv_heads, self.kv_heads, self.kv_heads)
+        return (*product, replace(scaled, weights=self.kv_heads))
+
+    def _masking(self, step: PerToken, layers: Number, width: Number, keys: Number) -> Op:
+        op = (step * layers).op(keys)
+        if not op.is_matmul:
+            return op
+        reads = Elements(weights=op.elements_read.weights, kv=op.elements_read.activations)
+        return replace(op, elements_read=reads)
+
+    @property
+    def mixing_weights(self) -> Any:
+        """Those of the mask."""
+        total: Number = 0
+        for step in self._masks(self.kv_heads * self.value_dim):
+            total = plus(total, step.weights)
+        return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from costlib.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, choose, is_symbolic, is_zero, minimum
+from costlib.numbers import Number, choose, is_symbolic, is_zero, minimum, size
 
 #: Weights per element that a normalisation stores.
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
@@ -112,9 +112,7 @@ class PerToken:
     def op(self, tokens: Number, experts: str = "expected", masked: str = "skipped") -> Op:
         """The step for so many tokens."""
         weights = self.weights if self.experts is _ZERO else self.read_weights(tokens, experts)
-        flops = self.flops * tokens
-        if self.runs_all and masked == "computed" and self.is_matmul:
-            flops = flops * self.experts // self.chosen
+        flops = self._flops(tokens, masked)
         if self.rows is not _ZERO:
             weights = weights + self.rows * tokens
         reads = Elements(weights, 0 if self.reads is _ZERO else self.reads * tokens)
@@ -125,7 +123,15 @@ class PerToken:
         )
         return Op(self.name, flops, reads, writes, self.is_matmul, self.times)
 
-    def backward(self, tokens: Number, experts: str = "expected") -> Ledger:
+    def _flops(self, tokens: Number, masked: str) -> Any:
+        flops = self.flops * tokens
+        if self.runs_all and masked == "computed" and self.is_matmul:
+            return flops * self.experts // self.chosen
+        return flops
+
+    def backward(
+        self, tokens: Number, experts: str = "expected", masked: str = "skipped"
+    ) -> Ledger:
         """The gradients: of a matmul's inputs and of its weights, or of both in one op."""
         weights = self.read_weights(tokens, experts)
         stored = Elements(weights=weights + self.rows * tokens)
@@ -133,7 +139,7 @@ class PerToken:
         out = Elements(activations=(self.writes + self.kv_writes) * tokens)
 
         def op(part: str, gradient: Number, reads: Elements, writes: Elements) -> Op:
-            flops = self.flops * gradient * tokens
+            flops = self._flops(tokens, masked) * gradient
             return Op(f"{self.name}.{part}", flops, reads, writes, self.is_matmul, self.times)
 
         if not self.is_matmul:
@@ -168,6 +174,8 @@ class Pass:
     def __post_init__(self) -> None:
         for name, among in OPTIONS.items():
             choose(name, getattr(self, name), among)
+        if self.encoded is not _ZERO:
+            set_field(self, "encoded", size("encoded", self.encoded, least=0))
 
     @property
     def tokens(self) -> Any:
@@ -268,6 +276,24 @@ class Part:
         """Heads that have a matrix of scores."""
         return 0
 
+    @property
+    def cached_of_encoded(self) -> Any:
+        """Elements that one layer keeps of each token that an encoder has read."""
+        return 0
+
+    @property
+    def encoder_layers(self) -> Any:
+        """Layers of an encoder, where that is what the part is."""
+        return 0
+
+    def scores(self, seq: Number, encoded: Number) -> Any:
+        """Elements of one sequence's matrices of scores, where nothing came before."""
+        return self.score_heads * seq * seq
+
+    def saved_of_encoded(self, d: Number) -> Any:
+        """Activations per token of an encoder that the backward pass needs, scores aside."""
+        return 0
+
     def saved(self, d: Number) -> Any:
         """Activations per token that the backward pass needs, scores aside."""
         made = (plus(step.writes, step.kv_writes) for step in self.before(d))
@@ -325,6 +351,14 @@ class Block:
         for step in self.extra:
             total = plus(total, step.parameters(step.chosen if active else None))
         return total
+
+    def saved(self, d: Number) -> Any:
+        """Activations per token that a layer's backward pass needs: inputs, and what parts keep."""
+        inputs = 1 if self.parallel else len(self.parts)
+        each = (self.norms + inputs) * d
+        for part in self.parts:
+            each = plus(each, part.saved(d))
+        return each
 
     @property
     def caches(self) -> tuple[Cache, ...]:

@@ -104,6 +104,7 @@ class Counting(FlopCounterMode):
         super().__init__(display=False)
         self.kinds: Counter[str] = Counter()
         self.top_k: dict[int, int] = {}  # id of an experts module: experts one token is sent to
+        self.ran: set[int] = set()  # ids of modules that were at work
         self.stack: list[Any] = []
 
     def __enter__(self) -> "Counting":
@@ -120,6 +121,7 @@ class Counting(FlopCounterMode):
 
     def _enter_module(self, module: Any, args: tuple) -> None:
         self.stack.append(module)
+        self.ran.add(id(module))
         indices = [a for a in args if torch.is_tensor(a) and not a.is_floating_point()]
         if is_experts(module) and indices:
             self.top_k[id(module)] = indices[0].shape[-1]
@@ -163,11 +165,18 @@ def experts_held(module: Any) -> int:
 
 
 def run(
-    model: Any, batch: int, new: int, kept: dict | None = None, encoder: int = 0, **more: Any
+    model: Any,
+    batch: int,
+    new: int,
+    kept: dict | None = None,
+    encoder: int = 0,
+    *,
+    learns: bool = False,
+    **more: Any,
 ) -> Any:
     """One forward pass over made-up tokens: what matters is their number."""
     taken = inspect.signature(model.forward).parameters
-    kept = {**({"use_cache": True} if "use_cache" in taken else {}), **(kept or {})}
+    kept = {**({"use_cache": not learns} if "use_cache" in taken else {}), **(kept or {})}
     if type(model).__name__ in HAND_IN_A_CACHE and "past_key_values" not in kept:
         kept["past_key_values"] = transformers.DynamicCache(config=model.config)
     device = next(model.parameters()).device
@@ -176,7 +185,7 @@ def run(
         tokens["decoder_input_ids"] = tokens.pop("input_ids")
         if "encoder_outputs" not in kept:
             tokens["input_ids"] = torch.zeros(batch, encoder, dtype=torch.long, device=device)
-    with torch.no_grad():
+    with torch.set_grad_enabled(learns):
         output = model(**tokens, **kept, **more)
     if "past_key_values" in kept and "past_key_values" not in output:
         output["past_key_values"] = kept["past_key_values"]  # filled, though not handed back
@@ -203,6 +212,15 @@ def count(
     with Counting() as counting:
         run(model, batch, new, kept, encoder, **more)
     return counting
+
+
+def training(model: Any, batch: int, new: int, encoder: int = 0) -> int:
+    """FLOPs of a pass and of all its gradients."""
+    model.requires_grad_(True)
+    with FlopCounterMode(display=False) as counter:
+        run(model, batch, new, encoder=encoder, learns=True).logits.sum().backward()
+    model.requires_grad_(False)
+    return counter.get_total_flops()
 
 
 def tensors(thing: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -316,7 +334,8 @@ def routed_params(model: Any, counting: Counting) -> tuple[int, int]:
         stacked = [p for p in module.parameters() if p.dim() > 1 and p.shape[0] % experts == 0]
         here = sum(p.numel() for p in stacked)
         held += here
-        used += here * (counting.top_k.get(id(module)) or top_k(model)) // experts
+        if id(module) in counting.ran:  # ERNIE's experts for pictures did not
+            used += here * (counting.top_k.get(id(module)) or top_k(model)) // experts
     return held, used
 
 

@@ -50,7 +50,21 @@ def counts(model: Any, params: int, wanted: list[Case]) -> dict:
         for case, counter in passes.items()
     ]
     lengths = (1024, 2048) if params > LARGE else (128, 256)
-    return {"active": params - held + used, "cache": counting.cache(model, lengths), "flops": flops}
+    counted = {"active": params - held + used, "cache": counting.cache(model, lengths)}
+    return {**counted, "flops": flops, **training(model, params, flops)}
+
+
+def training(model: Any, params: int, flops: list[dict]) -> dict:
+    """A training step of a small model, but for those whose count would be of something else.
+
+    torch takes the gradient of a convolution of single channels for that of a dense one; an indexer
+    is not trained with the rest.
+    """
+    if params > LARGE or {"conv", "indexer"} & set().union(*flops):
+        return {}
+    case = (2, 24, 0, 33) if counting.is_encoder_decoder(model) else (2, 24, 0)
+    batch, new, _, *encoder = case
+    return {"training": {"case": case, "total": counting.training(model, batch, new, *encoder)}}
 
 
 def sorted_counts(kinds: dict[str, int]) -> dict[str, int]:
