@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
@@ -99,7 +101,7 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
 
 #: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
 ELSEWHERE = {
-    "Storage": "made by from_hf() alone: test_checkpoints",
+    "Storage": "made by from_hf() alone: test_checkpoint",
     "all_reduces": "all_reduce() as an op",
     "message": "what the functions above make their ops with",
     "weight_bytes": "Transformer.weight_bytes(), whose sizes are checked",
@@ -146,6 +148,11 @@ def test_every_public_function_that_takes_a_size_is_tried():
     assert len(seen) > 25
     assert missed == set(), "try it here, or say in ELSEWHERE where it is tried"
     assert {*ELSEWHERE} <= seen, "a name in ELSEWHERE is gone"
+
+
+def test_where_else_is_a_file_that_is_there():
+    named = {file for reason in ELSEWHERE.values() for file in re.findall(r"test_\w+", reason)}
+    assert {file for file in named if not Path(__file__).with_name(f"{file}.py").exists()} == set()
 
 
 def test_every_name_in_the_public_namespace_is_there():
