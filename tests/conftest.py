@@ -38,6 +38,7 @@ SLOW = (
     *("test_figures_", "test_iomodel_figures", "costlib/figures/"),
     *("::test_jax_", "::test_dask_", "::test_lazy_arrays", "::test_types_travel"),
     *("::test_the_command_prints", "::test_the_module_is_a_command", "::test_what_a_fit_computes"),
+    *("::test_any_value_of_any_field", "::test_a_field_of_another_type"),
     *("::test_every_optimum_of_the_oracle", "::test_the_4_by_4_grid", "::test_groups_never"),
     *(
         "::test_a_search_that_gives_up",

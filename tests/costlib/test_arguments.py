@@ -21,6 +21,7 @@ from costlib.kvcache import (
 )
 from costlib.matmul import exact, linear_backward, matmul_backward
 from costlib.parallel import (
+    Machine,
     all_reduce,
     bubble,
     data_parallel_messages,
@@ -28,6 +29,7 @@ from costlib.parallel import (
     pipeline_messages,
     tensor_parallel,
 )
+from costlib.parallel.collectives import least_rounds, least_sent
 from costlib.transformer import MLA, MoE, Transformer
 
 MODEL = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
@@ -71,6 +73,12 @@ CALLS = {
         {"batch": 1, "seq": 2},
     ),
     "data_parallel_messages": (lambda **of: data_parallel_messages(MODEL, **of), {"devices": 2}),
+    "Machine": (Machine, {"devices": 2}),
+    "least_sent": (
+        lambda **of: least_sent("all_reduce", **of),
+        {"elements": 8, "devices": 2},
+    ),
+    "least_rounds": (least_rounds, {"devices": 2}),
     "bubble": (bubble, {"stages": 2, "microbatches": 4}),
     "memory_per_device": (
         lambda **of: memory_per_device(MODEL, **of),
