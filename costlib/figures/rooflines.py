@@ -146,8 +146,8 @@ def phases(ledgers: Mapping[str, Ledger], device: Device, named: int = 4) -> Fig
             at = [(point.intensity, point.rate) for point in points]
             axes.scatter(*zip(*at, strict=True), sizes, alpha=0.7, **look)
             axes.plot([], [], linestyle="", label=name, **look)
-            _name(axes, slowest, COLOURS[number], is_left=bool(number))
-        axes.set(xlim=(min(places) / 200, 2e4), ylim=(None, 12 * top))
+            _name(axes, slowest, COLOURS[number], is_left=not number)
+        axes.set(xlim=(min(places) / 8, 8e3), ylim=(None, 12 * top))
         axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
         axes.legend(loc="upper left", fontsize=_SMALL)
     return drawing.result
@@ -162,7 +162,7 @@ def _name(axes: Any, slowest: Sequence[tuple[str, Limit]], colour: str, is_left:
         if line < len(above):
             place, align = (4, 14 + step), "right"
         else:
-            place, align = ((-12, 4 + step), "right") if is_left else ((10, -12), "left")
+            place, align = ((-12, 4 + step), "right") if is_left else ((10, -12 - step), "left")
         axes.annotate(
             text,
             (point.intensity, point.rate),
