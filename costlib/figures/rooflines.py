@@ -66,16 +66,8 @@ def roofline(
         axes = drawing.axes
         _roof(axes, device, compute, [point.intensity for point in points])
         _ops(axes, points, total)
-        for line, (text, point) in enumerate(slowest):
-            axes.annotate(
-                text,
-                (point.intensity, point.rate),
-                (0.98, 0.42 - 0.08 * line),
-                textcoords="axes fraction",
-                ha="right",
-                fontsize=10,
-                arrowprops={"arrowstyle": "-", "color": COLOURS[4], "linewidth": 0.6},
-            )
+        _name(axes, slowest, INK, is_left=False)
+        axes.set_ylim(top=40 * device.compute_rate(compute))
         axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s", title=title)
         axes.legend(loc="upper left", fontsize=10)
     return drawing.result
@@ -155,14 +147,16 @@ def phases(ledgers: Mapping[str, Ledger], device: Device, named: int = 4) -> Fig
 
 def _name(axes: Any, slowest: Sequence[tuple[str, Limit]], colour: str, is_left: bool) -> None:
     """Names beside points: above the flat roof, else above the slope's left or below its right."""
-    above = [each for each in slowest if each[1].is_compute_bound]
-    beside = [each for each in slowest if not each[1].is_compute_bound]
-    for line, (text, point) in enumerate(above + beside):
-        step = 15 * (line if line < len(above) else line - len(above))
-        if line < len(above):
-            place, align = (4, 14 + step), "right"
+    last, lines = 0.0, 0
+    for text, point in sorted(slowest, key=lambda each: -each[1].intensity):
+        lines = lines + 1 if last / 4 < point.intensity and last else 0
+        last = point.intensity
+        if point.is_compute_bound:
+            place, align = (4, 14 + 15 * lines), "right"
+        elif is_left:
+            place, align = (-12, 4 + 15 * lines), "right"
         else:
-            place, align = ((-12, 4 + step), "right") if is_left else ((10, -12 - step), "left")
+            place, align = (10, -12 - 15 * lines), "left"
         axes.annotate(
             text,
             (point.intensity, point.rate),

@@ -16,7 +16,7 @@ __all__ = ["tokens_per_second"]
 
 def tokens_per_second(model: Transformer, device: Device, context: int) -> Figure:
     """Tokens per second of a decode step against batch: for each user, and in all."""
-    most = int(largest_batch(model, device, context).largest)
+    most = int(largest_batch(model, device, context + 1).largest)  # the new token's too
     if most < 1:
         raise ValueError(
             f"not one user with {context:,} tokens fits on {device.name} beside the weights: put a "
