@@ -126,8 +126,8 @@ def _products(block: Block, d: Number) -> Iterator[PerToken]:
     yield from (step for step in block.extra if step.is_matmul and not is_zero(step.weights))
 
 
-#: Steps that no format packs: a router is small and decides much.
-_NEVER_PACKED = ("router", "shared_gate")
+#: Steps that no format packs: a router is small and decides much, a head's input is no layer.
+_NEVER_PACKED = ("router", "shared_gate", "ahead.proj")
 
 _PREFIXES = (
     "model.layers.{i}",

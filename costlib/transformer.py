@@ -83,7 +83,9 @@ class Transformer:
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
     steps beside the embedding, and before the unembedding. ``embedding_width`` is that of both
     where it is not d_model. ``head`` has the steps of a classifier in place of the unembedding,
-    done once a token or, if ``pooled``, once a sequence. ``left_out`` names what a config had
+    done once a token or, if ``pooled``, once a sequence. ``ahead`` holds layers that predict
+    further tokens, which `with_prediction_heads` counts: ``predicted`` is then their number, and
+    ``copied`` says that each has embeddings of its own. ``left_out`` names what a config had
     beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
     packs the weights. ``sharers`` is how many devices share each layer: see
     `costlib.parallel.tensor_parallel`.
@@ -130,6 +132,9 @@ class Transformer:
     embedding_width: Number | None = field(default=None, repr=False)
     head: tuple[PerToken, ...] = field(default=(), repr=False)
     pooled: bool = field(default=False, repr=False)
+    ahead: tuple[Block, ...] = field(default=(), compare=False, repr=False)
+    predicted: Number = field(default=0, repr=False)
+    copied: bool = field(default=False, repr=False)
     sharers: Number = 1
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
@@ -187,6 +192,30 @@ class Transformer:
                 f"the layers of this model differ, so that it has no one {names}: change its blocks"
             )
         return found.with_(**changes)
+
+    def with_prediction_heads(self, *, copied: bool = False) -> Transformer:
+        """The same model with its heads for further tokens, where a config says it has some.
+
+        DeepSeek-V3, GLM 4.5 and others are trained to predict more than the next token, and draft
+        with those heads when they are served. A head joins the last layer's output and the next
+        token's embedding, and is one more layer, with a cache, and the unembedding once more. Every
+        pass runs each of them once, over all its tokens; verifying drafts is a decode of as many
+        ``new`` tokens. Embedding and unembedding are the model's own, unless they are ``copied``,
+        as some checkpoints have them.
+
+        >>> from costlib import models
+        >>> model = models["deepseek-v3"]
+        >>> heads = model.with_prediction_heads()
+        >>> round((heads.params() - model.params()) / 1e9, 1), heads.layers - model.layers
+        (11.6, 1)
+        """
+        if not self.ahead:
+            raise ValueError("nothing is known of heads for further tokens of this model")
+        heads: Number = 0
+        for block in self.ahead:
+            heads = plus(heads, block.layers)
+        blocks = (*self.blocks, *self.ahead)
+        return self.with_(blocks=blocks, ahead=(), predicted=heads, copied=copied)
 
     @property
     def is_uniform(self) -> bool:
@@ -537,6 +566,9 @@ _OUTSIDE_BLOCKS = (
     "embedding_width",
     "head",
     "pooled",
+    "ahead",
+    "predicted",
+    "copied",
     "sharers",
 )
 

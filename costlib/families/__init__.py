@@ -39,7 +39,7 @@ from costlib.families import (  # noqa: F401  (each enters its families)
 from costlib.families.config import MOST_BYTES, Config, fields_of
 from costlib.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper
 from costlib.families.quantisation import storage_of
-from costlib.layers import Block
+from costlib.layers import Block, linear_step
 from costlib.layers.parts import same
 
 __all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
@@ -143,6 +143,7 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         sizes[name] = () if steps is None else steps(config)
     try:
         sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
+        sizes["ahead"] = _ahead(config, entry)
         for change in (entry.size, _own_head(config, entry)):
             sizes |= {} if change is None else change(config)
         return make(**sizes)
@@ -151,6 +152,19 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
             raise
         kind = TypeError if isinstance(problem, TypeError) else ValueError
         raise config.error(str(problem), kind) from problem
+
+
+def _ahead(config: Config, entry: Family) -> tuple[Block, ...]:
+    """Layers that predict further tokens: each has a norm of both inputs and one at its end."""
+    heads = config.count(entry.ahead, 0, least=0) if entry.ahead else 0
+    if not heads:
+        return ()
+    d, last = config.d_model, config.layers - 1
+    one = entry.ahead_layer
+    block = entry.layer(config.at(last), last) if one is None else one(config)
+    joined = linear_step("ahead.proj", 2 * d, d)
+    extra = (*block.extra, *joined)
+    return (replace(block, layers=heads, norms=block.norms + 3, extra=extra),)
 
 
 def _own_head(config: Config, entry: Family) -> Sizes | None:

@@ -230,7 +230,13 @@ def deepseek_v2(c: Config, i: int) -> Block:
     return _latent_layer(c, i, rank=None if c.has("qk_head_dim") else 1536)
 
 
-@family("deepseek_v3", "DeepseekV3ForCausalLM", tied=False, refuse={"moe_layer_freq": 1})
+@family(
+    "deepseek_v3",
+    "DeepseekV3ForCausalLM",
+    tied=False,
+    ahead="num_nextn_predict_layers",
+    refuse={"moe_layer_freq": 1},
+)
 def deepseek_v3(c: Config, i: int) -> Block:
     """Latent attention; first dense layers, then experts beside shared ones."""
     return _latent_layer(c, i, rank=1536)

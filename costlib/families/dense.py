@@ -249,8 +249,8 @@ def qwen3_vl_text(c: Config, i: int) -> Block:
     return layer(grouped(c, needs_head_dim=True, qk_norm="head", biases=found), mlp(c))
 
 
-@family("mimo", "MiMoForCausalLM", tied=False)
+@family("mimo", "MiMoForCausalLM", tied=False, ahead="num_nextn_predict_layers")
 def mimo(c: Config, i: int) -> Block:
-    """Qwen 2; its layers that predict further tokens are left out."""
+    """Qwen 2, with a layer that predicts further tokens."""
     found = biases(c, "attention_bias", True, QKV)
     return layer(grouped(c, biases=found, window=optional_window(c, i)), mlp(c))

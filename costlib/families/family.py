@@ -44,9 +44,10 @@ class Family:
     write those without what is usual. ``rewrite``: the fields
     as they are spelled now, given those of an older form. ``agree``: fields that may be there, and
     then must equal another. ``refuse``: fields with the only value that the entry is right for.
-    ``first`` and ``last``: further steps beside the embedding and before the unembedding.
-    ``heads``: classes with a head of their own, and what it changes of the model. ``size`` can
-    change anything of the finished model.
+    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``ahead``
+    is the field that says how many layers predict further tokens, and ``ahead_layer`` such a layer
+    where it is not like the last one. ``heads``: classes with a head of their own, and what it
+    changes of the model. ``size`` can change anything of the finished model.
     """
 
     architecture: str
@@ -67,6 +68,8 @@ class Family:
     refuse: Mapping[str, Any] = field(default_factory=dict)
     first: Steps | None = None
     last: Steps | None = None
+    ahead: str | None = None
+    ahead_layer: Callable[[Config], Block] | None = None
     heads: Mapping[str, Sizes] = field(default_factory=dict)
     size: Sizes | None = None
 

@@ -32,11 +32,18 @@ family(
     "DeepseekV3ForCausalLM",
     tied=False,
     wrapped_by={"kimi_k25": True},
+    ahead="num_nextn_predict_layers",
     refuse={"moe_layer_freq": 1},
 )(deepseek_v3)
 
 
-@family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", tied=False, usual={"q_lora_rank": 768})
+@family(
+    "glm4_moe_lite",
+    "Glm4MoeLiteForCausalLM",
+    tied=False,
+    ahead="num_nextn_predict_layers",
+    usual={"q_lora_rank": 768},
+)
 def glm4_moe_lite(c: Config, i: int) -> Block:
     """GLM 4.7 Flash: DeepSeek-V3 with one dense layer."""
     c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'")
@@ -83,6 +90,7 @@ def _indexer(c: Config) -> Indexer:
     "deepseek_v32",
     "DeepseekV32ForCausalLM",
     tied=False,
+    ahead="num_nextn_predict_layers",
     usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64},
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
@@ -97,6 +105,8 @@ def deepseek_v32(c: Config, i: int) -> Block:
     "glm_moe_dsa",
     "GlmMoeDsaForCausalLM",
     tied=False,
+    ahead="num_nextn_predict_layers",
+    ahead_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
     usual={"q_lora_rank": 2048, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )

@@ -25,6 +25,7 @@ from costlib.families.readers import (
 )
 from costlib.layers import (
     RGLRU,
+    Attention,
     Block,
     DeltaRule,
     LightningAttention,
@@ -57,7 +58,15 @@ QWEN = {
     "qwen3_next",
     "Qwen3NextForCausalLM",
     tied=False,
-    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 512, "num_experts_per_tok": 10},
+    ahead="num_nextn_predict_layers",
+    ahead_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
+    usual={
+        **QWEN,
+        "num_nextn_predict_layers": 1,
+        "num_key_value_heads": 2,
+        "num_experts": 512,
+        "num_experts_per_tok": 10,
+    },
 )
 def qwen3_next(c: Config, i: int) -> Block:
     """Gated delta rule, and in every fourth layer attention with a gate; many small experts."""
@@ -71,6 +80,8 @@ def qwen3_next(c: Config, i: int) -> Block:
     "Qwen3_5ForCausalLM",
     tied=False,
     wrapped_by={"qwen3_5": False},
+    ahead="mtp_num_hidden_layers",
+    ahead_layer=lambda c: layer(_qwen_attention(c), mlp(c)),
     usual={**QWEN, "num_key_value_heads": 4, "intermediate_size": 12288},
     refuse={"attn_output_gate": True},
 )
@@ -84,6 +95,8 @@ def qwen3_5_text(c: Config, i: int) -> Block:
     "Qwen3_5MoeForCausalLM",
     tied=False,
     wrapped_by={"qwen3_5_moe": False},
+    ahead="mtp_num_hidden_layers",
+    ahead_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
     usual={**QWEN, "num_key_value_heads": 2, "num_experts": 256, "num_experts_per_tok": 8},
     refuse={"attn_output_gate": True},
 )
@@ -96,6 +109,11 @@ def _qwen_mixer(c: Config, i: int) -> Part:
     every = c.count("full_attention_interval")
     if c.kind(i, lambda i: LINEAR if (i + 1) % every else FULL, FULL, LINEAR) == LINEAR:
         return _delta_rule(c)
+    return _qwen_attention(c)
+
+
+def _qwen_attention(c: Config) -> Attention:
+    """A gate on the output, and a quarter of each head rotated."""
     found = biases(c, "attention_bias", False, (*QKVO, "gate_proj"))
     rotated = rotary(c, head_dim(c), 0.25)
     return grouped(c, qk_norm="head", gate="element", biases=found, rotary_dim=rotated)

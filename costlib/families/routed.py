@@ -80,7 +80,7 @@ def llama4_text(c: Config, i: int) -> Block:
     return layer(attention, routed)
 
 
-@family("glm4_moe", "Glm4MoeForCausalLM", tied=False)
+@family("glm4_moe", "Glm4MoeForCausalLM", tied=False, ahead="num_nextn_predict_layers")
 def glm4_moe(c: Config, i: int) -> Block:
     """GLM 4 with experts beside shared ones after the first layers, and perhaps norms of heads."""
     normed = "head" if c.flag("use_qk_norm", False) else None

@@ -49,7 +49,8 @@ class PerToken:
     Per token: FLOPs, activations read and written, elements written to the cache, and rows looked
     up in a ``table`` that is stored and never read whole. Once: ``weights``; of a routed step, once
     for each of the ``experts`` in use, when every token is sent to ``chosen`` of them.
-    ``gradient`` is the FLOPs of the backward pass for each of the forward pass.
+    ``gradient`` is the FLOPs of the backward pass for each of the forward pass. ``borrowed``: the
+    weights are another step's, and stored there.
 
     >>> step = PerToken("up", flops=24, reads=3, writes=4, weights=12, is_matmul=True)
     >>> step.op(10).flops, step.op(10).reads
@@ -70,6 +71,7 @@ class PerToken:
     gradient: Number = 2
     times: Number = 1
     runs_all: bool = False
+    borrowed: bool = False
 
     @property
     def is_expert(self) -> bool:
@@ -96,6 +98,8 @@ class PerToken:
 
     def parameters(self, experts: Number | None = None) -> Any:
         """Parameters stored; of a routed step those of all experts, or of so many."""
+        if self.borrowed:
+            return 0
         if not self.is_expert:
             return plus(self.weights, self.table)
         return self.weights * (self.experts if experts is None else experts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from costlib.layers.attention import Attention
@@ -47,6 +48,10 @@ class Model(Protocol):
     def last(self) -> tuple[PerToken, ...]: ...
     @property
     def head(self) -> tuple[PerToken, ...]: ...
+    @property
+    def predicted(self) -> Number: ...
+    @property
+    def copied(self) -> bool: ...
 
 
 class Table:
@@ -90,7 +95,8 @@ class Table:
         )
         width = d if model.embedding_width is None else model.embedding_width
         unembedding = linear_step("unembedding", width, model.vocab, bias=bias)
-        self.last = model.head or unembedding
+        again = replace(unembedding[0], name="ahead.unembedding", borrowed=not model.copied)
+        self.last = (*(model.head or unembedding), *times([again], model.predicted))
         # global layers come first
         self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))
         self.caches = tuple(caches)
@@ -134,4 +140,7 @@ def _first(model: Model) -> list[PerToken]:
         first.append(elementwise("positions", d, "residual", **rows))
     if model.embedding_norm:
         first.append(normalisation("embedding_norm", d, model.norm))
+    if not is_zero(model.predicted):
+        table = model.vocab * d if model.copied else 0
+        first.append(PerToken("ahead.embedding", rows=d, writes=d, table=table) * model.predicted)
     return [*first, *model.first]
