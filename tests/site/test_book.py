@@ -135,6 +135,26 @@ def test_exercises_are_functions_with_plain_answers(page: Path) -> None:
     assert all(f"`{name}(" in section for (name,) in names), "the text names the function"
 
 
+GLOSSARY = re.findall(
+    r"^\*\*(.+?)\.?\*\* (.+)$", (ROOT / "book" / "glossary.md").read_text("utf-8"), re.MULTILINE
+)
+
+
+def test_glossary_is_in_order() -> None:
+    terms = [re.sub(r"[^a-z0-9 ]", "", term.lower()) for term, _ in GLOSSARY]
+    assert terms == sorted(set(terms))
+
+
+@pytest.mark.parametrize(("term", "entry"), GLOSSARY, ids=[term for term, _ in GLOSSARY])
+def test_a_term_stands_on_the_pages_that_explain_it(term: str, entry: str) -> None:
+    stems = [word[:6] for word in re.findall(r"[a-z-]{3,}", re.split(r"[,(]", term.lower())[0])]
+    pages = re.findall(r"\]\((\w+)\.ipynb\)", entry)
+    assert pages, "an entry says where its term is explained"
+    for page in pages:
+        text = (ROOT / "book" / f"{page}.md").read_text("utf-8").lower()
+        assert all(stem in text for stem in stems), page
+
+
 def cited() -> dict[str, set[str]]:
     """The papers that pages link to, by page."""
     paper = re.compile(r"\]\((https://(?:doi\.org/|arxiv\.org/(?:abs|pdf)/)[^)\s]+)\)")
