@@ -111,6 +111,7 @@ PARTS = (
     Part(
         "Look it up",
         pages=(
+            "latent",
             "sweeps",
             "notation",
             "glossary",

@@ -98,7 +98,7 @@ def score_intensity(heads: int, head_dim: int, ridges: Mapping[str, float]) -> F
         scores: attention(1, seq, heads, head_dim, scores=scores).intensity()
         for scores in ("materialised", "on-chip")
     }
-    title = "Materialised scores never reach the ridge"
+    title = "With its scores in memory, attention levels off"
     alt = (
         f"FLOPs per byte against the sequence length on log-log axes, {heads} heads of width "
         f"{head_dim}, no mask. With materialised scores the line levels off, at "
