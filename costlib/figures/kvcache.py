@@ -67,7 +67,6 @@ def _kind(model: Transformer) -> int:
 
 
 _KINDS = ("MHA", "GQA", "MQA", "MLA")
-_HATCHES = ("", "//", "..", "xx")
 
 
 def bytes_per_token(models: Mapping[str, Transformer]) -> Figure:
@@ -77,29 +76,19 @@ def bytes_per_token(models: Mapping[str, Transformer]) -> Figure:
     told = ", ".join(
         f"{name} ({_KINDS[kind]}) {size / 1e3:.1f}" for size, name, kind in reversed(sized)
     )
-    alt = f"Horizontal bars of kB of cache per token at 16 bits, log scale: {told}."
+    alt = f"Dots at the kB of cache per token at 16 bits, log scale: {told}."
     with canvas(title, alt, width=WIDTH, height=0.34 * len(sized) + 1.1) as drawing:
         axes = drawing.axes
         for kind, label in enumerate(_KINDS):
             rows = [row for row, each in enumerate(sized) if each[2] == kind]
-            if not rows:
-                continue
-            widths = [sized[row][0] / 1e3 for row in rows]
-            bars = axes.barh(
-                rows,
-                widths,
-                0.7,
-                color=COLOURS[kind],
-                label=label,
-                hatch=_HATCHES[kind],
-                edgecolor=INK,
-                linewidth=0.5,
-            )
-            labels = [f"{w:,.0f}" for w in widths]
-            axes.bar_label(bars, labels, padding=3, fontsize=_SMALL)
+            sizes = [sized[row][0] / 1e3 for row in rows]
+            look = {"color": COLOURS[kind], "markersize": 9, "linestyle": ""}
+            if rows:
+                axes.plot(sizes, rows, _MARKERS[kind], label=label, **look)
+            for row, size in zip(rows, sizes, strict=True):
+                axes.text(1.18 * size, row, f"{size:,.0f}", va="center", fontsize=_SMALL)
         axes.set_yticks(range(len(sized)), [name for _, name, _ in sized], fontsize=_SMALL)
         axes.set(xscale="log", xlim=(8, sized[-1][0] / 1e3 * 4), xlabel="kB per token, 16 bits")
-        axes.grid(False, axis="y")
         axes.legend(loc="lower right", fontsize=_SMALL)
     return drawing.result
 

@@ -88,6 +88,35 @@ def tables_are_good(tables, lengths, shared, block):
     return True
 
 
+def order_is_good(design, layers, heads, head_dim, users, tokens, window, room):
+    """True, or what is wrong with a cache design. Students get this function too."""
+    names = ("kv_heads", "local_layers", "bits")
+    if not isinstance(design, dict) or any(name not in design for name in names):
+        return f"The answer is a dictionary with {', '.join(names)}."
+    kv_heads, local, bits = (design[name] for name in names)
+    groups = [k for k in range(1, heads + 1) if heads % k == 0]
+    if kv_heads not in groups:
+        return f"kv_heads must be one of {groups}."
+    if local not in range(layers + 1):
+        return f"local_layers must be a whole number from 0 to {layers}."
+    if bits not in (4, 8, 16):
+        return "bits must be 4, 8 or 16."
+
+    def fits(k, n, b):
+        kept = (layers - n) * tokens + n * min(tokens, window)
+        return users * kept * 2 * k * head_dim * b / 8 <= room
+
+    if not fits(kv_heads, local, bits):
+        return "The cache of all users does not fit."
+    if local and fits(kv_heads, local - 1, bits):
+        return "One more layer could see the whole text, and the cache would still fit."
+    if kv_heads < heads and fits(groups[groups.index(kv_heads) + 1], local, bits):
+        return "There could be more KV heads, and the cache would still fit."
+    if bits < 16 and fits(kv_heads, local, 2 * bits):
+        return "An element could have more bits, and the cache would still fit."
+    return True
+
+
 SMALL = [[3, 4], [1, 2], [5, 1], [2, 2], [6, 3], [1, 1], [4, 4]]
 
 QUESTIONS = [
@@ -341,6 +370,15 @@ QUESTIONS = [
             {"lengths": [40, 33, 64, 50], "shared": 33, "block": 8},
         ],
         public=tables_are_good,
+    ),
+    Question(
+        "cache_design",
+        cases=[
+            {"users": 8, "tokens": 8192, "room": 10**10},
+            {"heads": 40, "layers": 40, "users": 200, "window": 1024},
+            {"users": 1, "tokens": 1000},
+        ],
+        public=order_is_good,
     ),
     Question(
         "serve",
