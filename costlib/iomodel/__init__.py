@@ -1,4 +1,4 @@
-"""Chapter 6: what attention moves between a fast memory of M entries and a slow one.
+"""What attention moves between a fast memory of M entries and a slow one.
 
 Run an algorithm on a counted memory and it returns its output with what it read, wrote and held:
 
@@ -17,6 +17,7 @@ from costlib.iomodel.algorithms import (
     Run,
     flash,
     flash2,
+    flash2_backward,
     flash_backward,
     fused,
     lru,
@@ -29,6 +30,7 @@ from costlib.iomodel.algorithms import (
     reference_attention,
     reference_gradients,
     small_cache,
+    two_pass_backward,
 )
 from costlib.iomodel.counting import bounds, compression, counts
 from costlib.iomodel.counting.block_sizes import (
@@ -53,6 +55,7 @@ __all__ = [
     "crossovers",
     "flash",
     "flash2",
+    "flash2_backward",
     "flash_backward",
     "fused",
     "lru",
@@ -69,4 +72,5 @@ __all__ = [
     "reference_gradients",
     "shrunk_blocks",
     "small_cache",
+    "two_pass_backward",
 ]

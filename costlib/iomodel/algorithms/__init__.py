@@ -7,6 +7,7 @@ and returns a `Run`: output, reads, writes, peak.
 from costlib.iomodel.algorithms import lru
 from costlib.iomodel.algorithms.backward import flash_backward, reference_gradients
 from costlib.iomodel.algorithms.flash_attention import flash, flash2
+from costlib.iomodel.algorithms.lean_backward import flash2_backward, two_pass_backward
 from costlib.iomodel.algorithms.materialised import naive, naive_entries, naive_rows
 from costlib.iomodel.algorithms.other_orders import recomputed, sawtooth
 from costlib.iomodel.algorithms.products import matmul, matmul_entries, matmul_outer
@@ -17,6 +18,7 @@ __all__ = [
     "Run",
     "flash",
     "flash2",
+    "flash2_backward",
     "flash_backward",
     "fused",
     "lru",
@@ -31,4 +33,5 @@ __all__ = [
     "reference_gradients",
     "sawtooth",
     "small_cache",
+    "two_pass_backward",
 ]

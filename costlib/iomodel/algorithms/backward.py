@@ -49,7 +49,7 @@ def flash_backward(
     >>> run.reads, run.writes, run.peak
     (96, 40, 46)
     """
-    work = _backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, l=l, m=m)
+    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, l=l, m=m)
     blocks = resolved_blocks(
         "flash_backward",
         work,
@@ -97,11 +97,12 @@ def _backward_columns(
         counted.store(column[1], grads[2], cols)
 
 
-def _backward_inputs(memory: int | TwoLevelMemory | None, **arrays: Any) -> Workplace:
+def backward_inputs(memory: int | TwoLevelMemory | None, **arrays: Any) -> Workplace:
+    """The workplace of a backward pass: matrices of one shape, statistics a column each."""
     shape = np.shape(arrays["Q"])
     for name, values in arrays.items():
-        wanted = (shape[0], 1) if name in "lm" else shape
-        if name in "lm" and np.ndim(values) == 1:
+        wanted = (shape[0], 1) if name in "lmL" else shape
+        if name in "lmL" and np.ndim(values) == 1:
             arrays[name] = np.reshape(values, (-1, 1))
         if np.shape(arrays[name]) != wanted:
             raise ValueError(f"{name} must have shape {wanted}, got {np.shape(values)}")

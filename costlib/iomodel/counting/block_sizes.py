@@ -46,6 +46,8 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "flash": ("block_rows", "block_cols"),
     "flash2": ("block_rows", "block_cols"),
     "flash_backward": ("block_rows", "block_cols"),
+    "flash2_backward": ("block_rows", "block_cols"),
+    "two_pass_backward": ("block_rows", "block_cols", "stream"),
     "small_cache": ("tile", "inner", "value_rows", "value_cols"),
     "fused": ("tile_rows", "tile_cols", "inner"),
 }
@@ -56,6 +58,8 @@ _FREE = {
     "flash": "block_rows",
     "flash2": "block_cols",
     "flash_backward": "block_rows",
+    "flash2_backward": "block_rows",
+    "two_pass_backward": "stream",
     "small_cache": "inner",
     "fused": "inner",
 }
@@ -280,14 +284,14 @@ def _candidates(algorithm: str, N: int, d: int, causal: bool) -> list[Array]:
     """
     side = np.arange(1.0, N + 1) if causal else _fewest(N)
     one = np.ones_like(side)
-    if algorithm in ("flash", "flash_backward"):
+    if algorithm in ("flash", "flash_backward", "flash2_backward"):
         return [one, side]
     if algorithm == "flash2":
         return [side, one]
     if algorithm == "naive":
         tile = np.arange(1.0, max(N, d) + 1) if causal else np.union1d(side, _fewest(d))
         return [tile, np.ones_like(tile)]
-    if algorithm == "fused":
+    if algorithm in ("fused", "two_pass_backward"):
         if causal and N > LONGEST_CAUSAL_PAIR_SEARCH:
             raise ValueError(
                 f"N must be at most {LONGEST_CAUSAL_PAIR_SEARCH} to search the causal pairs of "
@@ -352,6 +356,8 @@ def _fill_up(
     def fits(size: int) -> bool:
         return bool(_count(algorithm, N, d, {**chosen, free: size}, causal, options).peak <= M)
 
+    if causal and free == "stream":  # it would cover more above the diagonal
+        return chosen
     if causal and free != "inner":  # only a divisor of the other size covers nothing more
         other = chosen["block_cols" if free == "block_rows" else "block_rows"]
         divisors = [size for size in range(1, other + 1) if other % size == 0 and fits(size)]

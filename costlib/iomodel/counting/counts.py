@@ -22,6 +22,7 @@ __all__ = [
     "Count",
     "flash",
     "flash2",
+    "flash2_backward",
     "flash_backward",
     "fused",
     "matmul",
@@ -31,6 +32,7 @@ __all__ = [
     "recomputed",
     "sawtooth",
     "small_cache",
+    "two_pass_backward",
 ]
 
 #: How often each softmax form reads a score.
@@ -212,6 +214,56 @@ def flash_backward(
         reads=2 * N * d + visits * (4 * d + 2),
         writes=visits * d + 3 * N * d,
         peak=4 * (rows + cols) * d + 2 * rows * cols + 3 * rows,
+    )
+
+
+def flash2_backward(
+    N: Number, d: Number, block_rows: Number, block_cols: Number, *, causal: bool = False
+) -> Count:
+    """The backward pass with row sums once: 4N·d + T_c·N(3d + 2) reads, (T_c + 3)·N·d + N writes.
+
+    >>> flash2_backward(4, 2, 2, 2)
+    Count(reads=96, writes=44, peak=40)
+    """
+    N, d = sizes(N=N, d=d)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    visits = covered_rows(N, block_rows, block_cols, causal=causal)
+    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    return Count(
+        reads=4 * N * d + visits * (3 * d + 2),
+        writes=visits * d + 3 * N * d + N,
+        peak=(3 * rows + 4 * cols) * d + 2 * rows * cols + 2 * rows,
+    )
+
+
+def two_pass_backward(
+    N: Number,
+    d: Number,
+    block_rows: Number,
+    block_cols: Number,
+    stream: Number = 1,
+    *,
+    causal: bool = False,
+) -> Count:
+    """Rows for dQ, columns for dK, dV: 5N·d + N + 2T_r·N·d + T_c·N(2d + 2) reads, 3N·d + N writes.
+
+    T_r is ⌈N/block_rows⌉, T_c is ⌈N/block_cols⌉.
+
+    >>> two_pass_backward(4, 2, 2, 2)
+    Count(reads=124, writes=28, peak=26)
+    """
+    N, d, stream = sizes(N=N, d=d, stream=stream)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    first = covered_columns(N, block_rows, stream, causal=causal)
+    second = covered_rows(N, stream, block_cols, causal=causal)
+    rows, cols, thin = minimum(block_rows, N), minimum(block_cols, N), minimum(stream, N)
+    return Count(
+        reads=5 * N * d + N + first * 2 * d + second * (2 * d + 2),
+        writes=3 * N * d + N,
+        peak=maximum(
+            (3 * rows + 2 * thin) * d + 2 * rows * thin + 2 * rows,
+            (4 * cols + 2 * thin) * d + 2 * cols * thin + 2 * thin,
+        ),
     )
 
 

@@ -128,6 +128,34 @@ def test_backward_pass(N, d, rows, cols, causal, scale):
         np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["flash2_backward", "two_pass_backward"])
+@quick
+@given(
+    N=st.integers(1, 14),
+    d=st.integers(1, 6),
+    sizes=st.tuples(*[st.integers(1, 16)] * 3),
+    causal=st.booleans(),
+    scale=st.sampled_from([1.0, 0.5]),
+)
+def test_lean_backward_passes(name, N, d, sizes, causal, scale):
+    Q, K, V = inputs(N, d)
+    dO = np.random.default_rng(9).normal(size=(N, d))
+    forward = algorithms.flash2(
+        Q, K, V, None, block_rows=3, block_cols=2, log_sum_exp=True, causal=causal, scale=scale
+    )
+    blocks = dict(zip(ALGORITHMS[name], sizes, strict=False))
+    count = getattr(counts, name)(N, d, **blocks, causal=causal)
+    given = (Q, K, V, forward.output, dO, forward.extras["L"])
+    options = {**blocks, "causal": causal, "scale": scale}
+    run = getattr(algorithms, name)(*given, count.peak, **options)
+    assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
+    wanted = algorithms.reference_gradients(Q, K, V, dO, causal=causal, scale=scale)
+    for found, right in zip(run.output, wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-10)
+    with pytest.raises(CapacityError):
+        getattr(algorithms, name)(*given, count.peak - 1, **options)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_reference_gradients_agree_with_differences(causal):
     Q, K, V = inputs(5, 3)

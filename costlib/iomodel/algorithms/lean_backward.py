@@ -1,0 +1,232 @@
+"""Backward passes that move less than FlashAttention's first: row sums once, and two passes.
+
+Both take the log-sum-exp L that `flash2` leaves when asked, and both compute a tile of weights
+again. With D_i the sum of dO_i ∘ O_i, a row's share of every gradient of its scores, the gradient
+of a tile of scores is P ∘ (dO Vᵀ − D).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from costlib.iomodel.algorithms.backward import backward_inputs
+from costlib.iomodel.algorithms.runs import Run, Workplace, resolved_blocks, temporaries
+from costlib.iomodel.algorithms.tiles import cut, finish_scores, live_columns
+from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+
+__all__ = ["flash2_backward", "two_pass_backward"]
+
+
+def flash2_backward(
+    Q: Any,
+    K: Any,
+    V: Any,
+    O: Any,  # noqa: E741 - the paper's letter for the output
+    dO: Any,
+    L: Any,
+    memory: int | TwoLevelMemory | None,
+    *,
+    block_rows: int | None = None,
+    block_cols: int | None = None,
+    causal: bool = False,
+    scale: float = 1.0,
+) -> Run:
+    """(dQ, dK, dV) in FlashAttention-2's way: the row sums D are computed once, before the tiles.
+
+    With T_c = ⌈N/block_cols⌉ it reads 4N·d + T_c·N(3d + 2) and writes (T_c + 3)·N·d + N.
+
+    >>> import numpy as np
+    >>> x = np.eye(4, 2)
+    >>> from costlib.iomodel.algorithms.flash_attention import flash2
+    >>> forward = flash2(x, x, x, 100, block_rows=2, block_cols=2, log_sum_exp=True)
+    >>> run = flash2_backward(
+    ...     x, x, x, forward.output, x, forward.extras["L"], 100, block_rows=2, block_cols=2
+    ... )
+    >>> run.reads, run.writes, run.peak
+    (96, 44, 40)
+    """
+    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, L=L)
+    blocks = resolved_blocks(
+        "flash2_backward",
+        work,
+        {"block_rows": block_rows, "block_cols": block_cols},
+        causal=causal,
+    )
+    counted, (length, width) = work.memory, work.arrays["Q"].shape
+    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
+    shares = counted.reserve("D", length, 1)
+    for i, rows in enumerate(spans(length, blocks["block_rows"])):
+        counted.step("row sums", i)
+        with counted.load(work.arrays["dO"], rows) as gradient:
+            counted.drop(_row_shares(work, gradient, shares, rows))
+        with counted.allocate("dQ", cut(rows), width, fill=0.0) as zeros:
+            counted.store(zeros, grads[0], rows)
+    for j, cols in enumerate(spans(length, blocks["block_cols"])):
+        queries = [*(work.arrays[name] for name in ("Q", "dO", "L")), shares]
+        sizes = blocks["block_rows"], cols
+        _columns(work, queries, grads, j, *sizes, causal, scale, with_queries=True)
+    return work.finish(*grads, blocks=blocks)
+
+
+def two_pass_backward(
+    Q: Any,
+    K: Any,
+    V: Any,
+    O: Any,  # noqa: E741 - the paper's letter for the output
+    dO: Any,
+    L: Any,
+    memory: int | TwoLevelMemory | None,
+    *,
+    block_rows: int | None = None,
+    block_cols: int | None = None,
+    stream: int | None = None,
+    causal: bool = False,
+    scale: float = 1.0,
+) -> Run:
+    """(dQ, dK, dV) in two passes: rows for dQ, columns for dK and dV; no gradient is read again.
+
+    Each tile of weights is computed twice. With T_r = ⌈N/block_rows⌉ and T_c = ⌈N/block_cols⌉ it
+    reads 5N·d + N + 2T_r·N·d + T_c·N(2d + 2) and writes 3N·d + N. ``stream`` is how many keys, or
+    queries, pass at a time.
+
+    >>> import numpy as np
+    >>> x = np.eye(4, 2)
+    >>> from costlib.iomodel.algorithms.flash_attention import flash2
+    >>> forward = flash2(x, x, x, 100, block_rows=2, block_cols=2, log_sum_exp=True)
+    >>> run = two_pass_backward(
+    ...     x, x, x, forward.output, x, forward.extras["L"], 100,
+    ...     block_rows=2, block_cols=2, stream=1,
+    ... )
+    >>> run.reads, run.writes, run.peak
+    (124, 28, 26)
+    """
+    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, L=L)
+    blocks = resolved_blocks(
+        "two_pass_backward",
+        work,
+        {"block_rows": block_rows, "block_cols": block_cols, "stream": stream},
+        causal=causal,
+    )
+    counted, (length, width) = work.memory, work.arrays["Q"].shape
+    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
+    shares = counted.reserve("D", length, 1)
+    for i, rows in enumerate(spans(length, blocks["block_rows"])):
+        _rows(work, grads[0], shares, i, rows, blocks["stream"], causal, scale)
+    for j, cols in enumerate(spans(length, blocks["block_cols"])):
+        queries = [*(work.arrays[name] for name in ("Q", "dO", "L")), shares]
+        _columns(work, queries, grads, j, blocks["stream"], cols, causal, scale)
+    return work.finish(*grads, blocks=blocks)
+
+
+def _row_shares(work: Workplace, gradient: Block, shares: SlowArray, rows: slice) -> Block:
+    """D of a block of rows, written and still resident; O is read for it and dropped."""
+    memory = work.memory
+    share = memory.allocate("D", cut(rows), 1)
+    with memory.load(work.arrays["O"], rows) as out:
+        out *= gradient
+        share.set_row_sums(out)
+    memory.store(share, shares, rows)
+    return share
+
+
+def _rows(
+    work: Workplace,
+    grads: SlowArray,
+    shares: SlowArray,
+    i: int,
+    rows: slice,
+    stream: int,
+    causal: bool,
+    scale: float,
+) -> None:
+    """The first pass: dQ of a block of queries, summed on chip while keys and values pass."""
+    counted, (length, width) = work.memory, work.arrays["Q"].shape
+    counted.step("queries", i)
+    with (
+        counted.load(work.arrays["dO"], rows) as gradient,
+        _row_shares(work, gradient, shares, rows) as share,
+        counted.load(work.arrays["Q"], rows) as query,
+        counted.load(work.arrays["L"], rows) as log_sum,
+        counted.allocate("dQ", cut(rows), width, fill=0.0) as total,
+    ):
+        state = [query, gradient, log_sum, share]
+        for j, cols in enumerate(spans(live_columns(rows, stream, length, causal), stream)):
+            counted.step("tile", i, j)
+            with (
+                counted.load(work.arrays["K"], cols) as key,
+                counted.load(work.arrays["V"], cols) as value,
+                _tile(counted, state, key, value, rows, cols, causal, scale) as (_, change),
+            ):
+                total.add_product(change, key)
+        counted.step("gradient of queries", i)
+        counted.store(total, grads, rows)
+
+
+def _columns(
+    work: Workplace,
+    queries: Sequence[SlowArray],
+    grads: Sequence[SlowArray],
+    j: int,
+    block_rows: int,
+    cols: slice,
+    causal: bool,
+    scale: float,
+    *,
+    with_queries: bool = False,
+) -> None:
+    """dK and dV of a block of keys and values, summed on chip while queries pass; dQ if asked."""
+    counted, (length, width) = work.memory, work.arrays["Q"].shape
+    counted.step("keys and values", j)
+    shape = (cut(cols), width)
+    with (
+        counted.load(work.arrays["K"], cols) as key,
+        counted.load(work.arrays["V"], cols) as value,
+        temporaries(counted, dK=shape, dV=shape) as sums,
+    ):
+        for block in sums:
+            block.fill(0.0)
+        for i, rows in enumerate(spans(length, block_rows)):
+            if causal and rows.stop <= cols.start:
+                continue
+            counted.step("tile", i, j)
+            state = [counted.load(array, rows) for array in queries]
+            total = counted.load(grads[0], rows) if with_queries else None
+            with _tile(counted, state, key, value, rows, cols, causal, scale) as (weight, change):
+                sums[0].add_product(change.T, state[0])
+                sums[1].add_product(weight.T, state[1])
+                if total is not None:
+                    total.add_product(change, key)
+                    counted.store(total, grads[0], rows)
+            counted.drop(*state, *([] if total is None else [total]))
+        counted.step("gradients of keys and values", j)
+        counted.store(sums[0], grads[1], cols)
+        counted.store(sums[1], grads[2], cols)
+
+
+@contextmanager
+def _tile(
+    memory: TwoLevelMemory,
+    state: Sequence[Block],
+    key: Block,
+    value: Block,
+    rows: slice,
+    cols: slice,
+    causal: bool,
+    scale: float,
+) -> Iterator[tuple[Block, Block]]:
+    """A tile of weights, computed again, and the gradient of its scores."""
+    query, gradient, log_sum, share = state
+    shape = (cut(rows), cut(cols))
+    with temporaries(memory, P=shape, dS=shape) as (weight, change):
+        weight.set_product(query, key.T)
+        finish_scores(weight, rows, cols, scale, causal)
+        weight -= log_sum
+        weight.exp()
+        change.set_product(gradient, value.T)
+        change -= share
+        change *= weight
+        if scale != 1.0:
+            change *= scale
+        yield weight, change
