@@ -7,7 +7,7 @@ call it, on your own run. Shapes, dashes and hatches say what colours say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "ladder",
     "measured_runs",
     "regimes",
+    "tile_life",
     "tiles_order",
 ]
 
@@ -500,6 +501,104 @@ def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> Non
         [*(name for name, _ in names.values()), *(f"{tick:,}" for tick in ticks)],
     )
     axes.set_ylim(-0.28 * capacity, 1.15 * capacity)
+
+
+# ---------------------------------------------------------------- one tile's life
+
+
+def tile_life(run: Run, step: str = "tile (0, 1)") -> Figure:
+    """Fast memory during one step of a traced run: a bar for each block that arrives or is made.
+
+    Bars are to scale, so what is free is seen. The last shows what stays for the next step.
+
+    >>> import numpy as np
+    >>> from costlib.iomodel import TwoLevelMemory, flash2
+    >>> x = np.eye(8, 2)
+    >>> tile_life(flash2(x, x, x, TwoLevelMemory(64, trace=True), block_rows=4, block_cols=4)).title
+    'One tile: 16 entries read, 0 written, and 16 scores that never leave'
+    """
+    events = [index for index, event in enumerate(run.trace) if event.step == step]
+    if not events:
+        raise ValueError(f"step must be one of the traced run's, got {step!r}: is trace=True set?")
+    frames = _frames(run.trace, events)
+    part = [run.trace[index] for index in events]
+    read, written = (sum(e.entries for e in part if e.kind == k) for k in ("load", "store"))
+    scores = sum(event.entries for event in part if event.kind == "alloc")
+    title = f"One tile: {read:,} entries read, {written:,} written"
+    title += f", and {scores:,} scores that never leave" if scores and not written else ""
+    room = run.capacity or run.peak
+    told = "; ".join(
+        f"{caption}: " + ", ".join(f"{name} {size}" for name, _, size in held)
+        for caption, held in frames
+    )
+    alt = (
+        f"Bars of fast memory, {room:,} entries long, one after each arrival in {step}. {told}. "
+        "What is at the left stays in its place throughout."
+    )
+    with canvas(title, alt, width=WIDTH, height=0.35 + 0.72 * len(frames)) as drawing:
+        _bars(drawing.axes, frames, room)
+    return drawing.result
+
+
+_Frame = tuple[str, list[tuple[str, int, int]]]  #: a caption; names, places and sizes of blocks
+
+
+def _frames(trace: Sequence[Event], events: Sequence[int]) -> list[_Frame]:
+    """What is resident after each arrival of a step, and at its end, each block in its place."""
+    held: dict[int, tuple[str, int, int]] = {}
+    frames: list[_Frame] = []
+    words: list[str] = []
+    arrived = False
+    for index, event in enumerate(trace[: events[-1] + 1]):
+        if arrived and index in events:
+            frames.append((", ".join(words), sorted(held.values(), key=lambda one: one[1])))
+            words = []
+        arrived = index in events and event.kind in ("load", "alloc")
+        if event.kind in ("load", "alloc"):
+            place = _first_gap(held.values(), event.entries)
+            held[event.block] = (event.array, place, event.entries)
+        elif event.kind == "drop":
+            del held[event.block]
+        if index in events and event.kind in _TOLD:
+            words.append(_TOLD[event.kind].format(event.array, event.entries))
+    return [*frames, (", ".join(words), sorted(held.values(), key=lambda one: one[1]))]
+
+
+_TOLD = {
+    "load": "{} arrives: {} read",
+    "alloc": "{} is made",
+    "drop": "{} leaves",
+    "store": "{} is written: {}",
+}
+
+
+def _first_gap(held: Iterable[tuple[str, int, int]], entries: int) -> int:
+    """The lowest place at which so many entries are free."""
+    place = 0
+    for _, start, size in sorted(held, key=lambda one: one[1]):
+        if start - place >= entries:
+            break
+        place = start + size
+    return place
+
+
+def _bars(axes: Any, frames: Sequence[_Frame], room: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    colours = dict(zip(("Q", "O", "K", "S", "V"), (0, 2, 1, 5, 3), strict=True))
+    for row, (caption, held) in enumerate(frames):
+        bottom = -row * 1.7
+        axes.text(0, bottom + 1.08, caption, fontsize=SMALL, va="bottom")
+        axes.add_patch(Rectangle((0, bottom), room, 1, facecolor="none", edgecolor=_ink()))
+        for name, place, size in held:
+            colour = COLOURS[colours[name]] if name in colours else GREY
+            box = Rectangle((place, bottom), size, 1, facecolor=colour + "88", edgecolor=colour)
+            axes.add_patch(box)
+            if size > room / 12:
+                middle = (place + size / 2, bottom + 0.5)
+                axes.text(*middle, name, ha="center", va="center", fontsize=11)
+    axes.set(xlim=(-0.5, room + 0.5), ylim=(-1.7 * (len(frames) - 1) - 0.2, 1.8))
+    axes.axis("off")
 
 
 # ---------------------------------------------------------------- the ladder of real chips

@@ -16,6 +16,7 @@ from typing import Any
 from costlib.figures.canvas import COLOURS, Figure, canvas
 from costlib.figures.iomodel import GREY, SMALL, WIDTH
 from costlib.iomodel.pebbles import Board, Dag, Game, Move, Part, minimum_dominator, minimum_set
+from costlib.numbers import choose
 
 __all__ = ["dominator", "pebbling"]
 
@@ -91,8 +92,8 @@ def _draw_edges(
 #: rim keeps it visible on the square without colour.
 _PEBBLES = (
     ("no pebble", "o", "none", GREY, 4.0),
-    ("blue: slow memory", "s", COLOURS[0], COLOURS[0], 11.0),
-    ("red: fast memory", "o", COLOURS[1], "#ffffff", 8.5),
+    ("slow memory", "s", COLOURS[0], COLOURS[0], 11.0),
+    ("fast memory", "o", COLOURS[1], "#ffffff", 8.5),
 )
 
 #: Distances in points, which are also the units of a pebbling's axes.
@@ -108,8 +109,11 @@ def pebbling(
     first: int = 0,
     panels: int = 12,
     columns: int = 3,
+    by: str = "computation",
 ) -> Figure:
     """A pebbling as small pictures: the board after each computation, and the moves before it.
+
+    With ``by="transfer"`` there is a picture before each read or write that follows other moves.
 
     A long one is shown from picture ``first`` on, for so many pictures. Reads are R, writes W,
     computations C, deletions D, erasures E, each with its vertex.
@@ -120,7 +124,8 @@ def pebbling(
     """
     boards = list(game.boards(moves))
     paid = sum(board.move.cost for board in boards if board.move is not None)
-    stages = _stages(boards)
+    choose("by", by, ("computation", "transfer"))
+    stages = _stages(boards) if by == "computation" else _stretches(boards)
     if not 0 <= first < len(stages) or panels < 1 or columns < 1:
         raise ValueError(
             f"first must be below {len(stages)}, panels and columns at least 1, got first = "
@@ -193,6 +198,22 @@ def _stages(boards: Sequence[Board]) -> list[_Stage]:
         computed = any(word.startswith("C") for word in words)
         written_next = after is not None and after.move == Move("W", board.move.vertex)
         if after is None or (computed and not written_next):
+            stages.append(_Stage(board, " ".join(words), paid))
+            words = []
+    return stages
+
+
+def _stretches(boards: Sequence[Board]) -> list[_Stage]:
+    """A stage begins with a read or write and ends before the next that follows free moves."""
+    stages = []
+    words: list[str] = []
+    paid = 0
+    for board, after in zip(boards[1:], [*boards[2:], None], strict=True):
+        assert board.move is not None
+        words.append(str(board.move))
+        paid += board.move.cost
+        following = None if after is None else after.move
+        if following is None or (following.cost and not board.move.cost):
             stages.append(_Stage(board, " ".join(words), paid))
             words = []
     return stages

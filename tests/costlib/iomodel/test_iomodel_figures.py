@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
@@ -46,6 +47,8 @@ DRAWINGS = {
     "pebbling": lambda: games.pebbling(GRID, optimum()),
     "dominator": lambda: games.dominator(PYRAMID, PARTS, 1),
     "ladder": figures.ladder,
+    "tile_life": lambda: figures.tile_life(traced(M=80)),
+    "pebbling_by_transfer": lambda: games.pebbling(GRID, optimum(), by="transfer"),
     "segment": pictures.segment,
 }
 
@@ -294,3 +297,31 @@ def test_the_segment_reaches_the_bound_s_own_count():
         pictures.segment(rows=5, cols=4, d=2, M=16)
     with pytest.raises(ValueError, match="at most N = 3"):
         pictures.segment(rows=4, cols=4, N=3)
+
+
+def test_a_tile_s_life_is_the_run_s_own():
+    run = traced(M=80)
+    events = [i for i, event in enumerate(run.trace) if event.step == "tile (0, 1)"]
+    frames = figures._frames(run.trace, events)
+    assert [sum(size for _, _, size in held) for _, held in frames] == [
+        run.trace[i].resident for i in events if run.trace[i].kind in ("load", "alloc")
+    ] + [run.trace[events[-1]].resident]
+    for _, held in frames:
+        ends = [0, *(place + size for _, place, size in held)]
+        assert all(place >= end for (_, place, _), end in zip(held, ends, strict=False))
+    places = [dict((name, place) for name, place, _ in held) for _, held in frames]
+    assert len({place["Q"] for place in places}) == len({place["O"] for place in places}) == 1
+    K, V = (next(e.entries for e in run.trace if e.array == name) for name in "KV")
+    assert numbers(drawn("tile_life").title)[:2] == [K + V, 0]
+    with pytest.raises(ValueError, match="step must be one of"):
+        figures.tile_life(run, "tile (9, 9)")
+
+
+def test_a_pebbling_by_transfer_pays_in_each_picture():
+    stages = games._stretches(list(GRID.boards(optimum())))
+    assert " ".join(stage.caption for stage in stages) == str(GRID.play(optimum()))
+    paid = [0, *(stage.paid for stage in stages)]
+    assert all(after > before for before, after in itertools.pairwise(paid))
+    assert paid[-1] == 5
+    with pytest.raises(ValueError, match="by must be one of"):
+        games.pebbling(GRID, optimum(), by="move")
