@@ -69,6 +69,7 @@ PARTS = (
                 "how many entries does attention move, and what does the order of its loops "
                 "change?",
                 (
+                    "iomodel.places",
                     "iomodel.memory",
                     "iomodel.algorithms",
                     *(f"iomodel.counting.{name}" for name in ("counts", "block_sizes", "coverage")),

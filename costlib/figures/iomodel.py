@@ -625,8 +625,8 @@ def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figu
     rungs = {name: _rungs(name) for name in chips}
     own = [held["one core's own"] / (4 * d * d) for held in rungs.values()]
     title = (
-        f"At d = {d} the memory of one core holds {min(own):,.2g} to {max(own):,.5g} times 4d² "
-        "entries"
+        f"At d = {d} the memory of one core holds {_times(min(own))} to {_times(max(own))} "
+        "times 4d² entries"
     )
     wanted = {"4d²": 4 * d * d, "K and V": 2 * N * d, "N²": N * N}
     with canvas(title, _ladder_alt(rungs, wanted, N, d), width=WIDTH, height=3.8) as drawing:
@@ -647,6 +647,10 @@ def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figu
         axes.xaxis.set_major_formatter(_power_of_ten)
         drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
     return drawing.result
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
 
 
 def _rungs(name: str) -> dict[str, int]:

@@ -40,6 +40,7 @@ from costlib.iomodel.counting.block_sizes import (
     shrunk_blocks,
 )
 from costlib.iomodel.memory import CapacityError, ResidencyError, TwoLevelMemory
+from costlib.iomodel.places import fast_memory, head_width
 
 __all__ = [
     "CapacityError",
@@ -53,11 +54,13 @@ __all__ = [
     "counting",
     "counts",
     "crossovers",
+    "fast_memory",
     "flash",
     "flash2",
     "flash2_backward",
     "flash_backward",
     "fused",
+    "head_width",
     "lru",
     "matmul",
     "matmul_entries",

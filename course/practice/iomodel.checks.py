@@ -170,56 +170,30 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "printed_shortfall",
+        "two_pass_gain",
         numbers={
-            "N": [512, 1024, 2048],
-            "d": [64, 128],
-            "heads": [12, 16, 24],
-            "batch": range(32, 129),
-            "printed_gflop": [5.0 * x for x in range(10, 15)],
+            "d": [64, 96, 128, 256, 512],
+            "M": [32_768, 51_200, 83_968, 116_736],
+            "flops_per_s": [125e12, 312e12, 989.4e12],
+            "bytes_per_s": [0.9e12, 2.039e12, 3.35e12, 5.5e12],
         },
         hidden=3,
         tolerance=5e-3,
         mistakes=[
             Mistake(
-                "the forward pass alone",
-                lambda N, d, heads, batch, printed_gflop: [
-                    4e-9 * N * N * d * heads * batch,
-                    4e-9 * N * N * d * heads * batch / printed_gflop,
-                ],
-                "Two products forward; four more go backward.",
+                "entries for bytes",
+                lambda d, M, flops_per_s, bytes_per_s: d * flops_per_s / (2 * M * bytes_per_s),
+                "An entry is 2 bytes, and the rate is in bytes a second.",
             ),
             Mistake(
-                "forgot the 2",
-                lambda N, d, heads, batch, printed_gflop: [
-                    6e-9 * N * N * d * heads * batch,
-                    6e-9 * N * N * d * heads * batch / printed_gflop,
-                ],
-                "Each of the six products takes 2·N²·d FLOPs.",
+                "one product more",
+                lambda d, M, flops_per_s, bytes_per_s: 2 * d * flops_per_s / (M * bytes_per_s),
+                "Two products are made twice, each of 2·N²·d FLOPs.",
             ),
             Mistake(
-                "one head",
-                lambda N, d, batch, printed_gflop, **_: [
-                    12e-9 * N * N * d * batch,
-                    12e-9 * N * N * d * batch / printed_gflop,
-                ],
-                "Each of the heads has all six products.",
-            ),
-            Mistake(
-                "2³⁰ for 10⁹",
-                lambda N, d, heads, batch, printed_gflop: [
-                    12 * N * N * d * heads * batch / 2**30,
-                    12 * N * N * d * heads * batch / 2**30 / printed_gflop,
-                ],
-                "A GFLOP is 10⁹ FLOPs; powers of two are for memory.",
-            ),
-            Mistake(
-                "one sequence",
-                lambda N, d, heads, printed_gflop, **_: [
-                    12e-9 * N * N * d * heads,
-                    12e-9 * N * N * d * heads / printed_gflop,
-                ],
-                "The batch holds many sequences.",
+                "upside down",
+                lambda d, M, flops_per_s, bytes_per_s: M * bytes_per_s / (d * flops_per_s),
+                "Seconds saved over seconds added.",
             ),
         ],
     ),

@@ -309,7 +309,7 @@ def test_a_tile_s_life_is_the_run_s_own():
     for _, held in frames:
         ends = [0, *(place + size for _, place, size in held)]
         assert all(place >= end for (_, place, _), end in zip(held, ends, strict=False))
-    places = [dict((name, place) for name, place, _ in held) for _, held in frames]
+    places = [{name: place for name, place, _ in held} for _, held in frames]
     assert len({place["Q"] for place in places}) == len({place["O"] for place in places}) == 1
     K, V = (next(e.entries for e in run.trace if e.array == name) for name in "KV")
     assert numbers(drawn("tile_life").title)[:2] == [K + V, 0]
@@ -323,5 +323,5 @@ def test_a_pebbling_by_transfer_pays_in_each_picture():
     paid = [0, *(stage.paid for stage in stages)]
     assert all(after > before for before, after in itertools.pairwise(paid))
     assert paid[-1] == 5
-    with pytest.raises(ValueError, match="by must be one of"):
+    with pytest.raises(ValueError, match="by must be 'computation' or 'transfer'"):
         games.pebbling(GRID, optimum(), by="move")
