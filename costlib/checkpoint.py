@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from costlib.layers.attention import Latent
+from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.parts import Block, PerToken
 from costlib.numbers import Number, is_zero
 
-__all__ = ["Packing", "Storage", "weight_bytes"]
+__all__ = ["Packing", "Storage", "step_bytes", "weight_bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,38 +93,85 @@ def weight_bytes(
     if storage.unread:
         raise ValueError(storage.unread)
     saved: Number = 0
-    for step, times, packings in _matrices(blocks, d_model, storage):
-        matrices = times * step.parameters() / step.weights / len(packings)
-        inputs = step.reads / (step.chosen if step.is_expert else 1)
-        for packing in packings:
-            if packing is not None:
-                plain = step.weights * storage.plain
-                saved += matrices * (plain - packing.bytes(step.weights, inputs))
+    for matrix in _matrices(blocks, d_model, storage):
+        saved = saved + matrix.weights * storage.plain - matrix.bytes
     return params * storage.plain - saved
 
 
-def _matrices(
+def step_bytes(
     blocks: tuple[Block, ...], d_model: Number, storage: Storage
-) -> Iterator[tuple[PerToken, Number, list[Packing | None]]]:
-    """Each product inside the layers, how often its weights are there, and its packings."""
+) -> tuple[tuple[str, Number], ...]:
+    """Bytes that a weight takes in each step of a pass that is a product inside the layers.
+
+    >>> from costlib import Transformer
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> packed = Storage(name="int8", packing=Packing(bits=8), kept=("mlp.down_proj",))
+    >>> each = dict(step_bytes(tiny.blocks, 64, packed))
+    >>> each["ffn.up"], each["ffn.down"]
+    (1.0, 2.0)
+    """
+    weights: dict[str, Number] = {}
+    held: dict[str, Number] = {}
+    for matrix in _matrices(blocks, d_model, storage):
+        for name in (matrix.name, *_HALVES.get(matrix.name, ())):
+            weights[name] = weights.get(name, 0) + matrix.weights
+            held[name] = held.get(name, 0) + matrix.bytes
+    return tuple((name, held[name] / weights[name]) for name in weights)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrices:
+    """One product's matrices in a block: weights of all of them together, and their bytes."""
+
+    name: str
+    weights: Number
+    bytes: Number
+
+    def times(self, layers: Number, prefix: str) -> _Matrices:
+        return _Matrices(f"{prefix}{self.name}", self.weights * layers, self.bytes * layers)
+
+
+def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> Iterator[_Matrices]:
+    """Each product inside the layers, those of an encoder among them."""
     first = 0
     for block in blocks:
         layers = int(block.layers)
         if not is_zero(block.borrowed):
             raise ValueError("layers share weights: what packing saves of them is not counted")
         for step in _products(block, d_model):
-            yield step, block.layers, [storage.of(step.name, first + i) for i in range(layers)]
+            packings = [storage.of(step.name, first + i) for i in range(layers)]
+            yield _packed(step, packings, storage.plain)
+        for part in block.parts:
+            if isinstance(part, (Encoder, WhereSeen)):
+                prefix = "encoder." if isinstance(part, Encoder) else ""
+                for matrix in _matrices(part.blocks, part.d_model, storage):
+                    yield matrix.times(block.layers, prefix)
         first += layers
+
+
+def _packed(step: PerToken, packings: list[Packing | None], plain: Number) -> _Matrices:
+    """A step's matrices, one or one an expert in each layer, and the bytes of all of them."""
+    matrices = step.parameters() / step.weights
+    inputs = step.reads / (step.chosen if step.is_expert else 1)
+    held: Number = 0
+    for packing in packings:
+        one = step.weights * plain if packing is None else packing.bytes(step.weights, inputs)
+        held = held + matrices * one
+    return _Matrices(step.name, matrices * step.weights * len(packings), held)
 
 
 def _products(block: Block, d: Number) -> Iterator[PerToken]:
     for part in block.parts:
-        steps = (*part.before(d), *part.after(d))
-        yield from (step for step in steps if step.is_matmul and not is_zero(step.weights))
-        if isinstance(part, Latent):
-            yield part.expand()
-    yield from (step for step in block.extra if step.is_matmul and not is_zero(step.weights))
+        yield from filter(_is_product, (*part.before(d), *part.after(d), *part.mixed))
+    yield from filter(_is_product, block.extra)
 
+
+def _is_product(step: PerToken) -> bool:
+    return step.is_matmul and not is_zero(step.weights)
+
+
+#: Ops that share a matrix between them.
+_HALVES = {"kv_b_proj": ("q_absorb", "v_absorb")}
 
 #: Steps that no format packs: a router is small and decides much, a head's input is no layer.
 _NEVER_PACKED = ("router", "shared_gate", "ahead.proj")

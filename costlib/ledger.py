@@ -51,12 +51,15 @@ class Elements:
         """Elements of every kind together."""
         return _sum((self.weights, self.activations, self.kv, self.scores))
 
-    def bytes(self, precision: Precision | str | None = None) -> Any:
-        """Bytes at a precision: each kind's elements times its bytes per element."""
+    def bytes(self, precision: Precision | str | None = None, weights: Number | None = None) -> Any:
+        """Bytes at a precision: each kind's elements times its bytes per element.
+
+        ``weights``: bytes of a weight, where a step's own are known.
+        """
         each = precision if type(precision) is Precision else precision_of(precision)
         total: Number = 0
         if self.weights is not _ZERO:
-            total = self.weights * each.weights
+            total = self.weights * (each.weights if weights is None else weights)
         if self.activations is not _ZERO:
             moved = self.activations * each.activations
             total = moved if total is _ZERO else total + moved
@@ -200,6 +203,14 @@ class Op(_Cost):
         if elements_sent is not NOTHING and not axis:
             raise ValueError(f"op {name!r} sends elements: name the axis that it sends over")
 
+    def bytes(self, precision: Precision | str | None = None) -> Any:
+        """Bytes read and written at a precision (2 bytes per element unless said otherwise)."""
+        each = precision if type(precision) is Precision else precision_of(precision)
+        weights = each.weights_in(self.name) if each.by_step else each.weights
+        read = self.elements_read.bytes(each, weights)
+        written = self.elements_written.bytes(each, weights)
+        return read if written is _ZERO else _plus(read, written)
+
     @property
     def matmul_flops(self) -> Any:
         """FLOPs if this is a matmul, else 0."""
@@ -315,6 +326,8 @@ class Ledger(_Cost):
     def bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes read and written at a precision."""
         each = self.at(precision)
+        if each.by_step:
+            return _sum(op.bytes(each) for op in self.ops)
         return _plus(self.elements_read.bytes(each), self.elements_written.bytes(each))
 
     def bytes_sent(self, precision: Precision | str | None = None) -> Any:

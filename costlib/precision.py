@@ -10,7 +10,7 @@ layers that a checkpoint leaves in 16 bits, which `Transformer.weight_bytes` kno
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,9 @@ class Precision:
 
     A kind is a number of bytes or the name of a format. ``compute`` is the format that products are
     computed in; None stands for 16 bits, in whichever of bf16 and fp16 the device is best at.
-    Unless said otherwise everything takes 16 bits.
+    Unless said otherwise everything takes 16 bits. ``by_step`` is of checkpoints that pack some
+    matrices and leave others: bytes of a weight in each step that is a product in the layers, by
+    name, and under "" those of all others; ``weights`` is then what a weight takes on average.
 
     >>> Precision(weights="int4").weights  # 4 bits, and a 16-bit scale for each 128
     0.515625
@@ -79,10 +81,13 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
     kv: Any = 2
     scores: Any = 2
     compute: str | None = None
+    by_step: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    _weights_in: dict[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for kind in KINDS:
             object.__setattr__(self, kind, _bytes(kind, getattr(self, kind)))
+        object.__setattr__(self, "_weights_in", {"": self.weights, **dict(self.by_step)})
         if not (self.compute is None or isinstance(self.compute, str)):
             text = f"compute must be a number format such as 'fp8', got {self.compute!r}"
             raise TypeError(text)
@@ -94,7 +99,8 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
         >>> Precision.uniform(4)
         Precision(weights=4, activations=4, kv=4, scores=4, compute=None)
         """
-        return cls(**dict.fromkeys(KINDS, bytes_per_element), compute=compute)
+        each: dict[str, Any] = dict.fromkeys(KINDS, bytes_per_element)
+        return cls(**each, compute=compute)
 
     def with_(self, **changes: Any) -> Precision:
         """The same precision with some of it changed.
@@ -102,7 +108,17 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
         >>> precision_of("fp8").with_(kv=2).kv
         2
         """
+        changes = {"by_step": (), **changes} if "weights" in changes else changes
         return replace(self, **changes)
+
+    def weights_in(self, step: str) -> Any:
+        """Bytes of a weight in one step of a pass.
+
+        >>> packed = Precision(weights=0.75, by_step=(("experts.up", 0.5), ("", 2)))
+        >>> packed.weights_in("experts.up"), packed.weights_in("unembedding")
+        (0.5, 2)
+        """
+        return self._weights_in.get(step, self._weights_in[""]) if self.by_step else self.weights
 
 
 def _bytes(kind: str, value: Any) -> Any:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from costlib.attention import MLA, check_groups, check_sizes
-from costlib.checkpoint import Storage, weight_bytes
+from costlib.checkpoint import Storage, step_bytes, weight_bytes
 from costlib.families import from_hf
 from costlib.kvcache import Memory, kv_bytes, memory
 from costlib.layers.attention import Attention, Latent
@@ -273,7 +273,8 @@ class Transformer:
 
     @property
     def precision(self) -> Precision:
-        """The model's own: bytes of a weight on average, and the formats of products and cache.
+        """The model's own: bytes of a weight, on average and step by step, and the formats of
+        products and cache.
 
         >>> Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000).precision.weights
         2
@@ -281,9 +282,14 @@ class Transformer:
         storage = self.storage
         if storage is None or storage.unread:
             return Precision()
-        weights = self.weight_bytes() / self.params()
-        cache = storage.plain if storage.kv is None else storage.kv
-        return Precision(weights=weights, kv=cache, compute=storage.compute)
+        if self._table.own is None:
+            weights = self.weight_bytes() / self.params()
+            cache = storage.plain if storage.kv is None else storage.kv
+            steps = (*step_bytes(self.blocks, self.d_model, storage), ("", storage.plain))
+            own = Precision(weights=weights, kv=cache, compute=storage.compute, by_step=steps)
+            self._table.own = own
+        found: Precision = self._table.own
+        return found
 
     def prefill(self, batch: Number, seq: Number, *, logits: str = "all", **options: Any) -> Ledger:
         """A pass over a prompt of ``seq`` tokens, nothing cached yet.

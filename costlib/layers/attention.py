@@ -23,7 +23,6 @@ from costlib.layers.parts import (
     gradient_of,
     linear_step,
     normalisation,
-    plus,
     set_field,
 )
 from costlib.ledger import Elements, Op
@@ -234,15 +233,19 @@ class Attention(Part):
     def _seen(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Keys and values of an encoder's tokens, made once."""
         inner = replace(run, seq=run.encoded, context=run.encoded)
-        return tuple(inner.of(step, layers) for step in self._of_encoded()) if run.is_first else ()
+        return tuple(inner.of(step, layers) for step in self.mixed) if run.is_first else ()
 
     def _seen_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their gradients."""
-        inner, steps = replace(run, seq=run.encoded, context=run.encoded), self._of_encoded()
-        back = ((step * layers).backward(inner.tokens) for step in reversed(steps))
+        inner = replace(run, seq=run.encoded, context=run.encoded)
+        back = ((step * layers).backward(inner.tokens) for step in reversed(self.mixed))
         return tuple(op for ledger in back for op in ledger)
 
-    def _of_encoded(self) -> tuple[PerToken, ...]:
+    @property
+    def mixed(self) -> tuple[PerToken, ...]:
+        """What makes keys and values that are an encoder's."""
+        if not self.cross:
+            return ()
         keys, values = self.kv_heads * self.head_dim, self.kv_heads * self.value_dim
         stored = self.head_dim if self.qk_norm == "head" else keys
         normed = (normalisation("k_norm", keys, self.norm, stored),) if self.qk_norm else ()
@@ -251,14 +254,6 @@ class Attention(Part):
             *normed,
             *self._linear("v_proj", self.d_in, values, cached=True),
         )
-
-    @property
-    def mixing_weights(self) -> Any:
-        """Those of keys and values that are an encoder's: the mixing makes them."""
-        total: Number = 0
-        for step in self._of_encoded() if self.cross else ():
-            total = plus(total, step.weights)
-        return total
 
     @property
     def caches(self) -> tuple[Cache, ...]:
@@ -360,36 +355,34 @@ class DifferentialAttention(Attention):
 class ValueMaskedAttention(Attention):
     """Attention whose mask is made of the values that are cached, anew in each pass (Doge)."""
 
-    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """A number for each KV head and token of the context, and attention with it."""
-        width, keys = self.kv_heads * self.value_dim, run.batch * run.context
-        ops = [self._masking(step, layers, width, keys) * run.steps for step in self._masks(width)]
-        return (*ops, *Attention.mixing(self, run, layers))
-
-    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """The gradients of attention and of its mask."""
-        first = self.mixing(run, layers)[: len(self._masks(1))]
-        return (*Attention.mixing_backward(self, run, layers), *map(gradient_of, reversed(first)))
-
-    def _masks(self, width: Number) -> tuple[PerToken, ...]:
-        product = self._linear("dt_proj", width, self.kv_heads)
+    @property
+    def mixed(self) -> tuple[PerToken, ...]:
+        """What makes the mask: a number for each KV head and token."""
+        product = self._linear("dt_proj", self.kv_heads * self.value_dim, self.kv_heads)
         scaled = PerToken("dt", 6 * self.kv_heads, self.kv_heads, self.kv_heads)
         return (*product, replace(scaled, weights=self.kv_heads))
 
-    def _masking(self, step: PerToken, layers: Number, width: Number, keys: Number) -> Op:
-        op = (step * layers).op(keys)
-        if not op.is_matmul:
-            return op
-        reads = Elements(weights=op.elements_read.weights, kv=op.elements_read.activations)
-        return replace(op, elements_read=reads)
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """A mask of the whole context, and attention with it."""
+        return (*self._masks(run, layers), *Attention.mixing(self, run, layers))
 
-    @property
-    def mixing_weights(self) -> Any:
-        """Those of the mask."""
-        total: Number = 0
-        for step in self._masks(self.kv_heads * self.value_dim):
-            total = plus(total, step.weights)
-        return total
+    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The gradients of attention and of its mask."""
+        masks = reversed(self._masks(run, layers))
+        return (*Attention.mixing_backward(self, run, layers), *map(gradient_of, masks))
+
+    def _masks(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Steps one by one make it anew for each context, which is as many tokens as pairs."""
+        read = run.context
+        if run.one_by_one:
+            read = pairs_unchecked(run.seq, run.context, True, None, "skipped")
+        found = []
+        for step in self.mixed:
+            op = (step * layers).op(run.batch * read)
+            into, weights = op.elements_read.activations, op.elements_read.weights * run.steps
+            reads = Elements(weights=weights, kv=into if op.is_matmul else 0)
+            found.append(replace(op, elements_read=reads, count=op.count * run.steps))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -531,9 +524,9 @@ class Latent(Part):
         return (*self._core(run, layers).backward(), *expand, *last)
 
     @property
-    def mixing_weights(self) -> Any:
-        """Those of kv_b_proj."""
-        return self.expand().weights
+    def mixed(self) -> tuple[PerToken, ...]:
+        """The expansion of latents, which the absorbed form does in two halves."""
+        return (self.expand(),)
 
     @property
     def caches(self) -> tuple[Cache, ...]:

@@ -266,9 +266,17 @@ class Part:
         return tuple(gradient_of(op) for op in reversed(self.mixing(run, layers)))
 
     @property
+    def mixed(self) -> tuple[PerToken, ...]:
+        """Steps with weights that `mixing` does."""
+        return ()
+
+    @property
     def mixing_weights(self) -> Any:
-        """Parameters that `mixing` reads and no step has."""
-        return 0
+        """Parameters that `mixing` reads."""
+        total: Number = 0
+        for step in self.mixed:
+            total = plus(total, step.parameters())
+        return total
 
     @property
     def caches(self) -> tuple[Cache, ...]:

@@ -60,11 +60,12 @@ class Table:
     Layers that do the same are one row, so many times over.
     """
 
-    __slots__ = ("after", "before", "caches", "last", "mixers", "packed", "params")
+    __slots__ = ("after", "before", "caches", "last", "mixers", "own", "packed", "params")
 
     def __init__(self, model: Model) -> None:
         self.params: Any = None  # counted when first asked for
         self.packed: Any = None
+        self.own: Any = None
         d, norm = model.d_model, model.norm
         shapes: list[tuple[Part, Number]] = []
         mixers: list[tuple[Part, Number]] = []

@@ -110,6 +110,7 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
 #: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
 ELSEWHERE = {
     "Storage": "made by from_hf() alone: test_checkpoint",
+    "step_bytes": "Precision.by_step of a model: test_checkpoint",
     "all_reduces": "all_reduce() as an op",
     "message": "what the functions above make their ops with",
     "weight_bytes": "Transformer.weight_bytes(), whose sizes are checked",

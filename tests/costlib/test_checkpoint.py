@@ -83,3 +83,46 @@ PUBLISHED = {"gpt-oss-20b": 13.76, "gpt-oss-120b": 65.25}
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_mxfp4_of_gpt_oss(name):
     assert costlib.models[name].weight_bytes() / 1e9 == pytest.approx(PUBLISHED[name], rel=1e-3)
+
+
+def test_a_step_of_gpt_oss_reads_experts_in_4_bits_and_all_else_in_16():
+    """As its tensors are: experts' matrices in MXFP4, biases, attention, router, head in bf16."""
+    model = costlib.models["gpt-oss-20b"]
+    layers, d, vocab, heads, kv, h = 24, 2880, 201_088, 64, 8, 64
+    experts, chosen, f = 32, 4, 2880
+    attention = d * (heads + 2 * kv) * h + heads * h * d + (heads + 2 * kv) * h + d + heads
+    outside = (
+        layers * (attention + experts * (d + 1) + 2 * d) + d + vocab * d + d
+    )  # one row, looked up
+    matrices, biases = layers * chosen * 3 * d * f, layers * chosen * (2 * f + d)
+    step = model.decode(1, 1000)
+    read = step.elements_read.weights
+    assert read == outside + matrices + biases
+    without = costlib.Precision(weights=2)
+    assert step.bytes() - step.bytes(without) == pytest.approx(matrices * (0.53125 - 2))
+    average = costlib.Precision(weights=model.precision.weights)
+    assert step.bytes() > 1.4 * step.bytes(average)  # what one number for all weights would say
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_reading_every_weight_is_reading_the_checkpoint(name):
+    """All but the embedding's table, of which a step looks up a row a token."""
+    stated, _ = LAYOUTS[name]
+    model = Transformer.from_hf(CONFIG | {"quantization_config": stated})
+    step = model.decode(1, 0)
+    weights = sum(op.elements_read.weights * model.precision.weights_in(op.name) for op in step)
+    assert weights == pytest.approx(model.weight_bytes() - 2 * (V - 1) * D)
+
+
+def test_an_encoder_is_packed_too():
+    """T5 in 4 bits: encoder, cross attention and decoder; tables and norms stay."""
+    sizes = {"d_model": 512, "d_kv": 64, "d_ff": 1024, "num_layers": 2, "num_heads": 8}
+    config = {"model_type": "t5", "vocab_size": 1000, **sizes}
+    model = Transformer.from_hf(config)
+    packed = Transformer.from_hf(config | {"quantization_config": NF4})
+    inner = 8 * 64
+    matrices = 2 * (4 * 512 * inner + 2 * 512 * 1024) + 2 * (8 * 512 * inner + 2 * 512 * 1024)
+    each = 0.5 + 4 / 64
+    assert model.weight_bytes() - packed.weight_bytes() == matrices * (2 - each)
+    run = packed.prefill(1, 8, encoded=16)
+    assert run["encoder.q_proj"].bytes(packed.precision) < run["encoder.q_proj"].bytes("bf16")
