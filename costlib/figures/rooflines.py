@@ -62,14 +62,14 @@ def roofline(
         f"{quantity(device.compute_rate(compute), 'FLOP/s')} at the ridge and is flat from there. "
         f"{shares}. {len(points)} ops in all."
     )
-    with canvas(title, alt, height=4.2) as drawing:
+    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
         axes = drawing.axes
         _roof(axes, device, compute, [point.intensity for point in points])
         _ops(axes, points, total)
         _name(axes, slowest, INK, is_left=False)
         axes.set_ylim(top=40 * device.compute_rate(compute))
-        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s", title=title)
-        axes.legend(loc="upper left", fontsize=10)
+        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
+        axes.legend(loc="upper left", fontsize=_SMALL)
     return drawing.result
 
 
