@@ -20,7 +20,7 @@ def best_batch(
     """The two limits on the batch, and the rate of the best one, against the context length."""
     memory_stops = np.asarray(most_that_fit) < np.asarray(most_in_time)
     crossing = int(contexts[int(memory_stops.argmax())]) if memory_stops.any() else None
-    stopped = "time" if crossing is None else f"time up to {crossing:,} tokens, then memory"
+    stopped = "time" if crossing is None else f"time below {crossing:,} tokens, then memory"
     title = f"What limits the batch: {stopped}"
     at = [list(contexts).index(c) for c in (1024, 4096, 16000) if c in contexts]
     alt = "Two panels against context length on logarithmic axes. " + "; ".join(
