@@ -1,4 +1,4 @@
-"""The figures of chapter 2: one query, a layer's shares, masks, shared keys, and the crossover."""
+"""The figures of chapter 2: one query, a layer's shares, masks, and shared keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from costlib.transformer import Transformer
 
 __all__ = [
-    "attention_share",
     "kv_kept",
     "latent_forms",
     "layer_shares",
@@ -265,50 +264,9 @@ def latent_forms(heads: int, mla: MLA, context: int) -> Figure:
     return drawing.result
 
 
-def attention_share(models: Mapping[str, Transformer], longest: int = 2**20) -> Figure:
-    """Attention's share of a prompt's matmul FLOPs, unembedding left out, against its length."""
-    seq = np.unique(np.geomspace(256, longest, 160).astype(int))
-    shares, halves = {}, {}
-    for name, model in models.items():
-        shares[name], halves[name] = _share(model, seq), _half(model, longest)
-    title = "Attention is the smaller half for tens of thousands of tokens"
-    alt = (
-        "Attention's share of the matmul FLOPs of a prompt against its length, on a logarithmic "
-        "axis. Every line rises from near nothing to near one. They reach one half at "
-        + ", ".join(f"{half:,} tokens for {name}" for name, half in halves.items())
-        + "."
-    )
-    with canvas(title, alt, width=5.8, height=4.0) as drawing:
-        axes = drawing.axes
-        for (name, share), dash, colour in zip(shares.items(), DASHES, COLOURS, strict=False):
-            axes.semilogx(seq, share, dash, color=colour, label=name)
-        axes.axhline(0.5, color=COLOURS[4], linewidth=1)
-        axes.set(xlabel="prompt length S", ylabel="share of the matmul FLOPs", ylim=(0, 1))
-        axes.set_title(title, fontsize=11)
-        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])
-        _plain(axes.xaxis, "{:,.0f}")
-        axes.legend(loc="upper left", fontsize=11)
-    return drawing.result
-
-
 def _plain(axis: Any, form: str) -> None:
     """Numbers in full on a logarithmic axis: an exponent is too small to read on a phone."""
     axis.set_major_formatter(lambda value, _: form.format(value))
-
-
-def _share(model: Transformer, seq: Any) -> Any:
-    """Scores and values, of the matmul FLOPs of a prompt without its unembedding."""
-    ledger = model.prefill(1, seq).without("unembedding")
-    return ledger.only("scores", "values").matmul_flops / ledger.matmul_flops
-
-
-def _half(model: Transformer, longest: int) -> int:
-    """The shortest prompt for which attention takes half of the FLOPs."""
-
-    def is_half(seq: int) -> bool:
-        return bool(_share(model, seq) >= 0.5)
-
-    return 1 + bisect_left(range(1, longest), True, key=is_half)
 
 
 def _both_forms(heads: int, widths: Mapping[str, Any], context: int, new: Any) -> tuple[Any, Any]:

@@ -17,10 +17,6 @@ from costlib.transformer import MLA, Transformer
 from figure_checks import check_colours, check_described, check_small_and_readable_on_a_phone
 
 SCORES = (0.0, 1.0, -0.5, 1.5, 1.2, 3.5, 2.0, 3.0)
-SMALL = {
-    "textbook": Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, gated=False),
-    "wide": Transformer(layers=2, d_model=64, heads=4, d_ff=512, vocab=1000, gated=False),
-}
 SHARED = {
     "all": Transformer(layers=2, d_model=64, heads=8, d_ff=256, vocab=1000, head_dim=8),
     "grouped": Transformer(
@@ -38,7 +34,6 @@ DRAWINGS = {
     "mask_shapes": figures.mask_shapes,
     "kv_kept": lambda: figures.kv_kept(SHARED),
     "latent_forms": lambda: figures.latent_forms(128, LATENT, 16384),
-    "attention_share": lambda: figures.attention_share(SMALL, longest=2**14),
 }
 
 
@@ -155,11 +150,3 @@ def test_latent_forms_cross_where_their_products_are_equal():
     assert f"from {first} new tokens on" in alt
     assert f"takes {flops(1)[0] / flops(1)[1]:.0f} times the FLOPs of the absorbed" in alt
     assert f"takes {flops(T)[1] / flops(T)[0]:.1f} times as many" in alt
-
-
-def test_attention_share_is_a_half_where_the_block_says():
-    D = 64
-    textbook = 12 * D - 1  # 24·D² against 2·(S + 1)·D
-    wide = 20 * D - 1  # a feed-forward layer of twice the width: 40·D²
-    told = f"{textbook} tokens for textbook, {wide:,} tokens for wide"
-    assert told in drawn("attention_share").alt
