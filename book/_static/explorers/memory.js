@@ -72,7 +72,7 @@ export function summary(state, { rows, capacity }) {
   const [{ parts, largestBatch, largestContext }] = rows;
   return [
     ['Weights, cache, activations', parts.map((part) => inBytes(part)).join(', ')],
-    ['Of the device', `${percent(total(parts) / capacity)} of ${inBytes(capacity)}${total(parts) > capacity ? ': it does not fit' : ''}`],
+    ['Of what it gives out', `${percent(total(parts) / capacity)} of ${inBytes(capacity)}${total(parts) > capacity ? ': it does not fit' : ''}`],
     ['Largest batch', `${plain(largestBatch)} sequences of ${plain(state.context)} tokens`],
     ['Longest context', largestContext === Infinity ? 'any: the cache stops growing' : `${plain(largestContext)} tokens for a batch of ${plain(state.batch)}`],
   ];
@@ -86,10 +86,10 @@ export function draw(explorer, state, { rows, capacity }) {
     make('span', { class: 'explorer-stack', 'aria-hidden': 'true' }, ...parts.map((part, at) => make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` })), make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` })),
     make('span', {}, parts[0] > capacity ? `${inBytes(parts[1])} of cache; the weights alone do not fit` : `${inBytes(parts[1])} of cache; batch up to ${plain(largestBatch)}; ${longest(largestContext)}`)));
   const key = ['weights', 'cache', 'activations'].map((name, at) => make('li', {}, make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }), name));
-  explorer.extra.replaceChildren(make('p', { class: 'explorer-title' }, `Memory, against the ${inBytes(capacity)} of ${state.device} (the line)`), make('ul', { class: 'explorer-legend' }, ...key), ...bars);
+  explorer.extra.replaceChildren(make('p', { class: 'explorer-title' }, `Memory, against the ${inBytes(capacity)} that ${state.device} gives out (the line)`), make('ul', { class: 'explorer-legend' }, ...key), ...bars);
 }
 
-export const note = () => 'Only the cache differs between the bars: weights are those of the model as it is. Left out: fragmentation, and whatever the serving program keeps for itself.';
+export const note = () => 'Only the cache differs between the bars: weights are those of the model as it is. A tenth of the device is kept back for the driver, workspaces and gaps. Left out: other programs on it.';
 
 export function table(state, { rows }) {
   return { columns: ['cache', 'weights B', 'cache B', 'activations B', 'largest batch', 'longest context'], rows: rows.map(({ name, parts, largestBatch, largestContext }) => [name, ...parts, largestBatch, largestContext]) };
