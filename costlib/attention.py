@@ -86,7 +86,8 @@ class MLA:
     q_rank: Number | None = None
 
     def __post_init__(self) -> None:
-        check_sizes(self, "kv_rank", "nope_dim", "rope_dim", "value_dim")
+        check_sizes(self, "kv_rank", "nope_dim", "value_dim")
+        check_sizes(self, "rope_dim", least=0)
         if self.q_rank is not None:
             check_sizes(self, "q_rank")
 

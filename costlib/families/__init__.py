@@ -31,6 +31,7 @@ from costlib.families import (  # noqa: F401  (each enters its families)
     latents,
     linear,
     mixtures,
+    newest,
     older,
     pruned,
     routed,

@@ -8,7 +8,8 @@ from typing import Any
 from costlib.families.config import Config
 from costlib.families.family import FAMILIES, family
 from costlib.families.readers import SLIDING, experts, layer
-from costlib.layers import Block, PerToken, elementwise, linear_step, normalisation
+from costlib.families.streams import streams, streams_head
+from costlib.layers import Block
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
 
 SPARSE, HEAVY = "compressed_sparse_attention", "heavily_compressed_attention"
@@ -34,23 +35,12 @@ def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, "compress_rates": rates}
 
 
-def _head(c: Config) -> tuple[PerToken, ...]:
-    """The streams become one before the last norm."""
-    streams, d = c.count("hc_mult", 4), c.d_model
-    return (
-        normalisation("hc_head.norm", streams * d, "plain_norm"),
-        *linear_step("hc_head.mix", streams * d, streams),
-        PerToken("hc_head.scale", 2 * streams, weights=streams + 1),
-        elementwise("hc_head.collapse", 2 * streams * d, "residual", reads=streams * d, writes=d),
-    )
-
-
 @family(
     "deepseek_v4",
     "DeepseekV4ForCausalLM",
     tied=False,
     rewrite=_now,
-    last=_head,
+    last=streams_head,
     refuse={"attention_bias": False, "mlp_bias": False, "num_key_value_heads": 1},
     usual={
         "q_lora_rank": 1024,
@@ -87,7 +77,7 @@ def deepseek_v4(c: Config, i: int) -> Block:
     is_hashed = hashed[i] == "hash_moe" if hashed else i < c.count("num_hash_layers", 3, least=0)
     shared = c.count("n_shared_experts", 1, least=0) * c.count("moe_intermediate_size")
     feed = experts(c, "n_routed_experts", shared_width=shared, routed_by_hash=is_hashed)
-    return layer(attention, feed, residuals=0, extra=_hyper_connections(c))
+    return layer(attention, feed, residuals=0, extra=streams(c))
 
 
 def _usual_kind(i: int) -> str:
@@ -97,22 +87,6 @@ def _usual_kind(i: int) -> str:
 def _rotated(c: Config, width: int) -> int:
     share = c.share("partial_rotary_factor", 64 / 512)
     return c.optional("qk_rope_head_dim") or int(share * width)
-
-
-def _hyper_connections(c: Config) -> tuple[PerToken, ...]:
-    """Around each part: streams are mixed into its input, and its output into the streams."""
-    streams, d, rounds = c.count("hc_mult", 4), c.d_model, c.count("hc_sinkhorn_iters", 20)
-    mixes, wide = streams * (2 + streams), streams * d
-    once = (
-        normalisation("hc.norm", wide, "plain_norm"),
-        *linear_step("hc.mix", wide, mixes),
-        # rows and columns of a small matrix are divided by their sums, again and again
-        PerToken("hc.sinkhorn", (4 * rounds + 4) * streams**2, mixes, mixes, weights=mixes + 3),
-        elementwise("hc.collapse", 2 * wide, "residual", reads=wide, writes=d),
-        PerToken("hc.combine", 2 * streams * wide, wide, wide, is_matmul=True),
-        elementwise("hc.expand", 2 * wide, "residual", reads=wide + d, writes=wide),
-    )
-    return tuple(step * 2 for step in once)
 
 
 #: As some checkpoints in the reference implementation's own form call it.

@@ -108,7 +108,7 @@ def qwen3_5_moe_text(c: Config, i: int) -> Block:
 def _qwen_mixer(c: Config, i: int) -> Part:
     every = c.count("full_attention_interval")
     if c.kind(i, lambda i: LINEAR if (i + 1) % every else FULL, FULL, LINEAR) == LINEAR:
-        return _delta_rule(c)
+        return delta_rule(c)
     return _qwen_attention(c)
 
 
@@ -124,7 +124,7 @@ def _qwen_experts(c: Config) -> Mixture:
     return experts(c, "num_experts", shared_width=shared, shared_gate=True)
 
 
-def _delta_rule(c: Config) -> DeltaRule:
+def delta_rule(c: Config) -> DeltaRule:
     """Keys and values of a width and a number of their own; one decay a head."""
     keys, values = c.count("linear_num_key_heads"), c.count("linear_num_value_heads")
     text = f"'linear_num_key_heads' must divide 'linear_num_value_heads' ({values}), got {keys}"
@@ -158,7 +158,7 @@ def olmo_hybrid(c: Config, i: int) -> Block:
     last = c.layers - 1 if c.layers < 4 else None  # there is always one with attention
     rule = {True: FULL, False: LINEAR}
     if c.kind(i, lambda i: rule[i % 4 == 3 or i == last], FULL, LINEAR) == LINEAR:
-        return layer(_delta_rule(c), mlp(c))
+        return layer(delta_rule(c), mlp(c))
     rope = c.get("rope_parameters")
     is_rotated = isinstance(rope, Mapping) and rope.get("rope_theta") is not None
     found = biases(c, "attention_bias", False, QKVO)
@@ -174,18 +174,24 @@ KIMI_NAMES: dict[str, str | tuple[str, ...]] = {
 }
 
 
-def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The published form has the linear layers' sizes in an object, and lists layers from 1."""
+def linear_object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The published form has the linear layers' sizes in an object."""
     inner, found = fields.get("linear_attn_config"), dict(fields)
-    if not isinstance(inner, Mapping):
-        return found
     for new, old in (
         ("linear_head_dim", "head_dim"),
         ("linear_num_heads", "num_heads"),
         ("linear_conv_kernel_dim", "short_conv_kernel_size"),
     ):
-        if inner.get(old) is not None:
+        if isinstance(inner, Mapping) and inner.get(old) is not None:
             found[new] = inner[old]
+    return found
+
+
+def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The published form lists layers of each kind from 1."""
+    inner, found = fields.get("linear_attn_config"), linear_object(fields)
+    if not isinstance(inner, Mapping):
+        return found
     full: Any = inner.get("full_attn_layers")
     kda: Any = inner.get("kda_layers")
     count = found.get(LAYERS)
@@ -226,7 +232,7 @@ def kimi_linear(c: Config, i: int) -> Block:
         found = biases(c, "attention_bias", False, ("q_a_proj", "kv_a_proj", "o_proj"))
         return layer(latent(c, biases=found), _kimi_feed(c, i))
     width = c.count("linear_head_dim")
-    return layer(_kda(c, decay_rank=width, output_rank=width), _kimi_feed(c, i))
+    return layer(kda(c, decay_rank=width, output_rank=width), _kimi_feed(c, i))
 
 
 def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -255,12 +261,13 @@ def bailing_hybrid(c: Config, i: int) -> Block:
     """Kimi Linear with full-rank gates, and one gate a head on latent attention's output."""
     every = c.count("layer_group_size")
     if c.kind(i, lambda i: LINEAR if (i + 1) % every else FULL, FULL, LINEAR) == LINEAR:
-        return layer(_kda(c), _kimi_feed(c, i))
+        return layer(kda(c), _kimi_feed(c, i))
     found = biases(c, "attention_bias", False, ("kv_a_proj", "o_proj"))
     return layer(latent(c, biases=found, gate="head"), _kimi_feed(c, i))
 
 
-def _kda(c: Config, **ranks: Any) -> DeltaRule:
+def kda(c: Config, **ranks: Any) -> DeltaRule:
+    """Kimi's delta attention: heads of one number and width, a decay for each key element."""
     heads, width = c.count("linear_num_heads"), c.count("linear_head_dim")
     return DeltaRule(
         key_heads=heads,

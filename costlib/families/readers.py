@@ -105,7 +105,7 @@ def latent(c: Config, *, rank: int | None = None, **more: Any) -> Latent:
     ``rank`` is what the code takes where q_lora_rank is missing; null says that there is none.
     """
     heads = c.count("num_attention_heads")
-    nope, rope = c.count("qk_nope_head_dim"), c.count("qk_rope_head_dim")
+    nope, rope = c.count("qk_nope_head_dim"), c.count("qk_rope_head_dim", least=0)
     c.same("qk_head_dim", nope + rope, "qk_nope_head_dim + qk_rope_head_dim")
     c.same("num_key_value_heads", heads, "'num_attention_heads'")
     widths = {"nope_dim": nope, "rope_dim": rope, "value_dim": c.count("v_head_dim")}

@@ -37,6 +37,7 @@ from costlib.layers.parts import (
 )
 from costlib.layers.scans import (
     RGLRU,
+    ChannelConvolution,
     DeltaRule,
     LightningAttention,
     Mamba,
@@ -49,6 +50,7 @@ __all__ = [
     "Attention",
     "Block",
     "Cache",
+    "ChannelConvolution",
     "ConvolvedAttention",
     "CompressedAttention",
     "CompressedIndexer",

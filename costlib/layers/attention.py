@@ -36,7 +36,10 @@ class Indexer:
 
     ``heads`` small queries a token, made of a vector of ``query_width`` (None: of the layer's own
     input), meet one key a token of ``head_dim``; the ``top`` best keys are attended to. The keys
-    are cached. With ``block`` keys are picked in blocks of so many (MiniMax).
+    are cached. With ``block`` keys are picked in blocks of so many (MiniMax). With ``pool`` each so
+    many tokens make one key, of which queries meet the complete ones: their mean, or a sum weighted
+    by a gate (``gated``), which is then cached beside the keys. ``one_by_one``: code that goes
+    query by query, and so computes nothing that is masked.
     """
 
     heads: Number
@@ -48,6 +51,14 @@ class Indexer:
     query_norm: str | None = None
     weighted: bool = True
     block: Number | None = None
+    pool: Number | None = None
+    gated: bool = False
+    one_by_one: bool = False
+
+    @property
+    def cached(self) -> Any:
+        """Elements kept of a token: its key, and perhaps its gate and a flag."""
+        return 2 * self.head_dim + 1 if self.gated else self.head_dim
 
     def steps(self, d: Number) -> tuple[PerToken, ...]:
         """Its projections."""
@@ -66,11 +77,23 @@ class Indexer:
             found.append(elementwise("indexer.rotary", rotated, "rotary", gradient=1))
         if self.weighted:
             found += linear_step("indexer.weights", d, self.heads)
+        if self.gated and self.pool is not None:
+            found += linear_step("indexer.gate", d, dim, cached=True)
+            found.append(PerToken("indexer.pool", 8 * dim, 2 * dim, weights=self.pool * dim))
         return tuple(found)
+
+    def _met(self, run: Pass) -> Any:
+        """Pairs of queries and keys, or pools of keys, that came before them."""
+        masked = "skipped" if self.one_by_one else _masked(run)
+        if self.pool is None:
+            return pairs_unchecked(run.seq, run.context, True, None, masked)
+        if masked == "computed":
+            return run.seq * (run.context // self.pool)
+        return pooled(run.context, self.pool) - pooled(run.cached, self.pool)
 
     def mixing(self, run: Pass, layers: Number) -> Op:
         """Every query meets every key before it; heads are added up with weights."""
-        met = pairs_unchecked(run.seq, run.context, True, None, _masked(run))
+        met = self._met(run)
         read = met if run.one_by_one else run.context
         per_pair = self.heads * (self.head_dim + (1 if self.weighted else 0))
         flops = FLOPS_PER_MULTIPLY_ADD * run.batch * (layers * per_pair) * met
@@ -262,7 +285,7 @@ class Attention(Part):
             return ()
         width = self.kept_heads * (self.head_dim + self.value_dim)
         own = Cache(per_token=width, window=self.reach)
-        return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
+        return (own, Cache(per_token=self.indexer.cached)) if self.indexer else (own,)
 
     @property
     def cached_of_encoded(self) -> Any:
@@ -453,7 +476,10 @@ class Latent(Part):
     """Multi-head latent attention: one latent and one rotary key a token serve all heads.
 
     ``biases`` names those of q_proj, q_a_proj, q_b_proj, kv_a_proj and o_proj that have one.
-    ``top``: so many keys are attended to, which the indexer of an earlier layer chose.
+    ``top``: so many keys are attended to, which the indexer of an earlier layer chose; ``window``:
+    the last ones. ``gate`` is one for each "element" or one a "head", or made with the queries from
+    their middle before its norm and after it ("fused": A.X K2). ``shares_kv``: latents are those of
+    an earlier layer, and expanded anew.
     """
 
     heads: Number
@@ -462,13 +488,25 @@ class Latent(Part):
     biases: tuple[str, ...] = ()
     q_normed: bool = True
     gate: str | None = None
+    sinks: bool = False
+    shares_kv: bool = False
     indexer: Indexer | None = None
     top: Number | None = None
+    window: Number | None = None
     extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "heads")
-        choose("gate", self.gate, (None, "element", "head"))
+        choose("gate", self.gate, (None, "element", "head", "fused"))
+
+    def without_reach(self) -> Latent:
+        """See `Part.without_reach`."""
+        return replace(self, window=None)
+
+    @property
+    def reach(self) -> Any:
+        """Tokens that a query sees at most; None where there is no limit."""
+        return self.window
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """What makes queries and the cached latents (kv_b_proj belongs to the mixing)."""
@@ -477,14 +515,21 @@ class Latent(Part):
             steps = [*self._linear("q_proj", d, queries)]
         else:
             normed = (normalisation("q_norm", m.q_rank, self.norm),) if self.q_normed else ()
-            down = self._linear("q_a_proj", d, m.q_rank)
-            steps = [*down, *normed, *self._linear("q_b_proj", m.q_rank, queries)]
-        rotated = (self.heads + 1) * m.rope_dim
-        steps += self._linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True)
-        steps.append(normalisation("kv_norm", m.kv_rank, self.norm))
+            steps = [*self._linear("q_a_proj", d, m.q_rank), *normed]
+            if self.gate == "fused":
+                both = queries + self.heads * m.value_dim
+                steps += linear_step("q_gate_proj", 2 * m.q_rank, both)
+            else:
+                steps += self._linear("q_b_proj", m.q_rank, queries)
+        rotated = (self.heads + (0 if self.shares_kv else 1)) * m.rope_dim
+        if not self.shares_kv:
+            steps += self._linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True)
+            steps.append(normalisation("kv_norm", m.kv_rank, self.norm))
+        if self.sinks:
+            steps.append(PerToken("sinks", 2 * self.heads, weights=self.heads))
         if not is_zero(m.rope_dim):
             steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
-        if self.gate:
+        if self.gate in ("element", "head"):
             gates = self.heads * (m.value_dim if self.gate == "element" else 1)
             steps += self._linear("gate_proj", d, gates)
         return (*steps, *self.extra, *(self.indexer.steps(d) if self.indexer else ()))
@@ -507,8 +552,9 @@ class Latent(Part):
         masked = _masked(run)
         top = self.top if self.indexer is None else self.indexer.top
         top = top if masked == "skipped" else None
-        met = pairs_unchecked(run.seq, run.context, True, top, masked)
-        read = met if run.one_by_one else keys_unchecked(run.seq, run.context, top)
+        seen = self.window if top is None else top
+        met = pairs_unchecked(run.seq, run.context, True, seen, masked)
+        read = met if run.one_by_one else keys_unchecked(run.seq, run.context, seen)
         widths = (self.heads, self.heads, self.mla.head_dim, self.mla.value_dim)
         return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
 
@@ -531,8 +577,10 @@ class Latent(Part):
     @property
     def caches(self) -> tuple[Cache, ...]:
         """The latent and the rotary key, and the indexer's keys."""
-        own = Cache(per_token=self.mla.kv_rank + self.mla.rope_dim)
-        return (own, Cache(per_token=self.indexer.head_dim)) if self.indexer else (own,)
+        if self.shares_kv:
+            return (Cache(per_token=self.indexer.cached),) if self.indexer else ()
+        own = Cache(per_token=self.mla.kv_rank + self.mla.rope_dim, window=self.window)
+        return (own, Cache(per_token=self.indexer.cached)) if self.indexer else (own,)
 
     @property
     def score_heads(self) -> Any:
@@ -561,3 +609,13 @@ def _in_chunks(tokens: Number, chunk: Number) -> Any:
     """Pairs of the first tokens when each sees its own chunk up to itself."""
     full, rest = tokens // chunk, tokens % chunk
     return full * triangle(chunk) + triangle(rest)
+
+
+def pooled(tokens: Number, pool: Number) -> Any:
+    """Complete pools that the first tokens see in all: ⌊t / pool⌋ by the t-th.
+
+    >>> pooled(11, 4)  # none for three tokens, one for four, two for four
+    12
+    """
+    full, rest = tokens // pool, tokens % pool
+    return pool * triangle(full) - full * (pool - 1 - rest)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.attention import Core, check_groups, check_sizes, keys_unchecked, pairs_unchecked
+from costlib.layers.attention import pooled
 from costlib.layers.parts import (
     Cache,
     Part,
@@ -18,7 +19,7 @@ from costlib.layers.parts import (
 )
 from costlib.ledger import Elements, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, exact_div, is_zero, minimum, triangle
+from costlib.numbers import Number, exact_div, is_zero, minimum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +181,5 @@ class CompressedAttention(Part):
 def _entries(tokens: Number, every: Number, top: Number | None) -> Any:
     """Entries that the first tokens see in all: ⌊t / every⌋ by the t-th, at most ``top``."""
     near = tokens if top is None else minimum(tokens, every * top)
-    full, rest = near // every, near % every
-    seen = every * triangle(full) - full * (every - 1 - rest)
+    seen = pooled(near, every)
     return seen if top is None else seen + (tokens - near) * top

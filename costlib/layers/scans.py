@@ -421,6 +421,42 @@ class ShortConvolution(Scan):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelConvolution(Scan):
+    """A convolution of a few tokens in each of so many channels, and nothing else (Inkling).
+
+    ``groups``: to each channel's own kernel that of its group is added, which a projection makes
+    for every token; the products are then element by element.
+    """
+
+    channels: Number
+    kernel: Number
+    groups: Number = 0
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "channels", "kernel")
+
+    @property
+    def convolved(self) -> tuple[Number, Number, bool]:
+        """All channels."""
+        return (self.channels, self.kernel, False)
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """Its last inputs."""
+        return (Cache(state=self.channels * self.kernel),)
+
+    def before(self, d: Number) -> tuple[PerToken, ...]:
+        """The kernels of groups."""
+        made = self.groups * self.kernel
+        return () if is_zero(self.groups) else linear_step("conv.kernels", d, made)
+
+    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The convolution alone: no activation follows it."""
+        conv, _ = convolution(run, layers, *self.convolved)
+        return (replace(conv, is_matmul=is_zero(self.groups)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RGLRU(Scan):
     """Griffin's recurrence: a gated linear unit whose state is one vector (RecurrentGemma).
 

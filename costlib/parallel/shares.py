@@ -18,6 +18,7 @@ from costlib.layers import (
     Attention,
     CompressedAttention,
     DeltaRule,
+    DifferentialAttention,
     Latent,
     LightningAttention,
     Mamba,
@@ -26,6 +27,7 @@ from costlib.layers import (
     Mlp,
     Part,
     ShortConvolution,
+    ValueMaskedAttention,
 )
 from costlib.layers.parts import is_one
 from costlib.ledger import Op
@@ -92,6 +94,8 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
 #: fewer than the devices.
 _DIVIDED: dict[type[Part], tuple[tuple[str, ...], tuple[str, ...]]] = {
     Attention: (("heads",), ("kv_heads",)),
+    DifferentialAttention: (("heads",), ("kv_heads",)),
+    ValueMaskedAttention: (("heads",), ("kv_heads",)),
     Latent: (("heads",), ()),
     CompressedAttention: (("heads", "output_groups"), ()),
     DeltaRule: (("value_heads",), ("key_heads",)),
