@@ -68,11 +68,14 @@ class Storage:
     compute: str | None = None
     unread: str = ""
 
-    def of(self, step: str, layer: int) -> Packing | None:
-        """The packing of one step's matrix in one layer; None if it is left as it is."""
+    def of(self, step: str, layer: int, *, beside: bool = False) -> Packing | None:
+        """The packing of one step's matrix in one layer; None if it is left as it is.
+
+        ``beside``: routed experts stand beside a dense feed-forward, not inside of it.
+        """
         if step in _NEVER_PACKED:
             return None
-        paths = tuple(path.format(i=layer) for path in _paths(step))
+        paths = tuple(path.format(i=layer) for path in _paths(step, beside))
         found = {packing for pattern, packing in self.special if _names((pattern,), paths)}
         if found:
             return found.pop()
@@ -138,8 +141,10 @@ def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> I
         layers = int(block.layers)
         if not is_zero(block.borrowed):
             raise ValueError("layers share weights: what packing saves of them is not counted")
-        for step in _products(block, d_model):
-            packings = [storage.of(step.name, first + i) for i in range(layers)]
+        steps = [*_products(block, d_model)]
+        beside = any(step.name.startswith("ffn.") for step in steps)
+        for step in steps:
+            packings = [storage.of(step.name, first + i, beside=beside) for i in range(layers)]
             yield _packed(step, packings, storage.plain)
         for part in block.parts:
             if isinstance(part, (Encoder, WhereSeen)):
@@ -204,14 +209,15 @@ _LINEAR = {
 
 
 @lru_cache(maxsize=512)
-def _paths(step: str) -> tuple[str, ...]:
+def _paths(step: str, beside: bool) -> tuple[str, ...]:
     """The names that checkpoints have for a step's module in layer {i}."""
     group, _, last = step.rpartition(".")
     names = _SPELLED.get(last, (last,))
     if group == "ffn":
         inside = [f"{feed}.{name}" for feed in _FEEDS for name in names]
     elif group == "experts":
-        inside = [f"{feed}.experts.0.{name}" for feed in _FEEDS for name in names]
+        groups = ("experts.0",) if beside else tuple(f"{feed}.experts.0" for feed in _FEEDS)
+        inside = [f"{inner}.{name}" for inner in groups for name in names]
     elif group == "shared":
         kinds = ("shared_experts", "shared_expert", "shared_mlp")
         inside = [f"{feed}.{kind}.{name}" for feed in _FEEDS for kind in kinds for name in names]

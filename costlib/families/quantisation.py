@@ -17,6 +17,7 @@ __all__ = ["storage_of"]
 
 NVFP4 = Packing(bits=4, beside=1 / 16)  # an 8-bit scale for each 16 weights
 MXFP4 = Packing(bits=4, beside=1 / 32)  # an 8-bit power of two for each 32
+MXFP8 = Packing(bits=8, beside=1 / 32)
 FP8 = Packing(bits=8)  # one scale a tensor
 
 
@@ -146,7 +147,8 @@ def _modelopt(config: Config, fields: Mapping[str, Any]) -> Storage:
 
 def _algorithm(config: Config, name: str) -> Packing:
     known = {"FP8": FP8, "NVFP4": NVFP4, "W4A16_NVFP4": NVFP4, "MXFP4": MXFP4}
-    known |= {"W4A8_NVFP4_FP8": NVFP4, "FP8_PB_WO": Packing(bits=8, beside=4 / 128**2)}
+    known |= {"W4A8_NVFP4_FP8": NVFP4, "MXFP8": MXFP8}
+    known |= {"FP8_PB_WO": Packing(bits=8, beside=4 / 128**2)}
     known |= {"W4A16_AWQ": _integers(4, config.count("group_size", 128))}
     known |= {"W8A8_SQ_PER_CHANNEL": Packing(bits=8, per_row=4), "INT8": Packing(bits=8, per_row=4)}
     config.require(name in known, f"'quant_algo' must be one of {', '.join(known)}, got {name!r}")

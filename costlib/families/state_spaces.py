@@ -84,15 +84,14 @@ NEMOTRON_NAMES = {
 @family("mamba", "MambaForCausalLM", tied=True, names=OWN_NAMES, usual=MAMBA1)
 def mamba(c: Config, i: int) -> Block:
     """A state space of the first kind and nothing else."""
-    c.same("intermediate_size", _expanded(c), "'expand' times 'hidden_size'")
-    return layer(_mamba(c), norms=1)
+    return layer(_mamba(c, c.count("intermediate_size", _expanded(c))), norms=1)
 
 
 @family("falcon_mamba", "FalconMambaForCausalLM", tied=True, names=OWN_NAMES, usual=MAMBA1)
 def falcon_mamba(c: Config, i: int) -> Block:
     """Mamba with norms, without weights, of what steers the scan."""
-    c.same("intermediate_size", _expanded(c), "'expand' times 'hidden_size'")
-    return layer(_mamba(c, inner_norms=3, weightless_norms=True), norms=1)
+    width = c.count("intermediate_size", _expanded(c))  # falcon-mamba-7b says 'expand' of 16, and 2
+    return layer(_mamba(c, width, inner_norms=3, weightless_norms=True), norms=1)
 
 
 @family(
@@ -350,12 +349,12 @@ def _expanded(c: Config) -> int:
     return c.count("mamba_expand") * c.d_model
 
 
-def _mamba(c: Config, **more: Any) -> Mamba:
+def _mamba(c: Config, width: int | None = None, **more: Any) -> Mamba:
     """A state space of the first kind; the rank of its steps is a 16th of d_model if "auto"."""
     is_auto = c.get("mamba_dt_rank") == "auto"
     rank = -(-c.d_model // 16) if is_auto else c.count("mamba_dt_rank")
     return Mamba(
-        width=_expanded(c),
+        width=_expanded(c) if width is None else width,
         state_dim=c.count("mamba_d_state"),
         step_rank=rank,
         kernel=c.count("mamba_d_conv"),

@@ -126,3 +126,36 @@ def test_an_encoder_is_packed_too():
     assert model.weight_bytes() - packed.weight_bytes() == matrices * (2 - each)
     run = packed.prefill(1, 8, encoded=16)
     assert run["encoder.q_proj"].bytes(packed.precision) < run["encoder.q_proj"].bytes("bf16")
+
+
+def test_experts_beside_a_dense_feed_forward_are_not_inside_of_it():
+    """Gemma 4 keeps `layers.*.mlp*` in 16 bits; its experts are `layers.*.experts`, and packed."""
+    model = costlib.models["gemma-4-26b-a4b-nvfp4"]
+    routed = 30 * 128 * 3 * 2816 * 704
+    assert model.weight_bytes() == pytest.approx(
+        2 * (model.params() - routed) + routed * (0.5 + 1 / 16), rel=1e-3
+    )
+
+
+#: What a weight of a published checkpoint takes on average, by its packing and what it leaves.
+AVERAGES = {
+    "deepseek-v3": 1.0,
+    "kimi-k2": 1.0,
+    "minimax-m2.5": 1.0,
+    "qwen3-235b-a22b-fp8": 1.0,
+    "kimi-k2.5": 0.5 + 2 / 32,
+    "deepseek-v3.1-nvfp4": 0.5625,
+    "minimax-m3-nvfp4": 0.5625,
+    "nemotron-3-ultra-550b-a55b-nvfp4": 0.5625,
+    "glm-5.2-nvfp4": 0.5625,
+}
+
+
+@pytest.mark.parametrize("name", costlib.models)
+def test_every_checkpoint_of_the_catalogue_can_be_read(name):
+    model = costlib.models[name]
+    average = model.weight_bytes() / model.params()
+    assert (average == 2) == (model.storage is None)
+    assert 0.5 < average <= 2
+    least = AVERAGES.get(name, 0.5)
+    assert least <= average <= (least + 0.04 if name in AVERAGES else 2)

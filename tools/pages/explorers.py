@@ -164,22 +164,17 @@ def drawable() -> dict[str, Transformer]:
     """Released models whose layers are alike, so that one set of sizes says all of them.
 
     The reader says in how many bytes the weights are: none of them has a checkpoint of its own
-    here, and what is also published packed stands here once.
+    here, and one that is packed in another way, under a longer name, is left out.
     """
     origin = costlib.models.provenance
-    alike = {
-        name: model
-        for name, model in costlib.models.items()
-        if model.is_uniform and origin(name)["config"]["source"]["kind"] != "class default"
-    }
-    shapes = {model for model in alike.values() if model.storage is None}
-    found = {}
-    for name, model in alike.items():
+    found: dict[str, Transformer] = {}
+    for name, model in sorted(costlib.models.items()):
+        kind = origin(name)["config"]["source"]["kind"]
         shape = model.with_(storage=None)
-        if model.storage is None or shape not in shapes:
+        packed = any(name.startswith(other) and found[other] == shape for other in found)
+        if model.is_uniform and kind != "class default" and not packed:
             found[name] = shape
-            shapes.add(shape)
-    return found
+    return {name: found[name] for name in costlib.models if name in found}
 
 
 def families() -> dict[tuple[Any, ...], str]:

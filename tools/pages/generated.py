@@ -91,16 +91,15 @@ def addresses() -> str:
 # ---------------------------------------------------------------- models and devices
 
 
-def _shown(value: object) -> str:
-    """A size, or nothing where layers differ in it."""
-    return "" if value is None else str(value)
-
-
 def _heads(model: costlib.Transformer) -> str:
     """Heads of queries and of keys, where all layers have as many."""
-    if model.heads is None:
-        return ""
-    return f"{model.heads} / {'latent' if model.mla else _shown(model.kv_heads)}"
+    shared = "latent" if model.mla else model.kv_heads
+    return " / ".join(str(heads) for heads in (model.heads, shared) if heads is not None)
+
+
+def _billions(count: Any) -> str:
+    """A number of parameters in billions, to four digits."""
+    return f"{count / 1e9:,.0f}" if count >= 1e12 else f"{count / 1e9:.4g}"
 
 
 def models() -> str:
@@ -108,30 +107,36 @@ def models() -> str:
     rows = []
     for name, model in costlib.models.items():
         origin = costlib.models.provenance(name)["config"]["source"]
+        active, state = model.active_params(), model.state_elements()
+        cache = model.kv_elements_per_token()
         rows.append(
             [
                 name,
-                f"{model.params():,}",
-                f"{model.active_params():,}" if model.active_params() < model.params() else "",
+                _billions(model.params()),
+                _billions(active) if active < model.params() else "",
                 *(str(n) for n in (model.layers, model.d_model)),
                 _heads(model),
-                *(_shown(n) for n in ((model.mla or model).head_dim, model.d_ff)),
                 f"{model.vocab:,}",
-                f"{model.kv_elements_per_token() * 2:,}",
-                f"{model.state_elements() * 2:,}" if model.state_elements() else "",
-                f"[{_tag(costlib.models, origin)}](#sources)",
+                quantity(cache * 2, "B") if cache else "",
+                quantity(state * 2, "B") if state else "",
+                quantity(model.weight_bytes(), "B"),
+                _numbers(costlib.models, [origin]),
             ]
         )
-    head = ["model", "parameters", "active", "L", "D", "H / K", "h", "F", "V"]
-    head += ["KV bytes", "state", "from"]
+    head = ["model", "parameters", "active", "L", "D", "H / K", "V"]
+    head += ["KV a token", "state", "weights", "from"]
     return (
         "# Models\n\n"
-        "Every model that `costlib.models` knows. The shape is the publisher's configuration; "
-        "everything else is computed from it. *Parameters* counts every one; *active* are those "
-        "that one token uses in a mixture of experts. *KV bytes* are what one token adds to the "
-        "cache at 16 bits, when every layer keeps it, and *state* what a sequence takes whatever "
-        "its length. A size that is left out differs from layer to layer. Letters are those of "
-        "[the notation page](notation.md).\n\n"
+        f"Every model that `costlib.models` knows, {len(rows)} of them. The shape is the "
+        "publisher's configuration; everything else is computed from it. *Parameters* are "
+        "billions; *active* are those that one token uses in a mixture of experts. *KV a token* "
+        "is what a token adds to the cache in 16 bits, when every layer keeps it, and *state* what "
+        "a sequence takes whatever its length. *Weights* are bytes as the checkpoint packs them, "
+        "in 16 bits where it packs none. A size that is left out differs from layer to layer. "
+        "Letters are those of [the notation page](notation.md).\n\n"
+        "A model that is not here is a config away: [your model](your_model.ipynb). The numbers in "
+        "the last column are those of the sources below the table, and each says what its "
+        "configurations are.\n\n"
         f"{table(head, rows)}\n\n" + _sources(costlib.models)
     )
 
@@ -173,9 +178,9 @@ def devices() -> str:
         "Through a switch every other device gets all of it, in a mesh its share, in a torus each "
         "axis its own.\n\n"
         f"{table(links, joined)}\n\n"
-        + _sources(costlib.devices, numbered=True)
+        + _sources(costlib.devices)
         + "\n"
-        + _sources(catalog.nodes, numbered=True).replace("Sources", "Sources of the nodes", 1)
+        + _sources(catalog.nodes).replace("Sources", "Sources of the nodes", 1)
     )
 
 
@@ -250,17 +255,16 @@ def _tag(entries: catalog.Catalog[Any], source: Mapping[str, Any]) -> str:
 def _numbers(entries: catalog.Catalog[Any], used: Iterable[Mapping[str, Any]]) -> str:
     """The numbers of sources, each a link to the list."""
     tags = list(entries.data["sources"])
-    place = "#sources" if entries is costlib.devices else "#sources-of-the-nodes"
+    place = "#sources-of-the-nodes" if entries is catalog.nodes else "#sources"
     numbers = sorted({tags.index(_tag(entries, source)) + 1 for source in used})
     return " ".join(f"[{number}]({place})" for number in numbers)
 
 
-def _sources(entries: catalog.Catalog[Any], *, numbered: bool = False) -> str:
+def _sources(entries: catalog.Catalog[Any]) -> str:
     lines = [
-        f"{f'{number}.' if numbered else f'- **{tag}**:'} [{_plain(about['title'])}]"
-        f"({about['url']}), {about['kind']}, {about['date']}"
+        f"{number}. [{_plain(about['title'])}]({about['url']}), {about['kind']}, {about['date']}"
         f"{', read ' + about['read'] if 'read' in about else ''}."
-        for number, (tag, about) in enumerate(entries.data["sources"].items(), start=1)
+        for number, about in enumerate(entries.data["sources"].values(), start=1)
     ]
     return "## Sources\n\n" + "\n".join(lines) + "\n"
 

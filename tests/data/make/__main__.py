@@ -17,6 +17,7 @@ MAKERS = {  # file made: module that makes it
     "collectives": "collectives",
     "io_counts": "io_counts",
     "models": "catalogue",
+    "released": "released",
     "extra_models": "small",
     "flops": "flops",
     "families": "rows",
