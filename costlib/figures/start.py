@@ -31,7 +31,7 @@ def tokens_per_second(model: Transformer, device: Device, context: int) -> Figur
         f"{device.name}. One user gets {each[0]:,.0f} tokens per second. With {most} users, all "
         f"that fit, each gets {each[-1]:,.0f} and all together {every[-1]:,.0f}."
     )
-    with canvas(title, alt, height=3.4) as drawing:
+    with canvas(title, alt, width=5.2, height=3.4) as drawing:
         axes = drawing.axes
         axes.loglog(batch, every, color=COLOURS[0])
         axes.loglog(batch, each, "--", color=COLOURS[1])
@@ -39,5 +39,5 @@ def tokens_per_second(model: Transformer, device: Device, context: int) -> Figur
         axes.text(40, each[-1] * 0.8, "each user", ha="right", va="top", color=COLOURS[1])
         axes.axhline(every[0], color=COLOURS[4], linewidth=1, linestyle=":")
         axes.text(1, every[0] * 0.55, quantity(every[0], "tokens/s", 3), fontsize=10.5)
-        axes.set(xlabel="batch", ylabel="tokens/s", title=title, ylim=(each[-1] / 4, every[-1] * 3))
+        axes.set(xlabel="batch", ylabel="tokens/s", ylim=(each[-1] / 4, every[-1] * 3))
     return drawing.result
