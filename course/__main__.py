@@ -58,9 +58,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _build(options: argparse.Namespace) -> None:
     from course.builder.assignments import build
-    from course.builder.roster import read_roster
+    from course.builder.roster import read_people
 
-    students = read_roster(options.students) if options.students else []
+    students = read_people(options.students) if options.students else {}
     for name in build(options.course, options.out, students, options.checks):
         print(f"{name}: student/ solved/ key/ in {options.out}")
 

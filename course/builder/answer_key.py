@@ -30,6 +30,7 @@ class Key:
     questions: dict[str, Question]
     secret: str
     roster: list[str] = field(default_factory=list)
+    aliases: dict[str, list[str]] = field(default_factory=dict)  # student -> other names
     attempts: dict[str, dict[str, int]] = field(default_factory=dict)  # question -> student -> n
     checks: str = ""  # the instructor's file
 
@@ -48,7 +49,8 @@ class Key:
             return dict(exercise.example)
         if attempt is None:
             attempt = self.attempts.get(name, {}).get(student, 0)
-        own = draw(self.questions[name].numbers, self.assignment, name, student, attempt)
+        seed = self.secret, self.assignment, name, student, attempt
+        own = draw(self.questions[name].numbers, *seed)
         return {**exercise.example, **own}
 
     def cases(self, name: str, student: str) -> list[dict[str, Plain]]:
@@ -90,6 +92,7 @@ class Key:
             "assignment": self.assignment,
             "secret": self.secret,
             "roster": self.roster,
+            "aliases": self.aliases,
             "attempts": self.attempts,
             "source": asdict(self.source),
         }
@@ -109,10 +112,9 @@ def load_key(folder: Path) -> Key:
     source = Source(**content["source"], exercises=exercises)
     checks = (folder / "checks.py").read_text("utf-8")
     questions = load_checks(checks, source)
-    names = ("assignment", "secret", "roster", "attempts")
-    return Key(
-        source=source, questions=questions, checks=checks, **{name: content[name] for name in names}
-    )
+    names = ("assignment", "secret", "roster", "aliases", "attempts")
+    given = {name: content[name] for name in names if name in content}
+    return Key(source=source, questions=questions, checks=checks, **given)
 
 
 def load_checks(code: str, source: Source) -> dict[str, Question]:

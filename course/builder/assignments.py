@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,15 @@ from course.builder.source import read_source
 
 __all__ = ["build", "build_one", "open_key", "student_notebook"]
 
+#: Ids, or ids with the other names that each student goes by.
+Students = Iterable[str] | Mapping[str, Sequence[str]]
+
 
 def build(
-    course: Path, out: Path, students: Iterable[str] = (), checks: Path | None = None
+    course: Path, out: Path, students: Students = (), checks: Path | None = None
 ) -> list[str]:
     """Build every notebook of a folder that has solutions; the assignments' names."""
-    students = list(students)
+    students = dict(students) if isinstance(students, Mapping) else list(students)
     tagged = re.compile(r"^:tags: \[.*solution\]$", re.MULTILINE)
     pages = [p for p in sorted(course.glob("*.md")) if tagged.search(p.read_text("utf-8"))]
     if not pages:
@@ -37,14 +40,14 @@ def build(
     return [build_one(page, out, students, checks).assignment for page in pages]
 
 
-def build_one(
-    page: Path, out: Path, students: Iterable[str] = (), checks: Path | None = None
-) -> Key:
+def build_one(page: Path, out: Path, students: Students = (), checks: Path | None = None) -> Key:
     """Build one notebook: blank and solved, one for each student of a roster, and the key."""
     key, folder = open_key(page, checks), out / "key" / page.stem
     old = _old_key(folder)
     key.secret, key.roster = old["secret"], list(dict.fromkeys([*old["roster"], *students]))
-    key.attempts = _attempts(key)
+    named = students if isinstance(students, Mapping) else {}
+    key.aliases = {**old.get("aliases", {}), **{s: list(names) for s, names in named.items()}}
+    key.attempts = _attempts(key, old.get("attempts", {}))
     key.save(folder)
     blank, solved = student_notebook(key, ""), student_notebook(key, "", solved=True)
     _write(blank, out / "student" / f"{page.stem}.ipynb")
@@ -104,8 +107,11 @@ def student_notebook(
     )
 
 
-def _attempts(key: Key) -> dict[str, dict[str, int]]:
-    """For each question, which draw each student of the roster uses: no two share an answer."""
+def _attempts(key: Key, handed_out: Mapping[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """For each question, which draw each student of the roster uses: no two share an answer.
+
+    What was handed out stays, whatever was corrected since.
+    """
     found = {}
     for question in key.questions.values():
         if question.kind == "number" and question.numbers and question.unique:
@@ -113,7 +119,9 @@ def _attempts(key: Key) -> dict[str, dict[str, int]]:
             def answer(student: str, attempt: int, name: str = question.name) -> Any:
                 return key.expected(name, key.numbers(name, student, attempt))
 
-            found[question.name] = without_collisions(answer, key.roster)
+            found[question.name] = without_collisions(
+                answer, key.roster, handed_out.get(question.name, {})
+            )
     return found
 
 

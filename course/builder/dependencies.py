@@ -97,7 +97,8 @@ def slice_of(pieces: Sequence[str], wanted: Iterable[str], given: Iterable[str] 
     return sorted(chosen)
 
 
-MAGIC = re.compile(r"^(\s*)(?:[%!?].*|.*=\s*[%!].*|.+\?)$", re.MULTILINE)
+STUB = re.compile(r"^[ \t]*raise NotImplementedError", re.MULTILINE)  # not in a comment
+MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|.*=[ \t]*[%!].*|.+\?)$", re.MULTILINE)
 LARGEST = 200_000  # characters of a cell that anybody wrote by hand
 
 
@@ -121,7 +122,7 @@ def answer_cells(
         for i, (_, code) in enumerate(kept)
         if (name in bound(codes[i]) if codes[i] else _mentions(code, name))
     ]
-    answered = [i for i in own if "raise NotImplementedError" not in kept[i][1]]
+    answered = [i for i in own if not STUB.search(kept[i][1])]
     if len(answered) < len(own) and answered:
         own = answered
     others = [code if i not in own else "" for i, code in enumerate(codes)]
@@ -150,4 +151,6 @@ def _parses(code: str) -> bool:
 
 
 def _mentions(code: str, name: str) -> bool:
-    return re.search(rf"^\s*(?:async +)?(?:def|class) +{name}\b|^{name} *=", code, re.M) is not None
+    return (
+        re.search(rf"^[ \t]*(?:async +)?(?:def|class) +{name}\b|^{name} *=", code, re.M) is not None
+    )

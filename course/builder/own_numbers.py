@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 __all__ = ["draw", "salt_of", "without_collisions"]
@@ -28,27 +28,35 @@ def draw(numbers: dict[str, Any], *seed: str | int) -> dict[str, Any]:
 
 
 def without_collisions(
-    draw_one: Callable[[str, int], Any], students: Iterable[str], tries: int = 200
+    draw_one: Callable[[str, int], Any],
+    students: Iterable[str],
+    handed_out: Mapping[str, int] | None = None,
+    tries: int = 200,
 ) -> dict[str, int]:
     """Which attempt each student of a roster uses, so that no two share an answer.
 
-    ``draw_one(student, attempt)`` returns the answer. A roster only ever grows at its end, so
-    those who have their notebook keep their numbers. Where the range is exhausted, answers repeat.
+    ``draw_one(student, attempt)`` returns the answer. Those who have their notebook keep their
+    numbers: their attempt is in ``handed_out``. Where the range is exhausted, answers repeat.
 
     >>> attempts = without_collisions(lambda s, n: (len(s) + n) % 4, ["a", "b", "cc"])
     >>> attempts
     {'a': 0, 'b': 1, 'cc': 1}
     """
-    taken: set[str] = set()
-    attempts = {}
+
+    def answer(student: str, attempt: int) -> str:
+        return json.dumps(draw_one(student, attempt), sort_keys=True)
+
+    attempts = dict(handed_out or {})
+    taken = {answer(student, attempt) for student, attempt in attempts.items()}
     for student in students:
+        if student in attempts:
+            continue
         for attempt in range(tries):
-            answer = json.dumps(draw_one(student, attempt), sort_keys=True)
-            if answer not in taken:
+            if answer(student, attempt) not in taken:
                 break
         else:
             attempt = 0
-        taken.add(answer)
+        taken.add(answer(student, attempt))
         attempts[student] = attempt
     return attempts
 

@@ -10,17 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import replace
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
 from course.builder.answer_key import load_key
 from course.grader import cluster
+from course.grader.inbox import Inbox, find
 from course.grader.journal import Journal
 from course.grader.marking import Graded
-from course.grader.report import write_reports
+from course.grader.report import write_reports, write_whole
 from course.grader.sandbox import Limits, bubblewrap_works, landlock_works
-from course.grader.submission import Submission, find_submissions, read_submission
+from course.grader.submission import Submission, read_submission
 from course.grader.worker import Setting, grade_one
 
 __all__ = ["CanaryError", "canary", "grade"]
@@ -60,23 +62,58 @@ def grade(
     if key.stat().st_mode & 0o077:
         key.chmod(0o700)
     out.mkdir(parents=True, exist_ok=True)
-    canary(setting)
-    say("canary: the solved notebook gets full marks, the blank one none")
-    journal = Journal(out / "journal.jsonl", _digest(key))
-    found = find_submissions(submissions, pattern)
-    digests = {student: read_submission(student, path).digest for student, path in found}
-    todo = [(s, path) for s, path in found if (s, digests[s]) not in journal.done]
-    if len(todo) < len(found):
-        say(f"{len(found) - len(todo)} of {len(found)} were graded before")
+    with Journal(out / "journal.jsonl", _digest(key)) as journal:
+        opened = load_key(key)
+        inbox = find(submissions, opened.assignment, opened.roster, opened.aliases, pattern)
+        write_whole(out / "handed-in.md", inbox.report(submissions))
+        _tell(inbox, opened.roster, out, say)
+        canary(setting)
+        say("canary: the solved notebook gets full marks, the blank one none")
+        done = _graded(inbox, setting, journal, jobs, scheduler, say)
+        flagged = [_flagged(graded, inbox) for graded in done]
+        write_reports(opened, flagged, out, inbox.strangers, inbox.missing)
+    return flagged
+
+
+def _graded(
+    inbox: Inbox,
+    setting: Setting,
+    journal: Journal,
+    jobs: int,
+    scheduler: str | None,
+    say: Callable[[str], None],
+) -> list[Graded]:
+    """Everybody who handed in, those graded before from the journal."""
+    digests = {one.student: one.digest for one in inbox.handed}
+    todo = [one for one in inbox.handed if (one.student, one.digest) not in journal.done]
+    if len(todo) < len(digests):
+        say(f"{len(digests) - len(todo)} of {len(digests)} were graded before")
     progress = Progress(len(todo), say)
-    reading = (read_submission(student, path) for student, path in todo)  # a few at a time
+    reading = (read_submission(one.student, one.path) for one in todo)  # a few at a time
     for graded in _results(setting, reading, jobs, scheduler):
         journal.add(graded)
         digests[graded.student] = graded.digest
         progress.step()
-    results = [journal.done[at] for at in digests.items()]
-    write_reports(load_key(key), results, out)
-    return results
+    return [journal.done[at] for at in digests.items()]
+
+
+def _flagged(graded: Graded, inbox: Inbox) -> Graded:
+    """With what the inbox has to say of the student."""
+    flags = [graded.flag, inbox.flags.get(graded.student, "")]
+    return replace(graded, flag="; ".join(flag for flag in flags if flag))
+
+
+def _tell(inbox: Inbox, roster: list[str], out: Path, say: Callable[[str], None]) -> None:
+    """What was decided before anybody is graded, in a line or two."""
+    ours = len(inbox.handed) - len(inbox.strangers)
+    if roster:
+        say(
+            f"{ours} of {len(roster)} on the roster handed in; {len(inbox.missing)} did not, "
+            f"{len(inbox.strangers)} are not on it"
+        )
+    looked = len(inbox.notes) + len(inbox.flags)
+    if looked:
+        say(f"{looked} matched otherwise than by name alone, or twice: see {out / 'handed-in.md'}")
 
 
 def _sandbox(wanted: bool, say: Callable[[str], None]) -> bool:

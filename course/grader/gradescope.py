@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -59,25 +57,21 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, executable: bool =
 def grade_here() -> None:
     """Grade what Gradescope put in place; results.json is written whatever happens."""
     from course.builder.answer_key import load_key
-    from course.grader.batch import grade
+    from course.grader.batch import canary
     from course.grader.report import gradescope_results
-    from course.grader.sandbox import bubblewrap_works
+    from course.grader.sandbox import Limits, bubblewrap_works
+    from course.grader.submission import read_submission
+    from course.grader.worker import Setting, grade_one
 
     place = Path(os.environ.get("AUTOGRADER", "/autograder"))
     key = place / "source" / "key"
     try:
-        handed_in = sorted((place / "submission").rglob("*.ipynb"))
-        if len(handed_in) != 1:
-            raise ValueError(f"hand in one notebook; {len(handed_in)} came")
-        with tempfile.TemporaryDirectory() as folder:
-            inbox, out = Path(folder, "in"), Path(folder, "out")
-            inbox.mkdir()
-            shutil.copyfile(handed_in[0], inbox / "notebook.ipynb")
-            student = _student(place / "submission_metadata.json", load_key(key).roster)
-            pattern = None
-            (inbox / "notebook.ipynb").rename(inbox / f"{student}.ipynb")
-            found = grade(inbox, key, out, sandbox=bubblewrap_works(), pattern=pattern)
-        content = gradescope_results(load_key(key), found[0])
+        opened = load_key(key)
+        student = _student(place / "submission_metadata.json", opened.roster)
+        submission = read_submission(student, _notebook(place / "submission"))
+        setting = Setting(str(key), bubblewrap_works(), Limits())
+        canary(setting)
+        content = gradescope_results(opened, grade_one(setting, submission))
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         output = str(error) if isinstance(error, ValueError) else "The autograder failed."
@@ -85,6 +79,19 @@ def grade_here() -> None:
     results = place / "results"
     results.mkdir(exist_ok=True)
     (results / "results.json").write_text(json.dumps(content, indent=1), "utf-8")
+
+
+def _notebook(folder: Path) -> Path:
+    """The one notebook that was handed in; no link, and nothing that a system left lying."""
+    found = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.casefold() == ".ipynb"
+        and not any(p.startswith(".") or p == "__MACOSX" for p in path.relative_to(folder).parts)
+    ]
+    if len(found) != 1:
+        raise ValueError(f"hand in one notebook; {len(found)} came")
+    return found[0]
 
 
 def _student(path: Path, roster: list[str]) -> str:

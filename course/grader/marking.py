@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import ctypes
 import re
 import signal
 import sys
@@ -144,12 +145,13 @@ def _wrong(
 
 
 def _owner(key: Key, question: Question, submission: Submission, answer: Plain) -> str:
-    """Whose numbers a wrong answer is right for."""
-    for student in ["", submission.claims, *key.roster]:
-        if student != submission.student:
-            case = key.numbers(question.name, student)
-            if question.judge(case, key.expected(question.name, case), answer) is True:
-                return student or "the blank notebook"
+    """Whose numbers a wrong answer is right for, as far as there is time to look."""
+    with contextlib.suppress(_TooSlow), _no_longer_than(JUDGING):
+        for student in ["", submission.claims, *key.roster]:
+            if student != submission.student:
+                case = key.numbers(question.name, student)
+                if question.judge(case, key.expected(question.name, case), answer) is True:
+                    return student or "the blank notebook"
     return ""
 
 
@@ -168,12 +170,15 @@ def _judge(question: Question, case: dict[str, Plain], expected: Plain, answer: 
         return "Your answer does not have the form that was asked for."
 
 
-@contextlib.contextmanager
-def _no_longer_than(seconds: float) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
-        yield  # no alarm can be had here
-        return
+def _no_longer_than(seconds: float) -> contextlib.AbstractContextManager[None]:
+    """An alarm: by a signal where one can be had, and by another thread on a cluster's workers."""
+    if threading.current_thread() is threading.main_thread() and sys.platform != "win32":
+        return _by_signal(seconds)
+    return _by_thread(seconds)
 
+
+@contextlib.contextmanager
+def _by_signal(seconds: float) -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise _TooSlow
 
@@ -184,6 +189,27 @@ def _no_longer_than(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _by_thread(seconds: float) -> Iterator[None]:
+    """It stops Python; a call into C that never returns it does not stop."""
+    here, over = ctypes.c_ulong(threading.get_ident()), threading.Lock()
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+    def stop() -> None:
+        if over.acquire(blocking=False):
+            raise_in(here, ctypes.py_object(_TooSlow))
+
+    alarm = threading.Timer(seconds, stop)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        yield
+    finally:
+        if not over.acquire(blocking=False):
+            raise_in(here, None)  # it rang: what has not been raised yet must not be
+        alarm.cancel()
 
 
 def _discreet(failure: Failure) -> Failure:
@@ -212,5 +238,5 @@ def tidy(text: str) -> str:
     >>> tidy("a\\nb\\x1b[31m")
     'a b [31m'
     """
-    text = "".join(c if c.isprintable() else " " for c in text)
+    text = "".join(c if c.isprintable() else " " for c in text[:2000])
     return re.sub(r"\s+", " ", text).strip()[:200]

@@ -7,31 +7,65 @@ a formula in a spreadsheet nor markup in a page.
 from __future__ import annotations
 
 import csv
+import html
+import io
 import json
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from course.builder.answer_key import Key
 from course.builder.roster import file_name
-from course.grader.marking import Graded, tidy
+from course.grader.marking import Graded, Mark, tidy
 
-__all__ = ["feedback", "gradescope_results", "summary", "write_reports"]
+__all__ = ["feedback", "gradescope_results", "summary", "write_reports", "write_whole"]
 
 
-def write_reports(key: Key, results: Sequence[Graded], out: Path) -> None:
-    """Everything: grades.csv, canvas.csv, moodle.csv, summary.md, feedback/, gradescope/."""
-    _table(out / "grades.csv", _grades(key, results))
-    _table(out / "canvas.csv", _canvas(key, results))
-    _table(out / "moodle.csv", _moodle(key, results))
-    (out / "summary.md").write_text(summary(key, results), "utf-8")
+def write_reports(
+    key: Key,
+    results: Sequence[Graded],
+    out: Path,
+    strangers: Container[str] = (),
+    missing: Iterable[str] = (),
+) -> None:
+    """Everything: grades, canvas, moodle and strangers.csv, summary.md, feedback/, gradescope/.
+
+    Who is on the roster stands in every table, with no points where nothing came; who is not
+    stands in strangers.csv alone.
+    """
+    ours = [graded for graded in results if graded.student not in strangers]
+    others = [graded for graded in results if graded.student in strangers]
+    absent = [_nothing(key, student) for student in missing]
+    everybody = sorted([*ours, *absent], key=lambda graded: graded.student)
+    _table(out / "grades.csv", _grades(key, everybody))
+    _table(out / "canvas.csv", _canvas(key, everybody))
+    _table(out / "moodle.csv", _moodle(key, everybody))
+    if others:
+        _table(out / "strangers.csv", _grades(key, others))
+    else:
+        (out / "strangers.csv").unlink(missing_ok=True)
+    write_whole(out / "summary.md", summary(key, ours, len(absent), others))
     for folder in ("feedback", "gradescope"):
         (out / folder).mkdir(exist_ok=True)
-    for graded in results:
+    for graded in [*everybody, *others]:
         name = file_name(graded.student)
-        (out / "feedback" / f"{name}.md").write_text(feedback(key, graded), "utf-8")
+        write_whole(out / "feedback" / f"{name}.md", feedback(key, graded))
         content = json.dumps(gradescope_results(key, graded), indent=1, ensure_ascii=False)
-        (out / "gradescope" / f"{name}.json").write_text(content, "utf-8")
+        write_whole(out / "gradescope" / f"{name}.json", content)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A file that is there as a whole or as it was; a name's odd bytes become question marks."""
+    aside = path.with_name(f".{path.name}.part")
+    aside.write_bytes(text.encode("utf-8", "replace"))
+    os.replace(aside, path)
+
+
+def _nothing(key: Key, student: str) -> Graded:
+    """A student of whom nothing came."""
+    marks = (Mark(q.name, 0, q.points, "nothing was handed in") for _, q in key.graded())
+    return Graded(student, "", tuple(marks))
 
 
 def feedback(key: Key, graded: Graded) -> str:
@@ -65,13 +99,20 @@ def gradescope_results(key: Key, graded: Graded) -> dict[str, object]:
     return {"score": graded.total, "visibility": "visible", "tests": tests}
 
 
-def summary(key: Key, results: Sequence[Graded]) -> str:
+def summary(
+    key: Key, results: Sequence[Graded], absent: int = 0, strangers: Sequence[Graded] = ()
+) -> str:
     """The class at a glance: a histogram, each question's success, what to look into."""
     out_of = sum(question.points for question in key.questions.values())
     totals = [graded.total for graded in results]
     mean = sum(totals) / len(totals) if totals else 0
     lines = [f"# {key.source.title}: {len(results)} submissions", ""]
-    lines += [f"Mean {mean:.2f} of {out_of:g} points.", "", "| points | students | |"]
+    lines.append(f"Mean {mean:.2f} of {out_of:g} points, of those who handed in.")
+    if absent:
+        lines.append(f"Nothing came from {absent} on the roster: see grades.csv.")
+    if strangers:
+        lines.append(f"{len(strangers)} who are not on the roster are in strangers.csv.")
+    lines += ["", "| points | students | |"]
     lines.append("|---|---|---|")
     for low in range(0, 100, 10):
         held = [t for t in totals if low <= min(100 * t / out_of, 99.999) < low + 10]
@@ -86,7 +127,7 @@ def summary(key: Key, results: Sequence[Graded]) -> str:
         lines.append(f"| {name} | {right} ({share}) | {reasons} |")
     flags = [
         f"- {_code(graded.student)}: {_code(flag)}"
-        for graded in results
+        for graded in [*results, *strangers]
         for flag in dict.fromkeys([graded.flag, *(mark.flag for mark in graded.marks)])
         if flag
     ]
@@ -126,22 +167,33 @@ def _moodle(key: Key, results: Sequence[Graded]) -> list[list[object]]:
     rows: list[list[object]] = [["ID number", key.assignment, "Feedback"]]
     for graded in results:
         words = [f"{m.question}: {m.reason} {m.feedback}".strip() for m in graded.marks if m.reason]
-        rows.append([graded.student, graded.total, "; ".join(words)])
+        rows.append([graded.student, graded.total, html.escape("; ".join(words))])
     return rows
 
 
 def _table(path: Path, rows: Iterable[Iterable[object]]) -> None:
     """A CSV whose cells a spreadsheet takes as text, not as formulas."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        for row in rows:
-            csv.writer(file).writerow([_cell(value) for value in row])
+    text = io.StringIO(newline="")
+    for row in rows:
+        csv.writer(text).writerow([_cell(value) for value in row])
+    write_whole(path, text.getvalue())
+
+
+#: What a spreadsheet takes for the beginning of a formula, in full width too; and where it may
+#: see a cell begin: at the front, and after what another country's table has between cells.
+FORMULA = re.compile(r"(^|[;\t\r\n])([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def _cell(value: object) -> object:
+    r"""A cell's content; a formula is made text by an apostrophe, and lines become one.
+
+    >>> [_cell(text) for text in ("=1+1", "a;=1+1", "\n＝1", "-5", "a - b", 2.0)]
+    ["'=1+1", "a;'=1+1", " '＝1", "'-5", 'a - b', '2']
+    """
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, str) and re.match(r"[=+\-@\t\r]", value):
-        return "'" + value
+    if isinstance(value, str):
+        return re.sub(r"[\r\n\t]", " ", FORMULA.sub(r"\1\2'", value))
     return value
 
 

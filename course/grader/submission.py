@@ -7,14 +7,13 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from course.builder.notebooks import CHECK_TITLE
 
-__all__ = ["Submission", "find_submissions", "read_submission"]
+__all__ = ["Submission", "read_submission"]
 
 LARGEST = 20_000_000  # bytes
 
@@ -40,7 +39,7 @@ class Submission:
 
     def lacks(self, name: str) -> str:
         """Why there is nothing to run for an exercise; empty if there is."""
-        pattern = re.compile(rf"^\s*(?:async +)?(?:def|class) +{name}\b|\b{name}\s*=", re.M)
+        pattern = re.compile(rf"^[ \t]*(?:async +)?(?:def|class) +{name}\b|\b{name}[ \t]*=", re.M)
         where = {kind: label for label, kind, source in self.cells if pattern.search(source)}
         if "code" in where:
             return ""
@@ -48,40 +47,6 @@ class Submission:
             kind, label = next(iter(where.items()))
             return f"{name} is in {label}, which is of type {kind}: make it a code cell again"
         return f"no cell defines {name}"
-
-
-def find_submissions(folder: Path, pattern: str | None = None) -> list[tuple[str, Path]]:
-    """Each student's id and file: ID.ipynb, or one file in a folder called ID.
-
-    ``pattern`` finds the id in other names, as its first group; an LMS adds much to a file's name.
-    Of several files of one student the newest counts.
-    """
-    wanted, matched = _id_pattern(pattern), not pattern
-    found: dict[str, Path] = {}
-    for path in sorted(_files(folder), key=lambda path: (path.lstat().st_mtime, str(path))):
-        relative = path.relative_to(folder)
-        student = relative.parts[0] if len(relative.parts) > 1 else _stem(path.name)
-        match = wanted.search(relative.as_posix()) if wanted else None
-        if match and match[1]:
-            student, matched = match[1], True
-        found[student] = path
-    if found and not matched:
-        first = sorted(path.relative_to(folder).as_posix() for path in found.values())[0]
-        raise ValueError(f"--id {pattern!r} matches none of {len(found)} files, such as {first}")
-    return sorted(found.items())
-
-
-def _id_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """The pattern that finds an id in a path; its first group is the id."""
-    if not pattern:
-        return None
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"--id {pattern!r} is no regular expression: {error}") from error
-    if not wanted.groups:
-        raise ValueError(f"--id {pattern!r} has no group: put the id's part in brackets, (...)")
-    return wanted
 
 
 def read_submission(student: str, path: Path) -> Submission:
@@ -99,7 +64,8 @@ def read_submission(student: str, path: Path) -> Submission:
         return Submission(student, digest, problem=problem)
     about = metadata.get("course")
     about = about if isinstance(about, dict) else {}
-    claims, assignment = (str(about.get(key, ""))[:200] for key in ("student", "assignment"))
+    said = (about.get(key, "") for key in ("student", "assignment"))
+    claims, assignment = (_text(str(value)[:200]) for value in said)
     return Submission(student, digest, tuple(cells), claims, assignment)
 
 
@@ -139,18 +105,11 @@ def _parse(data: bytes) -> tuple[list[tuple[str, str, str]], dict[str, Any]]:
             source = "".join(str(line) for line in source)
         kind = cell.get("cell_type")
         if isinstance(source, str) and isinstance(kind, str):
-            source = source.encode("utf-8", "replace").decode()
-            cells.append((f"cell {number}", kind[:20], source))
+            cells.append((f"cell {number}", _text(kind[:20]), _text(source)))
     metadata = content.get("metadata")
     return cells, metadata if isinstance(metadata, dict) else {}
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """What was handed in: files, links too (to refuse them); not what a system leaves lying."""
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [f for f in folders if not f.startswith(".") and f != "__MACOSX"]
-        yield from (Path(parent, name) for name in files if not name.startswith("."))
-
-
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0] or name
+def _text(value: str) -> str:
+    """Text that can be written anywhere: half a character becomes a question mark."""
+    return value.encode("utf-8", "replace").decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -28,7 +29,7 @@ from course.builder.notebooks import checks_for, fill
 from course.builder.own_numbers import draw
 from course.builder.questions import Mistake, Question, agree
 from course.builder.repository import repository
-from course.builder.roster import file_name, read_roster
+from course.builder.roster import file_name, read_people, read_roster
 from course.builder.source import read_source
 from paths import ROOT
 
@@ -89,10 +90,36 @@ def test_no_two_of_five_hundred_students_share_an_answer() -> None:
     from course.builder.assignments import _attempts
 
     whole = Key("week-1", key.source, key.questions, "secret", students)
-    whole.attempts = _attempts(whole)
+    whole.attempts = _attempts(whole, {})
     for name in ("product_flops", "cache_bytes"):
         answers = {whole.expected(name, whole.numbers(name, student)) for student in students}
         assert len(answers) == 500
+
+
+def test_a_corrected_solution_changes_no_number_that_was_handed_out(tmp_path: Path) -> None:
+    students = [f"student{number}" for number in range(60)]
+    page = tmp_path / "week-1.md"
+    page.write_text(EXAMPLE.read_text("utf-8"), "utf-8")
+    checks = EXAMPLE.with_name("week-1.checks.py").read_text("utf-8")
+    narrow = re.sub(r"range\(211, 990\)", "range(200, 204)", checks)
+    assert narrow != checks
+    page.with_name("week-1.checks.py").write_text(narrow, "utf-8")
+    before = build_one(page, tmp_path / "out", students)
+    drawn = {s: before.numbers("product_flops", s) for s in students}
+    assert any(before.attempts["product_flops"].values()), "some had to be drawn again"
+    right = page.read_text("utf-8")
+    other = right.replace("return costlib.matmul(m, k, n).flops", "return m + 100 * k - 7 * n")
+    assert other != right
+    page.write_text(other, "utf-8")
+    after = build_one(page, tmp_path / "out", [*students, "late"])
+    assert {s: after.numbers("product_flops", s) for s in students} == drawn
+    assert "late" in after.attempts["product_flops"]
+
+
+def test_numbers_of_others_cannot_be_told_from_ones_own(tmp_path: Path) -> None:
+    first, second = (build_one(EXAMPLE, tmp_path / name, ["ada"]) for name in ("a", "b"))
+    assert first.secret != second.secret
+    assert first.numbers("product_flops", "ada") != second.numbers("product_flops", "ada")
 
 
 def test_numbers_come_from_a_hash_that_never_changes() -> None:
@@ -339,12 +366,59 @@ def test_a_question_without_a_check_is_compared_with_its_solution(tmp_path: Path
     assert run(wrong)[0].endswith("half: 1.5. Not yet.\n")
 
 
-def test_a_roster_is_lines_or_a_table(tmp_path: Path) -> None:
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (12)
+    Points Possible,,,,,10
+"Lovelace, Ada",101,u1,ada,S1,9
+"van Gogh, Vincent",102,u2,vgogh,S1,
+"Student, Test",103,,,S1,
+"""
+MOODLE = """\
+\ufeffFirst name;Last name;ID number;Email address;Assignment: week 1
+Ada;Lovelace;u1;ada@example.org;-
+Zo\u00eb;Quine;;zoe@example.org;5
+"""
+GRADESCOPE = "Name,SID,Email,Total Score\nAda Lovelace,u1,ada@example.org,\n"
+ROSTERS = {
+    "lines": ("ada\n\nbob\n", {"ada": ()}),
+    "a table": ("Name,Email\nAda L,ada@example.org\n", {"ada@example.org": ("Ada L",)}),
+    "Canvas": (CANVAS, {"ada": ("101", "u1"), "vgogh": ("102", "u2", "van Gogh, Vincent")}),
+    "Moodle": (MOODLE, {"ada@example.org": ("u1", "Ada Lovelace"), "zoe@example.org": ()}),
+    "Gradescope": (GRADESCOPE, {"u1": ("Ada Lovelace", "ada@example.org")}),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), ROSTERS.values(), ids=ROSTERS)
+def test_a_roster_is_lines_or_what_a_system_exports(
+    tmp_path: Path, text: str, wanted: dict[str, tuple[str, ...]]
+) -> None:
     path = tmp_path / "roster.csv"
-    path.write_text("ada\n\nbob\n", "utf-8")
-    assert read_roster(path) == ["ada", "bob"]
-    path.write_text("Name,Email\nAda L,ada@example.org\n", "utf-8")
-    assert read_roster(path) == ["ada@example.org"]
+    path.write_text(text, "utf-8")
+    found = read_people(path)
+    assert list(found) == read_roster(path)
+    assert set(wanted) <= set(found)
+    assert len(found) == (2 if text != GRADESCOPE and "Ada L," not in text else 1)
+    for student, others in wanted.items():
+        assert set(others) <= set(found[student])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("First name,Last name\nAda,Lovelace\n", "no column of ids, but First name, Last name"),
+        ("student,name\nada,A\n,B\n", "line 3: no id for B"),
+        ("ada\nbob\nada\n", "line 3: ada stands there twice"),
+        (",Ada\nbob,Bob\n", "line 1: no id in the first column"),
+    ],
+)
+def test_a_roster_that_names_nobody_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=why):
+        read_roster(path)
+    path.write_bytes("Zo\u00eb\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="not UTF-8: export it as CSV in UTF-8"):
+        read_roster(path)
 
 
 def test_a_student_notebook_runs_in_jupyter(tmp_path: Path) -> None:

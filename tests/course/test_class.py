@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ from course.grader.gradebook import write_gradebook
 from course.grader.gradescope import write_zip
 from course.grader.journal import Journal
 from course.grader.marking import Graded, Mark
-from course.grader.report import summary
+from course.grader.report import summary, write_reports
 from course.grader.sandbox import Limits, bubblewrap_works
 from course.grader.worker import Setting
 from paths import ROOT
@@ -86,15 +87,18 @@ def rows(path: Path) -> list[list[str]]:
 def test_a_class_is_graded(place: Path, jobs: int) -> None:
     totals = {graded.student: graded.total for graded in run(place, jobs=jobs)}
     assert totals == {"ada": 9, "bob": 6, "cleo": 0, "=cmd()": 6}
+    strange, *others = rows(place / "out" / "strangers.csv")
+    strangers = {row[0]: dict(zip(strange, row, strict=True)) for row in others}
+    assert set(strangers) == {"cleo", "'=cmd()"}
     heading, *table = rows(place / "out" / "grades.csv")
     assert heading[:3] == ["student", "product_flops", "guessed_slowdown"]
     by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in table}
     assert by_name["ada"]["total"] == "9"
     assert by_name["ada"]["out of"] == "9"
-    assert "zip archive" in by_name["cleo"]["reason"]
+    assert set(by_name) == {"ada", "bob"}
+    assert "zip archive" in strangers["cleo"]["reason"]
     assert "SyntaxError" in by_name["bob"]["reason"]
-    assert "'=cmd()" in by_name, "a name that is a formula must not reach a spreadsheet as one"
-    assert "handed in the notebook of ada" in by_name["'=cmd()"]["flag"]
+    assert "handed in the notebook of ada" in strangers["'=cmd()"]["flag"]
 
 
 def test_what_a_run_leaves_behind(place: Path) -> None:
@@ -114,9 +118,10 @@ def test_what_a_run_leaves_behind(place: Path) -> None:
     assert result["score"] == 6
     assert [test["max_score"] for test in result["tests"]] == [1, 1, 2, 2, 2, 1]
     text = (out / "summary.md").read_text("utf-8")
-    assert "Mean 5.25 of 9 points" in text
+    assert "Mean 7.50 of 9 points" in text
     assert "| 90 to 100 % | 1 |" in text
-    assert "| product_flops | 1 (25%) |" in text
+    assert "| product_flops | 1 (50%) |" in text
+    assert "2 who are not on the roster are in strangers.csv" in text
     assert "notebook of ada" in text
 
 
@@ -181,6 +186,65 @@ def test_a_torn_journal_is_read_up_to_the_tear(tmp_path: Path) -> None:
     assert Journal(path, "another key").done == {}
 
 
+def test_of_two_lines_of_one_submission_the_last_counts_and_none_twice(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "key")
+    journal.add(Graded("ada", "1", (Mark("q", 0, 9),)))
+    journal.add(Graded("ada", "1", (Mark("q", 9, 9),)))
+    assert [graded.total for graded in Journal(path, "key").done.values()] == [9]
+
+
+def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "key")
+    journal.add(Graded("ada", "1", (Mark("q", 1, 1),)))
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("course.grader.journal.os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            journal.add(Graded("bob", "2", (Mark("q", 1, 1),)))
+    assert path.read_bytes() == before
+    assert ("bob", "2") not in journal.done
+
+
+def test_two_runs_do_not_write_into_one_folder(place: Path) -> None:
+    (place / "out").mkdir()
+    busy = pytest.raises(ValueError, match=r"another run is grading into .*out: wait for it")
+    with Journal(place / "out" / "journal.jsonl", "key"), busy:
+        run(place)
+    assert run(place)
+
+
+def test_who_handed_in_nothing_is_in_every_table(place: Path) -> None:
+    (place / "in" / "bob.ipynb").unlink()
+    run(place)
+    out = place / "out"
+    grades = {row[0]: row for row in rows(out / "grades.csv")}
+    assert grades["bob"][1:7] == ["0"] * 6
+    assert "nothing was handed in" in grades["bob"][-2]
+    assert ["", "", "", "bob", "", "0"] in rows(out / "canvas.csv")
+    assert next(row for row in rows(out / "moodle.csv") if row[0] == "bob")[1] == "0"
+    assert "0 of 9 points" in (out / "feedback" / "bob.md").read_text("utf-8")
+    assert "Nothing came from 1 on the roster" in (out / "summary.md").read_text("utf-8")
+    assert "Nothing came from: `bob`" in (out / "handed-in.md").read_text("utf-8")
+
+
+def test_markup_and_formulas_of_a_student_are_text(built: Path, tmp_path: Path) -> None:
+    key = load_key(built / "key" / "week-1")
+    evil = "<img src=x onerror=alert(1)>;=1+1"
+    marks = tuple(Mark(name, 0, 1, evil) for name in key.questions)
+    write_reports(key, [Graded("\n=2+2", "1", marks), Graded("＝3", "2", marks)], tmp_path)
+    for name in ("grades.csv", "canvas.csv", "moodle.csv"):
+        for row in rows(tmp_path / name):
+            for cell in row:
+                assert not re.search(r"(^|[;\t\r\n])\s*[=+@\uff1d]", cell), (name, cell)
+    assert "<img" not in (tmp_path / "moodle.csv").read_text("utf-8")
+
+
 def test_a_killed_run_resumes(place: Path) -> None:
     key = load_key(place / "key")
     slow = "import time\ndef product_flops():\n    time.sleep(0.2)\n    return 1"
@@ -197,16 +261,15 @@ def test_a_killed_run_resumes(place: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = journal.read_bytes()
-    assert 0 < before.count(b"\n") < 12 * 6
+    assert 0 < before.count(b"\n") < 12
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "were graded before" in done.stderr
     after = journal.read_bytes()
     assert after.startswith(before[: before.rindex(b"\n") + 1]) or before in after
     entries = [json.loads(line) for line in after.splitlines()]
-    asked = [(e["student"], e["mark"]["question"]) for e in entries]
-    assert len(asked) == 12 * 6
-    assert len(rows(place / "out" / "grades.csv")) == 13
+    assert len({entry["student"] for entry in entries}) == len(entries) == 12
+    assert len(rows(place / "out" / "strangers.csv")) == 1 + 10
     gone = time.monotonic() + 5
     while running(str(place)) and time.monotonic() < gone:
         time.sleep(0.1)
@@ -297,6 +360,28 @@ def test_the_gradescope_zip_grades_in_a_clean_folder(built: Path, tmp_path: Path
     assert [test["score"] for test in tests] == [0, 1, 2, 2, 2, 1]
     (root / "submission" / "my homework.ipynb").unlink()
     assert autograder(root) == {"score": 0, "output": "hand in one notebook; 0 came"}
+
+
+@pytest.mark.parametrize("name", ["../../x", "..", "/etc/x", ".bob"])
+def test_gradescope_follows_no_link_and_no_name(built: Path, tmp_path: Path, name: str) -> None:
+    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
+    root = tmp_path / "autograder"
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
+        archive.extractall(root / "source")
+    (root / "submission" / ".ipynb_checkpoints").mkdir(parents=True)
+    (root / "submission" / ".ipynb_checkpoints" / "old.ipynb").write_text("{}", "utf-8")
+    hw = root / "submission" / "hw.ipynb"
+    hw.symlink_to(root / "source" / "key" / "solved.ipynb")
+    users = {"users": [{"name": name, "sid": name}]}
+    (root / "submission_metadata.json").write_text(json.dumps(users), "utf-8")
+    before = {path for path in tmp_path.rglob("*") if "results" not in path.parts}
+    found = autograder(root)
+    assert found["score"] == 0
+    assert "cannot be read" in found["tests"][0]["output"]
+    made = {path for path in tmp_path.rglob("*") if "results" not in path.parts} - before
+    assert {path.name for path in made} <= {"bare.py", "python"} | {
+        path.name for path in made if "__pycache__" in path.parts
+    }
 
 
 #: A Python that has what the autograder's setup.sh installs, NumPy, and nothing else.

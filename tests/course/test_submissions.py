@@ -13,6 +13,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from course.grader.sandbox import (
     landlock_works,
     plain_value,
 )
-from course.grader.submission import Submission, find_submissions, read_submission
+from course.grader.submission import Submission, read_submission
 from paths import ROOT
 
 pytestmark = [
@@ -607,6 +608,30 @@ def test_of_two_cells_the_last_counts_and_a_stub_never_does(key: Key, sandbox: S
     assert "wrong" in only_lost(found)
 
 
+def test_a_stubs_line_that_was_left_as_a_comment_costs_nothing(key: Key, sandbox: Sandbox) -> None:
+    kept = RIGHT.rstrip() + "  # raise NotImplementedError\n    # raise NotImplementedError"
+    found = marks(key, submission(key, BODY + "return 1.0", kept), sandbox)
+    assert found["best_seconds"].score == 2
+
+
+def test_reading_a_cell_takes_time_in_proportion_to_its_length() -> None:
+    def seconds(lines: int) -> float:
+        cell = ("cell 1", "code", "\n" * lines + "x " * lines)
+        begin = time.process_time()
+        assert Submission("eve", "1", (cell,)).lacks("best_seconds")
+        return time.process_time() - begin
+
+    assert seconds(400_000) < 2  # quadratic, it took minutes
+
+
+def test_half_a_character_in_metadata_is_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "ada.ipynb"
+    about = '{"course": {"student": "\\ud800", "assignment": "\\udfff"}}'
+    path.write_text('{"cells": [], "metadata": ' + about + "}", "utf-8")
+    found = read_submission("ada", path)
+    assert (found.claims, found.assignment) == ("?", "?")
+
+
 def test_the_setup_is_the_graders_own(key: Key, sandbox: Sandbox) -> None:
     notebook = hand_in(key, ADA)
     notebook.cells[1].source = "peak = bandwidth = costlib = None"
@@ -656,9 +681,12 @@ def test_a_property_says_what_does_not_hold(
     assert words in found["choose_block"].feedback
 
 
+@pytest.mark.parametrize("in_a_thread", [False, True])
 def test_an_answer_made_to_hurt_does_not_hold_up_the_grader(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, in_a_thread: bool
 ) -> None:
+    """A cluster's worker grades in another thread than the main one."""
+
     def endless(answer: Any) -> bool:
         while answer:
             pass
@@ -666,20 +694,33 @@ def test_an_answer_made_to_hurt_does_not_hold_up_the_grader(
 
     monkeypatch.setattr(marking, "JUDGING", 0.2)
     question = Question("f", public=endless)
-    assert "too large" in str(marking._judge(question, {}, 1, 1))
-    assert "form" in str(marking._judge(question, {}, 1, 0))
+
+    def judge() -> list[str]:
+        return [str(marking._judge(question, {}, 1, answer)) for answer in (1, 0, 1)]
+
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(judge).result(timeout=60) if in_a_thread else judge()
+    assert ["too large" in found[0], "form" in found[1], "too large" in found[2]] == [True] * 3
+
+
+def test_looking_for_whose_answer_it_is_has_an_end(
+    key: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = []
+
+    def slow(answer: Any, **_: Any) -> bool:
+        judged.append(answer)
+        time.sleep(0.05)
+        return False
+
+    monkeypatch.setattr(marking, "JUDGING", 0.3)
+    many = replace(key, roster=[f"student{n}" for n in range(1000)])
+    question = replace(key.questions["product_flops"], public=slow)
+    assert marking._owner(many, question, Submission(ADA, "1"), 1) == ""
+    assert len(judged) < 20
 
 
 def test_plain_values_are_checked_again_by_the_grader() -> None:
     for bad in (float("nan"), float("inf"), None, object(), (1,), [None], {"a": object()}):
         with pytest.raises(Failure):
             plain_value(bad)
-
-
-def test_submissions_are_found_in_every_layout(tmp_path: Path) -> None:
-    for name in ("ada.ipynb", "bob/hw.ipynb", ".hidden", "__MACOSX/x", "cleo_123_hw.zip"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("{}", "utf-8")
-    assert [s for s, _ in find_submissions(tmp_path)] == ["ada", "bob", "cleo_123_hw"]
-    found = [s for s, _ in find_submissions(tmp_path, r"_(\d+)_")]
-    assert found == ["123", "ada", "bob"]

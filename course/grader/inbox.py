@@ -1,0 +1,208 @@
+"""Whose is which file: found and matched with the roster before anything is graded.
+
+A file belongs to whom its name or its folder says, in any spelling that a person or a system gives
+it (case, accents, the e-mail address, `name_12345_week-1.ipynb`, ` (1)`); where they say nothing,
+to whom the notebook says, which knows for whom it was made. Of several notebooks of one student
+those of this assignment come first, then the newest. Nobody on the roster is left out, strangers
+are kept apart, and every choice that was made is a sentence in the report.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course.builder.roster import file_name, folded
+from course.grader.submission import Submission, read_submission
+
+__all__ = ["Handed", "Inbox", "find"]
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One file, whose it is, and how that was found out: by its name, or by what it says."""
+
+    student: str
+    path: Path
+    digest: str
+    by_name: bool = True
+
+
+@dataclass
+class Inbox:
+    """What came in: a file for each student or stranger, and what the instructor should know."""
+
+    handed: list[Handed] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)  # who is not on the roster
+    missing: list[str] = field(default_factory=list)  # who is, and handed in nothing
+    notes: list[str] = field(default_factory=list)
+    flags: dict[str, str] = field(default_factory=dict)  # student -> to look into
+
+    def report(self, folder: Path) -> str:
+        """Everything that was decided, as a page."""
+        lines = [f"# What was handed in: {len(self.handed)} notebooks", ""]
+        for title, names in (("Nothing came from", self.missing), ("Strangers", self.strangers)):
+            if names:
+                lines += [f"{title}: {', '.join(_shown(name) for name in names)}.", ""]
+        lines += [*(f"- {note}" for note in self.notes), *([""] if self.notes else [])]
+        lines += ["| student | file | found by |", "|---|---|---|"]
+        for one in self.handed:
+            where = one.path.relative_to(folder).as_posix()
+            found = "its name" if one.by_name else "what the notebook says"
+            lines.append(f"| {_shown(one.student)} | {_shown(where)} | {found} |")
+        return "\n".join([*lines, ""])
+
+
+def find(
+    folder: Path,
+    assignment: str,
+    roster: Sequence[str] = (),
+    aliases: Mapping[str, Sequence[str]] | None = None,
+    pattern: str | None = None,
+) -> Inbox:
+    """The files of a folder, each with its student; ``pattern`` finds the id in a path."""
+    inbox, wanted = Inbox(), _id_pattern(pattern)
+    known = _spellings(roster, aliases or {})
+    files = [_Candidate(path, folder, wanted) for path in _files(folder)]
+    if wanted and files and not any(file.matched for file in files):
+        first = min(file.where for file in files)
+        raise ValueError(f"--id {pattern!r} matches none of {len(files)} files, such as {first}")
+    by_student: dict[str, list[_Candidate]] = {}
+    for file in files:
+        file.belongs(known, roster)
+        by_student.setdefault(file.student, []).append(file)
+    for student, candidates in sorted(by_student.items()):
+        _settle(inbox, student, candidates, assignment)
+    _own_names_for_the_rest(inbox, by_student, assignment)
+    inbox.handed.sort(key=lambda one: one.student)
+    inbox.strangers = [h.student for h in inbox.handed if roster and h.student not in roster]
+    here = {one.student for one in inbox.handed}
+    inbox.missing = [student for student in roster if student not in here]
+    return inbox
+
+
+class _Candidate:
+    """A file, and what is known of it."""
+
+    def __init__(self, path: Path, folder: Path, wanted: re.Pattern[str] | None) -> None:
+        self.path, relative = path, path.relative_to(folder)
+        self.where = relative.as_posix()
+        self.name = relative.parts[0] if len(relative.parts) > 1 else _stem(path.name)
+        match = wanted.search(self.where) if wanted else None
+        self.matched = bool(match and match[1])
+        if match and match[1]:
+            self.name = match[1]
+        self.is_notebook = path.suffix.casefold() == ".ipynb"
+        self.newest = (path.lstat().st_mtime, self.where)
+        self.content: Submission = read_submission(self.name, path)
+        self.student, self.by_name = self.name, True
+
+    def belongs(self, known: Mapping[str, str], roster: Sequence[str]) -> None:
+        """Settle whose it is: what its name says in full or in part, or what it says itself."""
+        whole = known.get(folded(self.name)) or known.get(folded(_without_copy(self.name)))
+        if whole:
+            self.student = whole
+            return
+        parts = {known[word] for word in _words(self.where) if word in known}
+        if len(parts) == 1:
+            self.student = parts.pop()
+        elif self.content.claims in roster:
+            self.student, self.by_name = self.content.claims, False
+
+
+def _settle(inbox: Inbox, student: str, candidates: list[_Candidate], assignment: str) -> None:
+    """One file of several: found by its name, a notebook, of this assignment, the newest."""
+
+    def rank(file: _Candidate) -> tuple[bool, bool, bool, tuple[float, str]]:
+        reads = not file.content.problem
+        right = file.content.assignment == assignment
+        return file.by_name, file.is_notebook or reads, right, file.newest
+
+    candidates.sort(key=rank, reverse=True)
+    chosen, *others = candidates
+    inbox.handed.append(Handed(student, chosen.path, chosen.content.digest, chosen.by_name))
+    passed = [file for file in others if file.by_name]
+    if passed:
+        names = ", ".join(_shown(file.where) for file in passed)
+        inbox.notes.append(f"{_shown(student)}: {_shown(chosen.where)} counts, not {names}")
+    if not chosen.by_name:
+        name = _shown(chosen.where)
+        inbox.notes.append(f"{name} is {_shown(student)}'s, by what it says: its name says nothing")
+    doubles = [file.where for file in others if not file.by_name]
+    if doubles:
+        inbox.flags[student] = f"also says it is theirs: {', '.join(sorted(doubles))}"
+
+
+def _own_names_for_the_rest(
+    inbox: Inbox, by_student: Mapping[str, list[_Candidate]], assignment: str
+) -> None:
+    """Notebooks that only say they are somebody's, who has another: strangers, by their names."""
+    rest: dict[str, list[_Candidate]] = {}
+    taken = {one.path for one in inbox.handed}
+    here = {one.student for one in inbox.handed}
+    for candidates in by_student.values():
+        for file in candidates:
+            if file.path not in taken and not file.by_name and file.name not in here:
+                file.student, file.by_name = file.name, True
+                rest.setdefault(file.name, []).append(file)
+    for student, candidates in sorted(rest.items()):
+        _settle(inbox, student, candidates, assignment)
+
+
+def _spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Every spelling that means one student and no other."""
+    found: dict[str, set[str]] = {}
+    for student in roster:
+        for name in (student, file_name(student), *aliases.get(student, ())):
+            found.setdefault(folded(name), set()).add(student)
+    exact = {folded(student): student for student in roster}
+    alone = {name: who.pop() for name, who in found.items() if len(who) == 1}
+    return {**alone, **{name: s for name, s in exact.items() if name in alone}}
+
+
+def _words(where: str) -> Iterator[str]:
+    """The parts of a path between the marks that systems put there: /, _ and the ending."""
+    parts = re.split(r"[/_]", re.sub(r"\.ipynb$", "", where, flags=re.IGNORECASE))
+    yield from (folded(_without_copy(part)) for part in parts if part)
+
+
+def _without_copy(name: str) -> str:
+    """A name without what a browser or a system adds to a second copy of a file.
+
+    >>> _without_copy("ada (1)"), _without_copy("ada-2"), _without_copy("ada - Copy")
+    ('ada', 'ada', 'ada')
+    """
+    return re.sub(r"(?: ?\(\d+\)|-\d{1,2}| - copy)$", "", name[:300], flags=re.IGNORECASE)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """What was handed in: files, links too (to refuse them); not what a system leaves lying."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [f for f in folders if not f.startswith(".") and f != "__MACOSX"]
+        yield from (Path(parent, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _id_pattern(pattern: str | None) -> re.Pattern[str] | None:
+    """The pattern that finds an id in a path; its first group is the id."""
+    if not pattern:
+        return None
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"--id {pattern!r} is no regular expression: {error}") from error
+    if not wanted.groups:
+        raise ValueError(f"--id {pattern!r} has no group: put the id's part in brackets, (...)")
+    return wanted
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def _shown(name: str) -> str:
+    """A name as code in Markdown, whatever it holds; bytes that are no text as question marks."""
+    text = "".join(c if c.isprintable() else "?" for c in name.encode("utf-8", "replace").decode())
+    return "`" + text.replace("`", "'").replace("|", "/")[:200] + "`"

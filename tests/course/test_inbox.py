@@ -1,0 +1,156 @@
+"""Whose is which file: what systems and people make of names, and what is decided in the open."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from course.builder.roster import file_name
+from course.grader.inbox import Inbox, find
+
+ROSTER = ["ada", "bob@example.org", "Zo\u00eb Quine", "van Gogh", "u104"]
+ALIASES = {"ada": ["1001", "Ada Lovelace"], "u104": ["Dan Dean", "dan@example.org"]}
+
+
+def put(folder: Path, name: str, *, student: str = "", assignment: str = "w1", at: int = 0) -> Path:
+    """A notebook that says for whom it was made; or, by its ending, some other file."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {"course": {"student": student, "assignment": assignment}}
+    path.write_text(json.dumps({"cells": [], "metadata": about}), "utf-8")
+    os.utime(path, (1e9 + at, 1e9 + at))
+    return path
+
+
+def look(folder: Path, **options: object) -> Inbox:
+    return find(folder, "w1", ROSTER, ALIASES, **options)  # type: ignore[arg-type]
+
+
+def owners(inbox: Inbox, folder: Path) -> dict[str, str]:
+    return {one.path.relative_to(folder).as_posix(): one.student for one in inbox.handed}
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("ada.ipynb", "ada"),
+        ("ADA.ipynb", "ada"),
+        ("Ada.IPYNB", "ada"),
+        ("ada (1).ipynb", "ada"),
+        ("ada-2.ipynb", "ada"),
+        ("ada/week-1.ipynb", "ada"),
+        ("1001.ipynb", "ada"),
+        ("Ada Lovelace_12345_assignsubmission_file_/week-1.ipynb", "ada"),  # Moodle
+        ("lovelaceada_1001_88412_week-1.ipynb", "ada"),  # Canvas
+        ("BOB@example.org.ipynb", "bob@example.org"),
+        (unicodedata.normalize("NFD", "Zo\u00eb Quine.ipynb"), "Zo\u00eb Quine"),
+        (f"{file_name('van Gogh')}/w1.ipynb", "van Gogh"),  # the folder as it was built
+        ("dan@example.org/w1.ipynb", "u104"),
+        ("Dean_LATE_u104_9_w1-3.ipynb", "u104"),
+    ],
+)
+def test_a_name_is_known_in_every_spelling(tmp_path: Path, name: str, student: str) -> None:
+    put(tmp_path, name)
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {name: student}
+    assert inbox.strangers == []
+    assert set(inbox.missing) == set(ROSTER) - {student}
+
+
+def test_where_a_name_says_nothing_the_notebook_does(tmp_path: Path) -> None:
+    put(tmp_path, "homework final.ipynb", student="ada")
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {"homework final.ipynb": "ada"}
+    assert "by what it says" in inbox.notes[0]
+
+
+def test_a_name_counts_more_than_what_a_notebook_says(tmp_path: Path) -> None:
+    """Who hands in another's notebook is graded as who they are, and flagged when it is graded."""
+    put(tmp_path, "u104.ipynb", student="ada")
+    assert owners(look(tmp_path), tmp_path) == {"u104.ipynb": "u104"}
+
+
+def test_nobody_takes_a_students_place_by_saying_so(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb", student="ada", at=1)
+    put(tmp_path, "mallory.ipynb", student="ada", at=9)
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {"ada.ipynb": "ada", "mallory.ipynb": "mallory"}
+    assert inbox.strangers == ["mallory"]
+    assert inbox.flags == {"ada": "also says it is theirs: mallory.ipynb"}
+
+
+def test_two_that_say_the_same_are_both_graded_and_flagged(tmp_path: Path) -> None:
+    put(tmp_path, "x.ipynb", student="ada", at=1)
+    put(tmp_path, "y.ipynb", student="ada", at=2)
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {"y.ipynb": "ada", "x.ipynb": "x"}
+    assert "x.ipynb" in inbox.flags["ada"]
+
+
+def test_a_name_that_two_share_belongs_to_neither(tmp_path: Path) -> None:
+    put(tmp_path, "Kim Lee.ipynb")
+    inbox = find(tmp_path, "w1", ["a1", "a2"], {"a1": ["Kim Lee"], "a2": ["Kim Lee"]})
+    assert inbox.strangers == ["Kim Lee"]
+    assert inbox.missing == ["a1", "a2"]
+
+
+@pytest.mark.parametrize("other", ["timestamp.txt", "notes.txt", "plot.png", "week-2.ipynb"])
+def test_only_notebooks_count_and_the_assignments_own_first(tmp_path: Path, other: str) -> None:
+    put(tmp_path, "ada/w1.ipynb", student="ada", at=1)
+    newer = put(tmp_path, f"ada/{other}", student="ada", assignment="w2", at=9)
+    if not other.endswith("ipynb"):
+        newer.write_bytes(b"2026-11-22 10:00")
+        os.utime(newer, (2e9, 2e9))
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {"ada/w1.ipynb": "ada"}
+    assert f"not `ada/{other}`" in inbox.notes[0]
+
+
+def test_of_two_of_the_assignment_the_newer_counts(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb", at=9)
+    put(tmp_path, "ada (1).ipynb", at=1)
+    assert owners(look(tmp_path), tmp_path) == {"ada.ipynb": "ada"}
+
+
+def test_what_is_no_notebook_is_still_somebodys(tmp_path: Path) -> None:
+    (tmp_path / "ada.zip").write_bytes(b"PK\x03\x04")
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {"ada.zip": "ada"}
+    assert "ada" not in inbox.missing
+
+
+def test_without_a_roster_a_files_name_is_the_id(tmp_path: Path) -> None:
+    for name in ("ada.ipynb", "bob/hw.ipynb", "cleo_123_hw.zip"):
+        put(tmp_path, name)
+    for name in (".hidden", "__MACOSX/x"):
+        put(tmp_path, name)
+    assert [one.student for one in find(tmp_path, "w1").handed] == ["ada", "bob", "cleo_123_hw"]
+    found = find(tmp_path, "w1", pattern=r"_(\d+)_")
+    assert [one.student for one in found.handed] == ["123", "ada", "bob"]
+    assert found.strangers == found.missing == []
+
+
+def test_an_id_that_a_pattern_finds_is_looked_up_too(tmp_path: Path) -> None:
+    put(tmp_path, "export/x_1001_y.ipynb")
+    assert owners(look(tmp_path, pattern=r"_(\d+)_"), tmp_path) == {"export/x_1001_y.ipynb": "ada"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_a_name_that_is_no_text_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"Zo\xeb.ipynb")).write_text("{}", "utf-8")
+    inbox = look(tmp_path)
+    assert len(inbox.strangers) == 1
+    inbox.report(tmp_path).encode("utf-8")
+
+
+def test_the_report_says_who_is_missing_and_who_is_strange(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb")
+    put(tmp_path, "eve`|.ipynb")
+    told = look(tmp_path).report(tmp_path)
+    assert "Nothing came from: `bob@example.org`, `Zo\u00eb Quine`, `van Gogh`, `u104`." in told
+    assert "Strangers: `eve'/`." in told
+    assert "| `ada` | `ada.ipynb` | its name |" in told
