@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from browsing import BROWSER
-from paths import ROOT, SITE
+from paths import ROOT, SITE, TESTS
 
 set_hypothesis_home_dir(ROOT / "_build" / "hypothesis")
 
@@ -30,8 +30,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 #: Scripts with an environment of their own: they make the data that tests read.
 collect_ignore = ["data"]
 
-#: What takes longest begins first, so that no processor waits at the end.
-LONGEST_FIRST = ("tests/site", "tests/course", "book", "tests/costlib/iomodel", "tests", "costlib")
+#: What takes longest begins first, so that no processor waits at the end: files by the time that
+#: they took (pytest's --durations=0, added up), then whatever is left.
+LONGEST_FIRST = (
+    *("site/test_site", "course/test_practice", "course/test_submissions"),
+    *("site/test_explorers", "site/test_style", "costlib/iomodel/test_pebbles_search"),
+    *("costlib/iomodel/test_iomodel_figures", "course/test_class", "costlib/test_families"),
+    *("site/test_survives", "costlib/test_readings", "site/test_publish", "site/test_gates"),
+    *("costlib/test_roofline", "costlib/iomodel", "course", "site", "costlib/test_figures_"),
+)
 #: What `make quick` leaves to `make test`: figures, other programs, exhaustive searches, and arrays
 #: whose library takes longer to load than all formulas take to run.
 SLOW = (
@@ -55,8 +62,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files whose tests take long at the beginning, and mark what is slow."""
 
     def place(item: pytest.Item) -> int:
-        path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
-        return next((n for n, start in enumerate(LONGEST_FIRST) if path.startswith(start)), 9)
+        path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        starts = (n for n, start in enumerate(LONGEST_FIRST) if path.startswith(start))
+        return next(starts, len(LONGEST_FIRST))
 
     items.sort(key=place)
     for item in items:

@@ -23,6 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import matplotlib.figure
 
 from costlib import catalog
 from tools import ROOT
@@ -71,7 +74,7 @@ def _cell(source: str) -> Cell:
 
 def offered(page: Path) -> tuple[str, ...]:
     """What the first cell of a page assigns for its reader to change: model, device, or both."""
-    first = cells(page)[0].source
+    first = page.read_text("utf-8").partition("\n```{code-cell}")[2].partition("\n```\n")[0]
     return tuple(kind for kind in KINDS if _assignment(kind).search(first))
 
 
@@ -125,9 +128,7 @@ def run(page: Path, change: dict[str, str]) -> Iterator[tuple[str, bool]]:
                 assert name in getattr(catalog, f"{kind}s")
                 source = _assignment(kind).sub(rf'\g<1>"{name}"\g<2>', source)
         try:
-            with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                warnings.simplefilter("error", RuntimeWarning)  # of NumPy: nan, division by 0
+            with _quietly():
                 _execute(source, f"<cell {number}>", namespace)
         except Exception as error:
             if not (isinstance(error, NameError) and error.name in lost):
@@ -139,6 +140,26 @@ def run(page: Path, change: dict[str, str]) -> Iterator[tuple[str, bool]]:
                 namespace.pop(name, None)
         else:
             lost -= found[number].binds
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Nothing printed, NumPy's nan and division by 0 as errors, figures made but not laid out.
+
+    The layout is most of a figure's time, and knows nothing of models and devices.
+    """
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        warnings.catch_warnings(),
+        mock.patch.object(matplotlib.figure.Figure, "savefig", _blank),
+    ):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+def _blank(_: Any, file: Any, **__: Any) -> None:
+    file.write('<svg viewBox="0 0 1 1"></svg>')
 
 
 def _execute(source: str, name: str, namespace: dict[str, Any]) -> None:
