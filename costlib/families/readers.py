@@ -35,7 +35,13 @@ def layer(*parts: Part, norms: int = 2, **more: Any) -> Block:
 
 
 def activation(c: Config, default: str = "silu", *names: str) -> str:
-    """The activation under any of its names; a config without one has its family's."""
+    """The activation under any of its names; a config without one has its family's.
+
+    Which of two names a family's code reads, only that code knows: they must agree.
+    """
+    one, other = (c.stated(name) for name in ("hidden_act", "activation_function"))
+    text = f"'hidden_act' is {one!r}, but 'activation_function' is {other!r}: leave one of them out"
+    c.require(None in (one, other) or one == other, text)
     for name in names or _SPELLINGS:
         if c.has(name):
             value = c.read(name, str)

@@ -181,6 +181,12 @@ def test_a_missing_rank_is_the_codes_unless_the_library_wrote_the_config():
         ),
         ("llama-2-7b", {"tie_word_embeddings": "no"}, "'tie_word_embeddings' must be true or"),
         ("gpt2", {"add_cross_attention": True}, "'add_cross_attention' must be False"),
+        ("gpt2", {"hidden_act": "relu"}, "'activation_function' is 'gelu_new': leave one of them"),
+        ("gpt2", {"hidden_size": 512}, "'n_embd' is 768, but 'hidden_size', which says the same"),
+        ("gpt2", {"num_hidden_layers": 3}, "'n_layer' is 12, but 'num_hidden_layers'"),
+        ("llama-2-7b", {"hidden_size": 10**400}, "'hidden_size' must be at most"),
+        ("llama-2-7b", {"num_hidden_layers": 10**400}, "'num_hidden_layers' must be at most"),
+        ("deepseek-v3", {"num_experts": 16}, "'num_experts' is 16, but 'n_routed_experts'"),
         ("opt-6.7b", {"do_layer_norm_before": 0}, "'do_layer_norm_before' must be true or false"),
         ("opt-6.7b", {"word_embed_proj_dim": 0}, "'word_embed_proj_dim' must be at least 1"),
         (
@@ -282,3 +288,75 @@ def test_any_value_of_any_field_counts_or_names_the_field(name):
             else:
                 assert type(flops) is int, (field, value)
                 assert flops > 0, (field, value)
+
+
+#: A small decoder in the usual fields.
+SMALL = {
+    "vocab_size": 1000,
+    "hidden_size": 256,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 512,
+}
+ROUTED = {
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 64,
+    "shared_expert_intermediate_size": 128,
+}
+BLOOM = {"model_type": "bloom", "vocab_size": 1000, "n_layer": 2, "n_head": 4}
+
+
+def small(model_type, **more):
+    return Transformer.from_hf({**SMALL, "model_type": model_type, **more})
+
+
+def test_fields_that_publishers_write_and_few_read():
+    plain, bare = (small("qwen2_moe", **ROUTED, qkv_bias=has) for has in (True, False))
+    assert plain.params() - bare.params() == 4 * (256 + 2 * 128)
+    assert small("phi3").rotary_dim == 64
+    assert small("phi3", partial_rotary_factor=0.75).rotary_dim == 48
+    assert small("mistral").window == 4096
+    assert small("mistral", sliding_window=None).window is None
+    windows = {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 2}
+    for name, more in (("qwen3_moe", ROUTED), ("qwen2_moe", ROUTED), ("smollm3", {})):
+        model = small(name, **more, **windows)
+        assert (model.window, model.local_layers) == (16, 2), name
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("smollm3", {}), ("cohere2", {"sliding_window_pattern": 4})]
+)
+def test_every_fourth_layer_turns_nothing(name, more):
+    """No rotary embedding: SmolLM3's every fourth layer, Cohere 2's global ones."""
+    model = small(name, **more, sliding_window=16)
+    turned = [(block.layers, block.parts[0].rotary_dim) for block in model.blocks]
+    assert turned == [(3, 64), (1, 0)]
+
+
+def test_two_spellings_and_a_stray_one_of_the_same_model():
+    """BLOOM is published with `n_embed`, and with `hidden_size`; its inner width is no field."""
+    one = Transformer.from_hf({**BLOOM, "n_embed": 256})
+    other = {**BLOOM, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1}
+    del other["n_head"]
+    assert one == Transformer.from_hf(other)
+
+
+def test_a_nested_config_says_little_and_the_wrapper_ties():
+    text = {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
+    text |= {"model_type": "gemma3_text", "sliding_window": 1024, "tie_word_embeddings": False}
+    nested = {"model_type": "gemma3", "text_config": text, "tie_word_embeddings": True}
+    model = Transformer.from_hf(nested)
+    assert model.tied
+    assert 3.8e9 < model.params() < 3.9e9
+
+
+def test_a_byte_order_mark_is_no_part_of_a_config(tmp_path):
+    text = json.dumps({**SMALL, "model_type": "llama"})
+    (tmp_path / "config.json").write_bytes(text.encode("utf-8-sig"))
+    assert Transformer.from_hf(tmp_path) == Transformer.from_hf("\ufeff" + text)
+    with pytest.raises(ValueError, match="no config at"):
+        Transformer.from_hf("x" * 10_000)
+    with pytest.raises(ValueError, match="'rotary_dim' is 1000000, but a head is 64 wide"):
+        Transformer.from_hf({**BLOOM, "model_type": "gptj", "n_embd": 256, "rotary_dim": 10**6})
