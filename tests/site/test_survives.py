@@ -61,7 +61,7 @@ def page(folder: Path, *cells: str) -> Path:
     ],
 )
 def test_what_a_reader_could_not_read_is_seen(tmp_path: Path, cell: str) -> None:
-    change = {"model": "zamba2-default", "device": "T4"}
+    change = {"model": "zamba2-7b", "device": "T4"}
     assert len(survives.problems(page(tmp_path, cell), change)) == 1
 
 

@@ -37,7 +37,7 @@ KINDS = ("model", "device")
 CHANGES = (
     {"model": "mixtral-8x7b", "device": "M4-Max"},
     {"model": "deepseek-v2-lite", "device": "TPU-v5p"},
-    {"model": "zamba2-default", "device": "T4"},
+    {"model": "zamba2-7b", "device": "T4"},
     {"model": "deepseek-v3", "device": "T4"},
 )
 LEFT_OUT = {claims.CLAIM, claims.HIDDEN, claims.IGNORED, "solution"}
