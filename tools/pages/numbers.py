@@ -1,9 +1,9 @@
 """A number in the text is one that code beside it computed or was given.
 
 Beside it: in the cells that stand next to the text, three shown ones before it and two after it,
-and the claims among them. The nearer the evidence has to be, the fewer wrong numbers find some by
-chance: `caught` measures how many do not. Rounding is allowed (137.4 GFLOP for 137438953472), and
-so are prefixes that are written (GB, ms, billion) and per cent for a share.
+and the claims directly above or below it. The nearer the evidence, the fewer wrong numbers find
+some by chance: `caught` measures how many do not. Rounding is allowed (137.4 GFLOP for
+137438953472), and so are prefixes that are written (GB, ms, billion) and per cent for a share.
 """
 
 from __future__ import annotations
@@ -226,12 +226,17 @@ def beside(cells: list[Any]) -> Iterator[tuple[Any, Evidence]]:
 
 
 def _nearest(cells: Iterable[Any], wanted: int) -> Iterator[Any]:
-    """So many shown code cells, and the claims on the way."""
+    """So many shown code cells, and the claims that no other text separates from this one."""
+    is_next = True
     for cell in cells:
-        if cell.cell_type == "code":
-            wanted -= claims.CLAIM not in claims.tags(cell)
+        is_next = is_next and cell.cell_type == "code"
+        is_claim = claims.CLAIM in claims.tags(cell)
+        if cell.cell_type == "code" and not is_claim:
+            wanted -= 1
             if wanted < 0:
                 return
+            yield cell
+        elif is_claim and is_next:
             yield cell
 
 
@@ -248,7 +253,7 @@ def uncomputed(notebook: Any) -> list[str]:
 
 
 def caught(notebook: Any) -> tuple[int, int]:
-    """Of all numbers with another last digit: how many are noticed, and how many there are."""
+    """Of numbers with another last digit, small ones aside: how many are noticed, of how many."""
     noticed = tried = 0
     for cell, evidence in beside(notebook.cells):
         for number in written(prose(cell.source)):
@@ -259,7 +264,9 @@ def caught(notebook: Any) -> tuple[int, int]:
 
 
 def _wrong(number: Written) -> Iterator[Written]:
-    """A number with each other last digit."""
+    """A number beyond the small ones with each other last digit."""
+    if number.value <= SMALL:
+        return
     mantissa, power, exponent = number.digits.partition("e")
     for digit in "0123456789".replace(mantissa[-1], ""):
         changed = f"{mantissa[:-1]}{digit}{power}{exponent}"
