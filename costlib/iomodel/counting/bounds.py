@@ -113,7 +113,7 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any
     O-tree that is neither red when the segment starts nor read earlier in it. A fresh event begins
     a live interval, so it has a write of its own, and the charges are at most Q.
     (3) Cut before every (M + 1)-th charge. In one segment at most T = 2M distinct items are
-    available: red at its start, read, or an O-tree activated.
+    available: red at its start, read, or an O-tree begun.
     (4) Let s pairs serve products with V in the segment. For a of them a vertex of the S-tree is
     available; the others lie in I × J with all of Q_I and K_J available. So
     a + d(|I| + |J|) + U ≤ T, where U counts the available entries of V and O-trees, and
@@ -136,16 +136,16 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any
 def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
     """Bound B, the book's own: 4·|P|·d/√M − |P| − 2M, valid for M ≤ 4d² only.
 
-    Proof. (1) Prune as for `large_cache`. Charge reads of inputs, and activations: the first read
-    or product, per segment, of a tree that is not red at the segment's start. Cut into 2M charges,
+    Proof. (1) Prune as for `large_cache`. Charge reads of inputs, and openings: the first read or
+    product, per segment, of a tree that is not red at the segment's start. Cut into 2M charges,
     so that T = 3M items are available: inputs, S-trees, O-trees.
     (2) Slice the products by l (scores) and by t (values). With s S-trees available, a slice with x
     and y items of its two other kinds allows at most min(s, x·y) ≤ √s·(x + y)/2 products. In all at
     most √s·(T − s)/2, largest at s = M: a segment holds at most M^(3/2) different products.
-    (3) An activation by a product begins a live interval. A read of the tree later in it is not
+    (3) An opening by a product begins a live interval. A read of the tree later in it is not
     charged, and a write never is: either pays for it. In O-trees there is always a write. Let E
-    live intervals of S-trees contain neither. What leaves such a tree is the score or later, so all
-    d products are computed inside; the tree's next activation lies in a later segment, at whose
+    live intervals of S-trees, begun by such an opening, contain neither. What leaves such a tree is the score or later, so all
+    d products are computed inside; the tree's next opening lies in a later segment, at whose
     start this interval is over. So these intervals own at least d (segment, product) pairs each,
     disjointly.
     (4) The segments hold |P|·d products with V and d·max(|P|, E) for scores, so
