@@ -144,10 +144,10 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any
     most √s·(T − s)/2, largest at s = M: a segment holds at most M^(3/2) different products.
     (3) An opening by a product begins a live interval. A read of the tree later in it is not
     charged, and a write never is: either pays for it. In O-trees there is always a write. Let E
-    live intervals of S-trees, begun by such an opening, contain neither. What leaves such a tree is the score or later, so all
-    d products are computed inside; the tree's next opening lies in a later segment, at whose
-    start this interval is over. So these intervals own at least d (segment, product) pairs each,
-    disjointly.
+    live intervals of S-trees, begun by such an opening, contain neither. What leaves such a tree is
+    the score or later, so all d products are computed inside; the tree's next opening lies in a
+    later segment, at whose start this interval is over. So these intervals own at least d
+    (segment, product) pairs each, disjointly.
     (4) The segments hold |P|·d products with V and d·max(|P|, E) for scores, so
     Q ≥ charges − E ≥ (2/√M)·(|P|·d + d·max(|P|, E)) − 2M − E. Because 2d/√M ≥ 1 this is least at
     E = |P|.

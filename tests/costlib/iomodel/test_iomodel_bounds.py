@@ -174,3 +174,17 @@ def test_distinct_inputs_are_needed():
     passes = math.ceil(N / best.blocks["block_rows"])
     shared = N * d + passes * N * d + N * d
     assert shared < bounds.large_cache(N, d, M) < best.count.total
+
+
+def test_what_the_exercises_prove_beside_the_bounds():
+    """Shared keys and values have half of bound A; heads that share keys add their pairs."""
+    for N, d, factor in ((4096, 64, 2), (16_384, 128, 8), (65_536, 64, 30)):
+        M = factor * d * d
+        rows = (M - d) // (2 * d + 5)
+        shared = 2 * N * d + -(-N // rows) * N * d
+        proved = 2 * N * N * d * d / M - M
+        assert proved <= shared
+        group = 8
+        stacked = 2 * group * N * d + 2 * -(-group * N // rows) * N * d
+        assert stacked >= 4 * group * N * N * d * d / M - M
+    assert shared < 1.2 * proved, "and is reached, to leading order"
