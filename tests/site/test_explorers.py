@@ -332,6 +332,18 @@ def test_what_fits() -> None:
     assert differing(settings, page, library) == []
 
 
+def test_weights_as_they_are_published() -> None:
+    packed = [name for name in explorers.drawable() if models[name].storage is not None]
+    assert {"gpt-oss-20b", "deepseek-v3"} <= set(packed)
+    base = {"device": "B300", "batch": 1, "context": 100, "kv": "2", "window": 512}
+    settings = [{**base, "model": name, "weights": "ships"} for name in packed]
+    page = in_page("memory.js", "page.compute(state).rows[0].parts[0]", settings)
+    for name, found in zip(packed, page, strict=True):
+        assert found == pytest.approx(models[name].weight_bytes(), rel=1e-12)
+    offered = "page.controls.find((c) => c.id === 'weights').options(state)[0][0]"
+    assert in_page("memory.js", offered, [settings[0], {"model": "gpt2"}]) == ["ships", "4"]
+
+
 def test_kinds_of_cache() -> None:
     settings = [
         {

@@ -223,6 +223,7 @@ def model_entry(name: str, model: Transformer, names: Mapping[Any, str]) -> dict
         _, used = symbolic(share)
         sizes = parts(share)
         shares[devices] = [sizes[str(symbol)] for symbol in used]
+    stored = None if costlib.models[name].storage is None else costlib.models[name].weight_bytes()
     widest = kvcache.memory(model, 1, 0, Precision.uniform(1)).activations - model.d_model
     return {
         "name": name,
@@ -241,6 +242,7 @@ def model_entry(name: str, model: Transformer, names: Mapping[Any, str]) -> dict
         "reduces": 1 if model.parallel else 2,
         "latent": model.mla is not None,
         "shares": shares,
+        **({} if stored is None else {"ships": float(stored) / model.params()}),
     }
 
 

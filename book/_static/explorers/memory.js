@@ -6,12 +6,16 @@ import { bytes as inBytes, percent, plain, sweep } from './numbers.js';
 
 const BYTES = [['4', '4 bytes'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']];
 
+/** Bytes a weight: a model that is published packed can be taken as it is published. */
+const weightChoices = ({ model }) => (modelNamed(model).ships ? [['ships', `as published: ${modelNamed(model).ships.toPrecision(3)} bytes`], ...BYTES] : BYTES);
+export const perWeight = (state) => (state.weights === 'ships' ? modelNamed(state.model).ships : Number(state.weights));
+
 export const controls = [
   { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b' },
   { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'A100-80GB' },
   { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 65536, value: 16, powers: true },
   { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 16777216, value: 8192, powers: true },
-  { id: 'weights', label: 'Weights', type: 'choice', options: BYTES, value: '2' },
+  { id: 'weights', label: 'Weights', type: 'choice', options: weightChoices, value: '2' },
   { id: 'kv', label: 'KV cache', type: 'choice', options: BYTES, value: '2' },
   { id: 'window', label: 'Window to compare', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true },
 ];
@@ -52,7 +56,7 @@ export function variants(model, window) {
 
 export function compute(state) {
   const [model, device] = [modelNamed(state.model), deviceNamed(state.device)];
-  const settings = { batch: state.batch, context: state.context, capacity: device.capacity, precision: [Number(state.weights), 2, Number(state.kv)] };
+  const settings = { batch: state.batch, context: state.context, capacity: device.capacity, precision: [perWeight(state), 2, Number(state.kv)] };
   const rows = variants(model, state.window).map(([name, variant]) => ({ name, ...holds(variant, settings) }));
   const contexts = sweep(1, 16777216, 48, [state.context]);
   return { rows, capacity: device.capacity, contexts,
