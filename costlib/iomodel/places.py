@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from costlib.device import Device
+from costlib.numbers import sizes
 from costlib.transformer import Transformer
 
 __all__ = ["fast_memory", "head_width"]
@@ -35,6 +36,7 @@ def fast_memory(device: Device, bytes_per_entry: int = 2) -> int:
     >>> fast_memory(costlib.devices["H100-SXM"])
     116736
     """
+    (bytes_per_entry,) = sizes(bytes_per_entry=bytes_per_entry)
     if not device.on_chip:
         raise ValueError(
             f"the memory on a core of {device.name} is not in the catalogue, so that M is not "

@@ -8,7 +8,8 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib.iomodel import CapacityError, bounds, counts
+from costlib import devices, models
+from costlib.iomodel import CapacityError, bounds, counts, fast_memory, head_width
 from costlib.iomodel.counting.block_sizes import (
     ALGORITHMS,
     best_blocks,
@@ -275,3 +276,15 @@ def test_wrong_names_are_refused():
     with pytest.raises(ValueError, match="N must be at least 1"):
         counts.flash2(0, 4, 1, 1)
     assert bounds.compulsory(1, 1) == 4
+
+
+def test_letters_come_from_a_model_and_a_device():
+    assert (head_width(models["gpt2"]), fast_memory(devices["A100-80GB"])) == (64, 83_968)
+    assert fast_memory(devices["H100-SXM"], bytes_per_entry=1) == 228 * 1024
+    for name in ("deepseek-v3", "falcon-mamba-7b"):
+        with pytest.raises(ValueError, match="choose another, such as 'llama-3-8b'"):
+            head_width(models[name])
+    with pytest.raises(ValueError, match="on a core of M4-Max is not in the catalogue"):
+        fast_memory(devices["M4-Max"])
+    with pytest.raises(ValueError, match="bytes_per_entry must be at least 1"):
+        fast_memory(devices["T4"], 0)
