@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -16,6 +17,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from course.builder.repository import _cloned_from
 from paths import ROOT
 from tools.pages import colab_check, colab_copies, pairs
 from tools.site.identity import Identity, identity, of
@@ -317,7 +319,15 @@ def test_a_repository_is_owner_and_name(wrong: str) -> None:
         of(wrong)
 
 
-def test_without_overrides_the_configuration_speaks() -> None:
-    who = identity(ROOT, {})
+def test_without_overrides_git_speaks_and_then_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BOOK_REPOSITORY", raising=False)
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    who = identity(tmp_path, {})
     assert isinstance(who, Identity)
     assert f"url: {who.url}\n" in (ROOT / "_config.yml").read_text("utf-8")
+    _cloned_from.cache_clear()
+    for command in (["init", "-q"], ["remote", "add", "origin", "git@github.com:Ada/Fork.git"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert identity(tmp_path, {}).site == "https://ada.github.io/Fork"

@@ -6,6 +6,7 @@ and executes what changed; `problems` says what is wrong with a pair without exe
 
 from __future__ import annotations
 
+import argparse
 import copy
 import hashlib
 import json
@@ -197,7 +198,18 @@ def _digest(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(sources(notebook)).encode()).hexdigest()
 
 
+def main() -> None:
+    """The command line: every pair, or those that are named."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("pages", nargs="*", metavar="NAME", help="as in book/NAME.md; all if none")
+    wanted = {f"book/{name}.md" for name in parser.parse_args().pages}
+    found = {page.relative_to(ROOT).as_posix(): page for page in paired()}
+    if unknown := sorted(wanted - set(found)):
+        parser.error(f"{unknown[0]} is no pair")
+    for name in sorted(wanted) or found:
+        print(f"  {name}: ", end="", flush=True)
+        print(sync(found[name]), flush=True)
+
+
 if __name__ == "__main__":
-    for markdown in paired():
-        print(f"  {markdown.relative_to(ROOT)}: ", end="", flush=True)
-        print(sync(markdown), flush=True)
+    main()

@@ -1,11 +1,11 @@
 """Whose book this is: the one place that knows repository, branches, site address and commit.
 
-`_config.yml` says it, environment variables override it, and git knows the commit. Nothing else
-names an owner, so a fork has no file to edit: the publishing workflow sets the variables.
+Environment variables say it, or the address that git cloned from GitHub, or `_config.yml`; git
+knows the commit. Nothing else names an owner, so a fork has no file to edit.
 
 | variable | example | without it |
 |---|---|---|
-| BOOK_REPOSITORY | owner/name | repository.url of _config.yml |
+| BOOK_REPOSITORY | owner/name | git's origin, or repository.url of _config.yml |
 | BOOK_BRANCH | main | repository.branch of _config.yml |
 | BOOK_PAGES_BRANCH | gh-pages | gh-pages |
 | BOOK_SITE | https://owner.github.io/name | GitHub Pages of the repository |
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import yaml
 
+from course.builder.repository import repository
 from tools import ROOT
 
 
@@ -95,8 +96,9 @@ def identity(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> 
         name: environment.get(f"BOOK_{name.upper()}", "")
         for name in ("repository", "branch", "pages_branch", "site", "commit", "date")
     }
-    if not said["repository"]:  # a fork's address never comes from the original's _config.yml
-        said["repository"] = re.sub(r"^https://github\.com/", "", config["repository"]["url"])
+    said["repository"] = said["repository"] or repository(root)
+    # A fork's address never comes from the original's _config.yml.
+    if config["repository"]["url"] == f"https://github.com/{said['repository']}":
         said["site"] = said["site"] or config.get("html", {}).get("baseurl", "")
     said["branch"] = said["branch"] or config["repository"].get("branch", "")
     if not said["commit"]:
