@@ -279,6 +279,11 @@ def _saved_of_encoded(model: Model) -> Any:
     return total
 
 
+def _whole(count: Any) -> Any:
+    """A count as an int: bytes of packed weights are fractions, and so was what came of them."""
+    return int(count) if isinstance(count, float) and count.is_integer() else count
+
+
 def largest_batch(
     model: Model,
     room: Number | Device,
@@ -302,7 +307,7 @@ def largest_batch(
     one = memory(model, 1, size("context", context) - 1, precision)
     each = one.kv + one.activations
     largest = maximum(0, (given - one.weights) // each)
-    return Fit(largest, f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(given)}")
+    return Fit(_whole(largest), f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(given)}")
 
 
 def largest_context(
@@ -342,7 +347,7 @@ def largest_context(
     text = f"{_tex(one.weights)} + {_tex(fixed)} + T \\cdot {_tex(growing)}"
     for window, rate in bounded:
         text += f" + \\min(T, {_tex(window)}) \\cdot {_tex(rate)}"
-    return Fit(largest, f"{text} \\le {_tex(given)}")
+    return Fit(_whole(largest), f"{text} \\le {_tex(given)}")
 
 
 def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Number]]) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib import Precision, symbols
+from costlib import Precision, models, symbols
 from costlib.kvcache import (
     ADAM_BYTES,
     cached_tokens,
@@ -228,3 +228,10 @@ def test_the_widest_step_is_the_unembedding_or_a_layer():
     )
     rotary = 2 * (64 + 64) * 64  # reads and writes queries and keys
     assert memory(wide_cache, 1, 0).activations == (8 + rotary) * 2
+
+
+def test_what_fits_is_a_whole_number_beside_packed_weights_too():
+    packed = models["gpt-oss-20b"]
+    for fit in (largest_batch(packed, 8e10, 4096), largest_context(packed, 8e10, 4)):
+        assert type(fit.largest) is int
+    assert largest_context(models["mistral-7b-v0.1"], 8e10, 1).largest == inf
