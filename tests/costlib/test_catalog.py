@@ -242,6 +242,16 @@ CARDS = """
     stablelm-3b-4e1t     2.795443200
     youtu-llm-2b                1.96
     xglm-564m                  0.564
+    falcon-7b                      7
+    flexolmo-7x7b                 33
+    glm-4-9b                       9
+    gpt-neo-1.3b                 1.3
+    laguna-xs.2                   33       3
+    lfm3-1.7b                    1.7
+    ministral-3-8b                 8
+    olmo-7b                        7
+    olmo-hybrid-7b                 7
+    zamba-7b                       7
 """
 #: Counted without the embedding by its publisher.
 WITHOUT_EMBEDDING = ("gpt-oss-20b", "gpt-oss-120b")
@@ -258,6 +268,13 @@ def test_every_model_is_what_other_peoples_code_counts(name):
     else:
         assert model.params() == counted["params"]
         assert model.active_params() == counted.get("active", model.active_params())
+
+
+def test_the_defaults_of_a_class_are_a_model_only_if_its_card_agrees():
+    kinds = {name: models.provenance(name)["config"]["source"]["kind"] for name in models}
+    defaults = {name for name, kind in kinds.items() if kind == "class default"}
+    assert defaults <= {line.split()[0] for line in CARDS.split("\n")[1:-1]}
+    assert len(kinds) - len(defaults) >= 120
 
 
 def test_no_row_is_of_a_model_that_is_gone():
