@@ -43,7 +43,8 @@ class Device:
     overheads of 0 (seconds per op, per message, per step), and overlaps moving with computing
     perfectly: with an exponent ``blend`` of q together they take (compute^q + memory^q)^(1/q).
     Where that is finite, products are also rounded up to whole waves of tiles, which pay
-    ``edge`` for their edges.
+    ``edge`` for their edges. Attention takes at least ``floor_per_head`` seconds of a core for
+    each sequence and KV head, however short the cache.
 
     >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
     >>> toy.ridge(), toy.attainable(10), toy.attainable(1000)
@@ -77,6 +78,7 @@ got 100000000000000.0
     overhead_per_step: Number = 0
     blend: Number = inf
     edge: Number = 0
+    floor_per_head: Number = 0
     provenance: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     #: The format that stands for 16 bits here: the faster of bf16 and fp16, else what there is.
     sixteen_bits: str = field(init=False, compare=False, repr=False)
@@ -165,6 +167,7 @@ _LIMITS = {
     "overhead_per_step": _SECONDS,
     "blend": (1, inf),
     "edge": (0, 1e9),
+    "floor_per_head": _SECONDS,
 }
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "DoesNotFit",
     "Limit",
     "fits",
+    "heads_served",
     "limits",
     "overlapped",
     "product_shape",
@@ -48,6 +49,8 @@ __all__ = [
 
 _PLAIN = frozenset({int, float})
 _ZERO = 0  # compared by identity, the quickest way to see that there is nothing to add
+_HEAD = 128  # columns of a head that one core takes
+_STEP = 16  # query rows for each key, up to which attention is a step's and not a prompt's
 OVERLAPS = ("perfect", "none")
 GRANULARITIES = ("op", "step")
 TOO_LARGE = ("warn", "ignore", "error")
@@ -67,8 +70,8 @@ class DoesNotFit(UserWarning):
 class Limit:
     """One op on a device: a point of the roofline figure, a row of `table`.
 
-    ``compute_time``, ``memory_time``, ``sending_time`` and ``overhead`` are seconds; ``compute`` is
-    the number format whose rate was used.
+    ``compute_time``, ``memory_time``, ``sending_time``, ``overhead`` and ``floor`` are seconds;
+    ``compute`` is the number format whose rate was used.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Limit:
     overhead: Number = 0
     sending_time: Number = 0
     blend: Number = inf
+    floor: Number = 0
     compute: str = ""
 
     @property
@@ -93,8 +97,9 @@ class Limit:
 
     @property
     def busy(self) -> Any:
-        """Seconds of computing and moving, as they overlap."""
-        return overlapped(self.compute_time, self.memory_time, self.blend)
+        """Seconds of computing and moving, as they overlap, and no less than the floor."""
+        busy = overlapped(self.compute_time, self.memory_time, self.blend)
+        return busy if self.floor is _ZERO else maximum(busy, self.floor)
 
     @property
     def rate(self) -> Any:
@@ -119,6 +124,7 @@ class Limit:
             "memory": self.memory_time,
             "overhead": self.overhead,
             "sending": self.sending_time,
+            "floor": self.floor,
         }
         return max(times, key=lambda name: times[name])
 
@@ -181,22 +187,23 @@ def time(
     _check_room(work, device, each, too_large)
     rates = device.compute_rate(each.compute), device.memory_rate
     spent: list[Number] = [device.overhead_per_step * steps]
-    computing, moving = [], []
+    computing, moving, floors = [], [], []
     for op in ops:
-        compute, memory, overhead, sending, blend = _seconds(op, device, each, rates)
-        if overlap == "none":
-            spent += (compute, memory)
-        elif granularity == "op":
-            spent.append(overlapped(compute, memory, blend))
+        compute, memory, overhead, sending, blend, floor = _seconds(op, device, each, rates)
+        if granularity == "op" or overlap == "none":
+            busy = compute + memory if overlap == "none" else overlapped(compute, memory, blend)
+            spent.append(busy if floor is _ZERO else maximum(busy, floor))
         else:
             computing.append(compute)
             moving.append(memory)
+            floors.append(floor)
         if overhead is not _ZERO:
             spent.append(overhead)
         if sending is not _ZERO:
             spent.append(sending)
     if computing:
-        spent.append(overlapped(_total(computing), _total(moving), device.blend))
+        busy = overlapped(_total(computing), _total(moving), device.blend)
+        spent.append(maximum(busy, _total(floors)))
     return _total(spent)
 
 
@@ -316,10 +323,34 @@ def wave_factors(op: Op, cores: int | None) -> list[Number]:
     return factors
 
 
+def heads_served(op: Op) -> Any:
+    """Heads of all sequences that attention serves, each a piece of work that one core begins.
+
+    In a step the query heads that share a KV head are one piece; in a prompt each is its own (and
+    counts twice where half of it is masked). Read off the costs, as heads of 128 columns: for a
+    step activations · kv / FLOPs. None where no keys and values are read.
+
+    >>> from costlib import attention
+    >>> step = attention(16, 1, 32, 128, kv_heads=8, context=1000, scores="on-chip")
+    >>> round(sum(heads_served(op) for op in step), 6), heads_served(step["softmax"].ops[0])
+    (128.0, 0)
+    >>> prompt = attention(16, 1000, 32, 128, kv_heads=8, causal=False, scores="on-chip")
+    >>> round(sum(heads_served(op) for op in prompt), 6)
+    512.0
+    """
+    kv = op.elements_read.kv
+    if kv is _ZERO or is_zero(kv) or is_zero(op.flops):
+        return 0
+    beside = op.elements_read.activations + op.elements_written.activations
+    shared = where(op.flops > 2 * _STEP * kv, beside, kv)
+    return beside * (shared / op.flops) / _HEAD
+
+
 def _seconds(
     op: Op, device: Device, precision: Precision, rates: tuple[Number, Number]
-) -> tuple[Any, Any, Any, Any, Any]:
-    """An op's seconds of computing, moving, overhead and sending, and how the first two blend."""
+) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """An op's seconds of computing, moving, overhead and sending, how the first two blend, and
+    its floor."""
     compute, memory = op.flops / rates[0], op.bytes(precision) / rates[1]
     blend = device.blend
     if blend is not inf and (factors := wave_factors(op, device.cores)):
@@ -327,11 +358,14 @@ def _seconds(
         for (rows, columns), factor in zip(TILES, factors, strict=True):
             best = minimum(best, factor * (1 + device.edge * (1 / rows + 1 / columns)))
         compute = compute * best
+    floor: Number = 0
+    if device.floor_per_head is not _ZERO and device.cores:
+        floor = heads_served(op) * device.floor_per_head / device.cores
     if not op.axis:
         overhead = device.overhead_per_op
-        return compute, memory, 0 if overhead is _ZERO else op.count * overhead, 0, blend
+        return compute, memory, 0 if overhead is _ZERO else op.count * overhead, 0, blend, floor
     sending = op.bytes_sent(precision) / device.link_rate
-    return compute, memory, op.count * device.overhead_per_message, sending, blend
+    return compute, memory, op.count * device.overhead_per_message, sending, blend, floor
 
 
 def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_large: str) -> None:

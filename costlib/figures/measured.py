@@ -19,6 +19,7 @@ __all__ = [
     "errors_by_regime",
     "own_roofline",
     "predicted_against_measured",
+    "short_steps",
     "staircase",
     "under_the_roof",
     "waterfall",
@@ -62,23 +63,33 @@ def predicted_against_measured(groups: Points, level: str) -> Figure:
     return drawing.result
 
 
-def errors_by_regime(table: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Median errors, a group of bars for each regime and a bar for each level."""
+def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
+    """Of errors without their signs the median, a bar for each level, and a line to the 90th
+    percentile."""
     regimes, levels = list(table), list(next(iter(table.values())))
-    medians = {level: np.median([row[level] for row in table.values()]) for level in levels}
+    ends = {
+        regime: {level: np.quantile(row[level], [0.5, 0.9]) for level in levels}
+        for regime, row in table.items()
+    }
+    medians = {level: np.median([row[level][0] for row in ends.values()]) for level in levels}
     title = "Median error " + ", ".join(f"{medians[level]:.0%} {level}" for level in levels)
     told = "; ".join(
-        f"{regime}: " + ", ".join(f"{level} {row[level]:.0%}" for level in levels)
-        for regime, row in table.items()
+        f"{regime}: "
+        + ", ".join(f"{level} {row[level][0]:.0%} and {row[level][1]:.0%}" for level in levels)
+        for regime, row in ends.items()
     )
-    alt = f"Horizontal bars of the median error on rows not used for fitting. {told}."
+    alt = (
+        "Horizontal bars of the median error on rows not used for fitting, each with a line to the "
+        f"90th percentile. {told}."
+    )
     with canvas(title, alt, width=WIDTH, height=0.62 * len(regimes) + 1.3) as drawing:
         axes = drawing.axes
         thick = 0.8 / len(levels)
         for number, (level, colour, hatch) in enumerate(
             zip(levels, COLOURS, _HATCHES, strict=False)
         ):
-            values = [row[level] for row in table.values()]
+            values = [row[level][0] for row in ends.values()]
+            far = [row[level][1] for row in ends.values()]
             where = np.arange(len(regimes)) + (number - (len(levels) - 1) / 2) * thick
             axes.barh(
                 where,
@@ -90,11 +101,13 @@ def errors_by_regime(table: Mapping[str, Mapping[str, float]]) -> Figure:
                 label=level,
                 linewidth=0.8,
             )
-            for at, value in zip(where, values, strict=True):
-                axes.text(value + 0.01, at, f"{value:.0%}", va="center", fontsize=10.5)
+            axes.hlines(where, values, far, color=INK, linewidth=1.2)
+            axes.plot(far, where, "|", color=INK, markersize=7)
+            for at, value, end in zip(where, values, far, strict=True):
+                axes.text(end + 0.015, at, f"{value:.0%}", va="center", fontsize=10.5)
         axes.set_yticks(range(len(regimes)), regimes, fontsize=_SMALL)
-        axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="median error without its sign")
-        axes.set_xlim(0, 1.15 * max(max(row.values()) for row in table.values()))
+        axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
+        axes.set_xlim(0, 1.12 * max(end[1] for row in ends.values() for end in row.values()))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, len(levels))
@@ -133,6 +146,40 @@ def waterfall(rows: Mapping[str, Measurement], device: Device) -> Figure:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, 3)
+    return drawing.result
+
+
+def short_steps(points: Points, devices: Mapping[str, Device]) -> Figure:
+    """Times of steps on short sequences against the heads served, and each device's floor.
+
+    A point is (KV heads of all sequences, seconds).
+    """
+    every = [heads for group in points.values() for heads, _ in group]
+    ends = np.geomspace(min(every), max(every), 200)
+    told = "; ".join(
+        f"{name}: {len(points[name])} steps, {quantity(device.overhead_per_op, 's', 3)} a call and "
+        f"{quantity(device.floor_per_head, 's', 3)} of a core for each head"
+        for name, device in devices.items()
+    )
+    alt = f"Log-log chart of the time of a step of attention against the heads it serves. {told}."
+    with canvas("Many short sequences: a step costs by the head", alt, width=WIDTH, height=3.9) as (
+        drawing
+    ):
+        axes = drawing.axes
+        looks = zip(devices.items(), COLOURS, _MARKERS, ("-", "--", "-."), strict=False)
+        for (name, device), colour, marker, line in looks:
+            served = device.floor_per_head / (device.cores or 1) * ends
+            axes.loglog(ends, (device.overhead_per_op + served) * 1e6, line, color=colour)
+            heads, seconds = np.array(points[name]).T
+            axes.plot(heads, seconds * 1e6, marker, color=colour, markersize=5, label=name)
+        axes.set(xlabel="sequences × KV heads", ylabel="µs")
+        for ticks, set_ticks in (
+            ([8, 64, 512, 4096, 32768], axes.set_xticks),
+            ([10, 30, 100, 300, 1000], axes.set_yticks),
+        ):
+            set_ticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.minorticks_off()
+        axes.legend(fontsize=_SMALL, loc="upper left")
     return drawing.result
 
 

@@ -10,6 +10,7 @@ from costlib.measured.calibration import (
     Measurement,
     calibrate,
     error,
+    interval,
     median_error,
     parts,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "error",
     "fused",
     "held_out",
+    "interval",
     "machine",
     "measure",
     "median_error",

@@ -2,8 +2,9 @@
 
 Ideal: the datasheet, nothing fitted. Calibrated: one efficiency for compute, one for bandwidth, one
 overhead per op (and per step, and per message between devices). Shaped: the same, with products
-rounded up to whole tiles and waves of tiles, and with computing and moving that overlap only in
-part. What comes back is a `costlib.Device`, which `costlib.roofline.time` takes like any other.
+rounded up to whole tiles and waves of tiles, with computing and moving that overlap only in part,
+and with a floor for each head of attention: as far as the measurements can tell. What comes back is
+a `costlib.Device`, which `costlib.roofline.time` takes like any other.
 
 Left out: clocks that fall under load, caches that serve a second read, kernels that differ by
 framework. Whatever is left out ends in the residuals, which a fitted device carries along.
@@ -23,7 +24,7 @@ from costlib.device import Device
 from costlib.ledger import Ledger, Op
 from costlib.numbers import choose
 from costlib.precision import Precision, precision_of
-from costlib.roofline import TILES, overlapped, time, wave_factors
+from costlib.roofline import TILES, heads_served, overlapped, time, wave_factors
 
 __all__ = [
     "LEVELS",
@@ -31,6 +32,7 @@ __all__ = [
     "Measurement",
     "calibrate",
     "error",
+    "interval",
     "median_error",
     "parts",
 ]
@@ -40,7 +42,12 @@ LEVELS = ("calibrated", "shaped")
 
 _SMOOTH = 0.02  # errors below two per cent weigh as squares, larger ones by their size
 _RIDGE = 1e-5  # keeps a constant that no measurement speaks of where it started
+_SLOW, _DOUBT = np.log(8), 0.1  # a rate under an eighth of its peak must be told clearly
 _STARTS = (1e-6, 1e-5)  # seconds an op, where the search begins
+_LEAST = {"blend": 1}
+_OCTAVES = 12  # how far an interval is followed
+_TOLD = 1.92  # of log likelihood, that a constant must be worth: 95 per cent
+_DOUBTED = ("blend", "edge", "floor_per_head", "overhead_per_step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +97,12 @@ class Measurement:
 class Empirical(Device):
     """A device as measurements found it: a `Device` with constants, and the residuals of the fit.
 
-    ``residuals`` are predicted / measured − 1, a number for each measurement in its order.
+    ``residuals`` are predicted / measured − 1, a number for each measurement in its order;
+    ``fitted`` are the constants that were fitted.
     """
 
     level: str = "calibrated"
+    fitted: tuple[str, ...] = ()
     residuals: tuple[float, ...] = field(default=(), repr=False)
 
     @property
@@ -108,6 +117,7 @@ IDEAL = {
     "bandwidth_efficiency": 1,
     "blend": inf,
     "edge": 0,
+    "floor_per_head": 0,
     "overhead_per_op": 0,
     "overhead_per_step": 0,
     "overhead_per_message": 0,
@@ -117,7 +127,7 @@ IDEAL = {
 #: What each part of a time adds to the one before it.
 _ADDED = {
     "rates": ("compute_efficiency", "bandwidth_efficiency"),
-    "shapes": ("blend", "edge"),
+    "shapes": ("blend", "edge", "floor_per_head"),
     "launches": ("overhead_per_op", "overhead_per_step"),
 }
 
@@ -181,8 +191,9 @@ def calibrate(
     A measurement is (ledger or op, seconds), with a precision after them if it is not 16 bits, or a
     `Measurement`. Least squares on the logarithm of predicted / measured, large errors weighted
     down so that the fit follows the median row. A rate that no row depends on stays ideal. Level
-    "shaped" adds tiles and partial overlap. ``keep`` names constants of ``device`` that are not to
-    be fitted again, because other measurements have told them.
+    "shaped" adds tiles, partial overlap, and a floor for each head of attention, as far as the
+    rows can tell them: what they cannot stays ideal. ``keep`` names constants of ``device`` that
+    are not to be fitted again, because other measurements have told them.
 
     >>> from costlib import matmul
     >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
@@ -202,15 +213,88 @@ def calibrate(
     rows = _checked(measurements)
     flat, measured = _flat(rows, device), np.array([float(row.seconds) for row in rows])
     search = _Search(_free(flat, level, keep), _constants(device) if keep else _Constants(), keep)
+    search, (found, _) = _told(search, flat, measured)
+    fitted = replace(_empirical(device, found, level), fitted=search.free)
+    errors = tuple(error(row.predicted(fitted), row.seconds) for row in rows)
+    return replace(fitted, residuals=errors)
+
+
+def interval(
+    fitted: Empirical, measurements: Iterable[Measurement | Sequence[Any]], name: str
+) -> tuple[float, float]:
+    """The values of a fitted constant that the measurements do not rule out, at 95 per cent.
+
+    Each value is tried with all other constants fitted anew (a profile of the likelihood, for
+    errors of Laplace's kind). An interval of many octaves says: these rows cannot tell.
+
+    >>> from costlib import matmul
+    >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
+    >>> real = toy.with_(bandwidth_efficiency=0.8, overhead_per_op=4e-6)
+    >>> rows = [(matmul(1, k, 4096), time(matmul(1, k, 4096), real)) for k in (64, 1024, 16384)]
+    >>> low, high = interval(calibrate(toy, rows), rows, "overhead_per_op")
+    >>> 3.5e-6 < low < 4e-6 < high < 4.5e-6
+    True
+    """
+    choose("name", name, fitted.fitted)
+    rows = _checked(measurements)
+    flat, measured = _flat(rows, fitted), np.array([float(row.seconds) for row in rows])
+    free = tuple(each for each in fitted.fitted if each != name)
+    rest, key = _constants(fitted), _FIELDS[name][0]
+    kept = tuple(each for each in _FIELDS if each not in free)
+    least = _best(_Search(fitted.fitted, rest, tuple(set(kept) - {name})), flat, measured)[1]
+
+    def is_likely(value: float) -> bool:
+        if value < _LEAST.get(name, 0):
+            return False
+        search = _Search(free, replace(rest, **{key: value}), kept)
+        return bool(len(rows) * np.log(_best(search, flat, measured)[1] / least) <= _TOLD)
+
+    ideal, start = getattr(_Constants(), key), getattr(rest, key)
+    ends = sorted(_end(is_likely, start, factor, ideal) for factor in (0.5, 2.0))
+    return (1 / ends[1], 1 / ends[0]) if name in _RATES else (ends[0], ends[1])
+
+
+def _end(is_likely: Callable[[float], bool], start: float, factor: float, ideal: float) -> float:
+    """How far a constant can be moved by halving or doubling: where it stops being likely."""
+    inside, is_towards_ideal = start, ideal <= start if factor < 1 else ideal > start
+    if is_towards_ideal and is_likely(ideal):
+        return ideal
+    for _ in range(_OCTAVES):
+        if not is_likely(inside * factor):
+            break
+        inside *= factor
+    outside = inside * factor
+    for _ in range(6):
+        middle = float(np.sqrt(inside * outside))
+        inside, outside = (middle, outside) if is_likely(middle) else (inside, middle)
+    return inside
+
+
+def _told(search: _Search, flat: _Flat, measured: Any) -> tuple[_Search, tuple[_Constants, float]]:
+    """The search with as few constants as the rows can tell, and the best of them.
+
+    A constant is told if without it the rows are so much less likely (under errors of Laplace's
+    kind, of whatever size fits best) that its interval of 95 per cent would not hold the ideal.
+    """
+    best = _best(search, flat, measured)
+    while True:
+        without = {name: search.without(name) for name in search.free if name in _DOUBTED}
+        found = {name: _best(each, flat, measured) for name, each in without.items()}
+        least = min(found, key=lambda name: found[name][1], default=None)
+        if least is None or len(measured) * np.log(found[least][1] / best[1]) > _TOLD:
+            return search, best
+        search, best = without[least], found[least]
+
+
+def _best(search: _Search, flat: _Flat, measured: Any) -> tuple[_Constants, float]:
+    """The constants that explain the rows best, and what is left."""
 
     def residual(point: Any) -> Any:
         return np.log(_predictions(flat, search.constants(point)) / measured)
 
     found = [_descend(residual, *search.start(seconds)) for seconds in _STARTS]
-    best = min(found, key=lambda pair: pair[1])[0]
-    fitted = _empirical(device, search.constants(best), level)
-    errors = tuple(error(row.predicted(fitted), row.seconds) for row in rows)
-    return replace(fitted, residuals=errors)
+    point, cost = min(found, key=lambda pair: pair[1])
+    return search.constants(point), cost
 
 
 #: Fields of an empirical device, the constant of the search that each stands for, and where the
@@ -224,6 +308,7 @@ _FIELDS = {
     "interconnect_efficiency": ("link", 0.5),
     "blend": ("blend", 0.7),
     "edge": ("edge", 1.4),
+    "floor_per_head": ("floor", -12.7),
 }
 _RATES = ("compute_efficiency", "bandwidth_efficiency", "interconnect_efficiency")
 
@@ -234,7 +319,9 @@ def _free(flat: _Flat, level: str, keep: tuple[str, ...]) -> tuple[str, ...]:
     if flat.messages.any():
         names += ["overhead_per_message", "interconnect_efficiency"]
     if level == "shaped":
-        names += ["blend", "edge"]
+        names += ["blend"]
+        names += ["edge"] if flat.is_product.any() else []
+        names += ["floor_per_head"] if flat.heads.any() else []
         ops = flat.per_row(flat.launches) / flat.steps
         if ops.min() > 1 and ops.max() > 1.2 * ops.min():  # else a step is so many ops, always
             names.append("overhead_per_step")
@@ -253,6 +340,7 @@ class _Constants:
     link: float = 1.0
     blend: float = inf
     edge: float = 0.0
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +351,17 @@ class _Search:
     rest: _Constants
     keep: tuple[str, ...]
 
-    def start(self, seconds: float) -> tuple[Any, Any]:
-        """Where the search begins, and where a constant stays that nothing depends on."""
+    def without(self, name: str) -> _Search:
+        """The same search with one constant at its ideal."""
+        return replace(self, free=tuple(each for each in self.free if each != name))
+
+    def start(self, seconds: float) -> tuple[Any, Any, Any]:
+        """Where the search begins, where a constant stays that nothing depends on, and from
+        where on it is doubted."""
         begin = [np.log(seconds) if n == "overhead_per_op" else _FIELDS[n][1] for n in self.free]
         prior = [0.0 if name in _RATES else _FIELDS[name][1] for name in self.free]
-        return np.array(begin), np.array(prior)
+        slow = [_SLOW if name in _RATES else inf for name in self.free]
+        return np.array(begin), np.array(prior), np.array(slow)
 
     def constants(self, point: Any) -> _Constants:
         """The constants at a point: no rate above its peak, a blend of 1 to 55."""
@@ -297,6 +391,7 @@ class _Flat:
     sending: Any
     waves: Any  # how much more is computed with whole waves, a line for each kind of tile
     is_product: Any
+    heads: Any  # KV heads that each core serves
     steps: Any  # one a measurement
 
     def per_row(self, column: Any) -> Any:
@@ -314,9 +409,10 @@ def _flat(rows: Sequence[Measurement], device: Device) -> _Flat:
             times = float(op.flops) / rates[0], float(op.bytes(precision)) / rates[1]
             counts = (0.0, float(op.count)) if op.axis else (float(op.count), 0.0)
             factors = wave_factors(op, device.cores)
-            columns.append((number, *times, *counts, sent, bool(factors)))
+            heads = float(heads_served(op)) / device.cores if device.cores else 0.0
+            columns.append((number, *times, *counts, sent, bool(factors), heads))
             waves.append(factors or [1.0] * len(TILES))
-    whose, compute, memory, launches, messages, sending, is_product = np.array(columns).T
+    whose, compute, memory, launches, messages, sending, is_product, heads = np.array(columns).T
     steps = np.array([float(row.steps) for row in rows])
     return _Flat(
         row=whose.astype(int),
@@ -327,6 +423,7 @@ def _flat(rows: Sequence[Measurement], device: Device) -> _Flat:
         sending=sending,
         waves=np.array(waves).T,
         is_product=is_product > 0,
+        heads=heads,
         steps=steps,
     )
 
@@ -341,6 +438,7 @@ def _predictions(flat: _Flat, constants: _Constants) -> Any:
         paid = (flat.waves * (1 + constants.edge * _EDGES)).min(axis=0)
         computing = computing * np.where(flat.is_product, paid, 1.0)
     busy = overlapped(computing, constants.bandwidth * flat.memory, constants.blend)
+    busy = np.maximum(busy, constants.floor * flat.heads)
     called = constants.op * flat.launches + constants.message * flat.messages
     total = flat.per_row(busy + called + constants.link * flat.sending)
     return total + constants.step * flat.steps
@@ -356,6 +454,7 @@ def _constants(device: Device) -> _Constants:
         link=1 / float(device.interconnect_efficiency),
         blend=float(device.blend),
         edge=float(device.edge),
+        floor=float(device.floor_per_head),
     )
 
 
@@ -370,19 +469,21 @@ def _empirical(device: Device, found: _Constants, level: str) -> Empirical:
         "overhead_per_message": found.message,
         "blend": found.blend,
         "edge": found.edge,
+        "floor_per_head": found.floor,
     }
     return Empirical(**same | fitted, level=level)
 
 
 def _descend(
-    residual: Callable[[Any], Any], start: Any, prior: Any, most: int = 200
+    residual: Callable[[Any], Any], start: Any, prior: Any, slow: Any, most: int = 200
 ) -> tuple[Any, float]:
     """Levenberg and Marquardt's least squares, with weights that make large errors count less."""
     point, damping = start, 1e-2
 
     def cost(at: Any) -> float:
         errors = residual(at)
-        return float(np.sum(np.hypot(errors, _SMOOTH)) + _RIDGE * np.sum((at - prior) ** 2))
+        held = _RIDGE * (at - prior) ** 2 + _DOUBT * np.maximum(at - slow, 0) ** 2
+        return float(np.sum(np.hypot(errors, _SMOOTH)) + np.sum(held))
 
     value = cost(point)
     for _ in range(most):
@@ -391,9 +492,9 @@ def _descend(
             [(residual(point + step) - errors) / 1e-5 for step in 1e-5 * np.eye(len(point))]
         )
         weighted = slopes / np.hypot(errors, _SMOOTH)[:, None]
-        ridge = _RIDGE * np.eye(len(point))
-        gradient = weighted.T @ errors + 2 * ridge @ (point - prior)
-        curve = weighted.T @ slopes + 2 * ridge
+        doubt = _DOUBT * np.maximum(point - slow, 0)
+        gradient = weighted.T @ errors + 2 * (_RIDGE * (point - prior) + doubt)
+        curve = weighted.T @ slopes + 2 * np.diag(_RIDGE + _DOUBT * (point > slow))
         step = np.linalg.solve(curve + damping * np.diag(np.diag(curve)), -gradient)
         moved = cost(point + step)
         if moved < value:

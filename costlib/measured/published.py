@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from costlib.attention import attention
-from costlib.catalog import devices, models
+from costlib.catalog import device_of, devices, models
 from costlib.device import Device
 from costlib.ledger import Ledger, Op
 from costlib.matmul import linear
@@ -267,6 +267,11 @@ class Split:
     held: list[Row]
     kept: list[Row] = field(default_factory=list)
 
+    @property
+    def swapped(self) -> Split:
+        """Fitted on what was held out, and the other way round."""
+        return Split(self.held, self.fit, self.kept)
+
     def devices(self) -> dict[str, Device]:
         """The device at each level: ideal, calibrated, shaped."""
         ideal, rows = self.held[0].device, [row.measurement for row in self.fit]
@@ -296,35 +301,50 @@ class Prediction:
         return error(self.seconds[level], self.measured)
 
 
-def splits(regime: str) -> list[Split]:
+def splits(regime: str, device: Device | str | None = None) -> list[Split]:
     """The splits of a regime, one for each device; they are fixed, and say what was held out.
+
+    With a device, its own split alone.
 
     >>> [split] = splits("GPT 20B requests")
     >>> sorted({(row["prompt"], row["new"]) for row in split.held})
     [(60, 20), (200, 200)]
     >>> [len(split.fit) for split in splits("products")]
     [21, 22, 20]
+    >>> splits("products", "T4")
+    Traceback (most recent call last):
+        ...
+    ValueError: products were measured on A100-80GB, H100-SXM, B200, not on T4
     """
     if regime not in REGIMES:
         raise ValueError(f"regime must be one of {', '.join(REGIMES)}, got {regime!r}")
-    return REGIMES[regime]()
+    found = {split.held[0]["device"]: split for split in REGIMES[regime]()}
+    if device is None:
+        return [*found.values()]
+    name = device_of(device).name
+    if name not in found:
+        raise ValueError(f"{regime} were measured on {', '.join(found)}, not on {name}")
+    return [found[name]]
 
 
-def held_out(regime: str) -> list[Prediction]:
+def held_out(regime: str, swapped: bool = False) -> list[Prediction]:
     """Every row of a regime that was not fitted, with its prediction at each level.
+
+    Swapped, the rows that were fitted, with what the others tell.
 
     >>> first = held_out("training")[0]
     >>> first.row["model"], round(first.error("ideal"), 2)
     ('llama-7b', -0.53)
     """
     splits(regime)  # refuses a name that is none
-    return list(_held_out(regime))
+    return list(_held_out(regime, swapped))
 
 
 @cache
-def _held_out(regime: str) -> tuple[Prediction, ...]:
+def _held_out(regime: str, swapped: bool) -> tuple[Prediction, ...]:
     found = []
-    for split in splits(regime):
+    for one_way in splits(regime):
+        split = one_way.swapped if swapped else one_way
         levels = split.devices()
         for row in split.held:
             seconds = {name: row.measurement.predicted(device) for name, device in levels.items()}

@@ -8,18 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib import Device, Elements, Op, devices, linear, matmul, models
+from costlib import Device, Elements, Op, attention, devices, linear, matmul, models
 from costlib.measured import (
     Empirical,
     Measurement,
     calibrate,
     error,
+    fused,
     held_out,
+    interval,
     median_error,
     parts,
 )
 from costlib.measured.calibration import _constants, _flat, _predictions
-from costlib.roofline import TILES, product_shape, time
+from costlib.roofline import TILES, heads_served, limits, product_shape, time
 
 TOY = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12, cores=100, interconnect=1e11)
 SHAPES = [(1, 4096, 4096), (1, 512, 512), (64, 4096, 4096), (512, 4096, 4096), (4096, 4096, 4096)]
@@ -80,13 +82,14 @@ def test_the_precision_of_a_row_counts():
 
 def test_what_a_fit_computes_with_is_time():
     """All ops of all rows at once, while constants are tried; one by one, once they are found."""
-    for regime in ("decode, batch 1", "GPT 20B requests", "products"):
+    for regime in ("decode, batch 1", "GPT 20B requests", "products", "attention of a step"):
         rows = [prediction.row.measurement for prediction in held_out(regime)][:12]
         ideal = held_out(regime)[0].row.device
         for device in (
             ideal,
             ideal.with_(compute_efficiency=0.6, overhead_per_op=5e-6, overhead_per_step=1e-4),
             ideal.with_(blend=3.0, edge=12.0, overhead_per_message=2e-5),
+            ideal.with_(floor_per_head=4e-6),
         ):
             at_once = _predictions(_flat(rows, device), _constants(device))
             assert at_once == pytest.approx([row.predicted(device) for row in rows], rel=1e-12)
@@ -170,6 +173,72 @@ def test_shaped_fits_at_least_as_well_and_keeps_what_it_is_told():
     assert (kept.blend, kept.edge) == pytest.approx((3.0, 12.0))
     assert kept.overhead_per_op == pytest.approx(4e-6)
     assert kept.compute_efficiency == pytest.approx(0.8, rel=0.01)
+
+
+def step(batch: int, context: int, kv_heads: int = 8) -> Op:
+    sizes = {"kv_heads": kv_heads, "context": context, "scores": "on-chip"}
+    return fused(attention(batch, 1, 32, 128, **sizes), "attention")
+
+
+STEPS = [step(batch, context) for batch in (1, 16, 256, 1024) for context in (16, 128, 4096)]
+
+
+@given(st.integers(1, 64), st.integers(1, 8), st.sampled_from([1, 2, 4, 8]), st.integers(64, 999))
+def test_heads_are_read_off_the_costs_of_a_step(batch, kv_heads, group, context):
+    sizes = {"kv_heads": kv_heads, "context": context, "scores": "on-chip"}
+    ops = attention(batch, 1, kv_heads * group, 128, **sizes)
+    assert sum(heads_served(op) for op in ops) == pytest.approx(batch * kv_heads)
+    assert heads_served(fused(ops, "all")) == pytest.approx(batch * kv_heads, rel=0.01)
+    assert sum(heads_served(op) for op in ops * 7) == pytest.approx(7 * batch * kv_heads)
+
+
+def test_a_prompts_heads_are_those_of_its_queries():
+    prompt = attention(3, 500, 32, 128, kv_heads=8, causal=False, scores="on-chip")
+    assert sum(heads_served(op) for op in prompt) == pytest.approx(3 * 32)
+    assert heads_served(matmul(64, 64, 64)) == 0
+    batches = np.array([1, 2, 300])
+    many = attention(batches, 1, 32, 128, kv_heads=8, context=99, scores="on-chip")
+    assert sum(heads_served(op) for op in many) == pytest.approx(8 * batches)
+
+
+def test_a_step_takes_at_least_the_floor_of_its_heads():
+    floor = TOY.with_(floor_per_head=4e-6)  # and 100 cores
+    assert time(step(256, 16), floor) == pytest.approx(256 * 8 * 4e-6 / 100, rel=0.01)
+    assert time(step(256, 10**6), floor) == time(step(256, 10**6), TOY)
+    assert time(step(256, 16), floor.with_(cores=None)) == time(step(256, 16), TOY)
+    [point] = limits(step(256, 16), floor)
+    assert point.bound == "floor"
+    assert point.time == point.floor == time(step(256, 16), floor, granularity="step")
+    assert time(step(256, 16), floor, overlap="none") == point.floor
+    assert parts(step(256, 16), floor)["shapes"] == pytest.approx(
+        point.floor - time(step(256, 16), TOY)
+    )
+
+
+def test_a_floor_is_found_where_there_is_one_and_only_there():
+    real = TOY.with_(overhead_per_op=8e-6, bandwidth_efficiency=0.8)
+    found = calibrate(TOY, [(op, time(op, real)) for op in STEPS], level="shaped")
+    assert (found.floor_per_head, found.blend, found.edge) == (0, np.inf, 0)
+    real = real.with_(floor_per_head=4e-6)
+    found = calibrate(TOY, [(op, time(op, real)) for op in STEPS], level="shaped")
+    assert found.floor_per_head == pytest.approx(4e-6, rel=0.05)
+    assert "floor_per_head" in found.fitted
+    assert "edge" not in found.fitted  # no row is a product
+
+
+def test_an_interval_holds_what_the_rows_allow():
+    real = TOY.with_(overhead_per_op=8e-6, bandwidth_efficiency=0.8, floor_per_head=4e-6)
+    noise = np.exp(0.03 * np.sin(np.arange(len(STEPS))))
+    rows = [(op, time(op, real) * each) for op, each in zip(STEPS, noise, strict=True)]
+    found = calibrate(TOY, rows, level="shaped")
+    for name, ratio in (("floor_per_head", 1.3), ("overhead_per_op", 1.3)):
+        low, high = interval(found, rows, name)
+        assert low <= getattr(real, name) <= high < ratio * low
+    low, high = interval(found, rows, "compute_efficiency")  # nothing here depends on it
+    assert high == 1
+    assert low < 0.2
+    with pytest.raises(ValueError, match="got 'edge'"):
+        interval(found, rows, "edge")
 
 
 def test_an_error_has_a_sign():

@@ -25,10 +25,17 @@ def test_predicted_against_measured_tells_medians_and_sides() -> None:
 
 
 def test_errors_by_regime_tells_every_bar() -> None:
-    table = {"x": {"ideal": 0.3, "fitted": 0.04}, "y": {"ideal": 0.5, "fitted": 0.02}}
+    spread = [0.5, 0.8, 1.0, 1.2, 2.0]  # a median of 1, and a 90th percentile of 1.68
+    table = {
+        regime: {level: [each * middle for each in spread] for level, middle in row.items()}
+        for regime, row in {
+            "x": {"ideal": 0.3, "fitted": 0.04},
+            "y": {"ideal": 0.5, "fitted": 0.02},
+        }.items()
+    }
     figure = figures.errors_by_regime(table)
     assert figure.title == "Median error 40% ideal, 3% fitted"
-    assert "x: ideal 30%, fitted 4%; y: ideal 50%, fitted 2%" in figure.alt
+    assert "x: ideal 30% and 50%, fitted 4% and 7%; y: ideal 50% and 84%" in figure.alt
     assert figure.svg.count(">4%<") == 1
 
 
@@ -39,6 +46,12 @@ def test_waterfall_shares_are_of_the_measured_time() -> None:
     told = "ideal 20%, rates 20%, shapes 0%, launches 10%, messages 0%, unexplained 50%"
     assert f"one (100 µs): {told}" in figure.alt
     assert figure.title == "The ideal time is 20% to 20% of the measured one"
+
+
+def test_short_steps_tells_the_floor_of_each_device() -> None:
+    device = TOY.with_(overhead_per_op=8e-6, floor_per_head=3e-6)
+    figure = figures.short_steps({"toy": [(8, 8e-6), (4096, 1.3e-4)]}, {"toy": device})
+    assert "toy: 2 steps, 8 µs a call and 3 µs of a core for each head" in figure.alt
 
 
 def test_staircase_tells_the_error_of_each_level() -> None:

@@ -20,7 +20,7 @@ def rows_of(regime):
 
 def test_every_row_has_a_source_a_device_and_a_positive_value():
     content = json.loads(FILE.read_text(encoding="utf-8"))
-    assert 100 < len(content["rows"]) < 400
+    assert 100 < len(content["rows"]) < 500
     assert {row["source"] for row in content["rows"]} == set(content["sources"])
     for source in read_sources().values():
         assert source["url"].startswith("https://")
@@ -107,6 +107,18 @@ def test_the_figures_to_reach():
     carried = held_out("carried to GPT 6.7B") + held_out("carried to GPT 350M")
     for level in ("calibrated", "shaped"):
         assert np.median([abs(p.error(level)) for p in carried]) <= 0.20
+    for swapped in (False, True):  # 25 and 22 per cent without a floor for each head
+        steps = held_out("attention of a step", swapped)
+        assert np.median([abs(p.error("shaped")) for p in steps]) <= 0.12
+        assert np.quantile([abs(p.error("shaped")) for p in steps], 0.9) <= 0.35
+
+
+def test_swapped_every_row_that_was_fitted_is_predicted():
+    split = splits("attention of a step", "B200")[0]
+    assert (split.swapped.fit, split.swapped.held) == (split.held, split.fit)
+    both = [held_out("attention of a step", swapped) for swapped in (False, True)]
+    rows = {id(prediction.row) for each in both for prediction in each}
+    assert len(rows) == len(both[0]) + len(both[1]) == len(published("attention_decode"))
 
 
 @pytest.mark.parametrize("device", ["A100-80GB", "H100-SXM", "B200"])
