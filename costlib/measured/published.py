@@ -256,7 +256,7 @@ _SHORT = ((20, 8), (128, 20), (80, 200))  # prompt and new tokens
 KEPT = ("overhead_per_op", "blend", "edge")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # by identity, so that fits can be remembered
 class Split:
     """Rows to fit on and rows to report on, never the same, all on one device.
 
@@ -270,18 +270,28 @@ class Split:
     @property
     def swapped(self) -> Split:
         """Fitted on what was held out, and the other way round."""
-        return Split(self.held, self.fit, self.kept)
+        return _swapped(self)
 
     def devices(self) -> dict[str, Device]:
         """The device at each level: ideal, calibrated, shaped."""
-        ideal, rows = self.held[0].device, [row.measurement for row in self.fit]
-        plain = calibrate(ideal, rows)
-        if not self.kept:
-            shaped = calibrate(ideal, rows, level="shaped")
-        else:
-            told = calibrate(ideal, [row.measurement for row in self.kept], level="shaped")
-            shaped = calibrate(told, rows, level="shaped", keep=KEPT)
-        return {"ideal": ideal, "calibrated": plain, "shaped": shaped}
+        return dict(_levels(self))
+
+
+@cache
+def _swapped(split: Split) -> Split:
+    return Split(split.held, split.fit, split.kept)
+
+
+@cache
+def _levels(split: Split) -> dict[str, Device]:
+    ideal, rows = split.held[0].device, [row.measurement for row in split.fit]
+    plain = calibrate(ideal, rows)
+    if not split.kept:
+        shaped = calibrate(ideal, rows, level="shaped")
+    else:
+        told = calibrate(ideal, [row.measurement for row in split.kept], level="shaped")
+        shaped = calibrate(told, rows, level="shaped", keep=KEPT)
+    return {"ideal": ideal, "calibrated": plain, "shaped": shaped}
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,13 +328,18 @@ def splits(regime: str, device: Device | str | None = None) -> list[Split]:
     """
     if regime not in REGIMES:
         raise ValueError(f"regime must be one of {', '.join(REGIMES)}, got {regime!r}")
-    found = {split.held[0]["device"]: split for split in REGIMES[regime]()}
+    found = _splits(regime)
     if device is None:
         return [*found.values()]
     name = device_of(device).name
     if name not in found:
         raise ValueError(f"{regime} were measured on {', '.join(found)}, not on {name}")
     return [found[name]]
+
+
+@cache
+def _splits(regime: str) -> dict[str, Split]:
+    return {split.held[0]["device"]: split for split in REGIMES[regime]()}
 
 
 def held_out(regime: str, swapped: bool = False) -> list[Prediction]:

@@ -7,16 +7,19 @@
     jamesnulliu   the arithmetic intensity of language models (jamesnulliu's notes)
 
 Each module keeps its source's own letters, holds its figures as ``PUBLISHED``, and puts a corrected
-formula beside a wrong one. `reconcile` sets a source against this book's ledger.
+formula beside a wrong one. `printed` has every figure of a source beside what its formula gives;
+`reconcile` sets a source against this book's ledger.
 """
 
 from costlib.sources import deepml, jamesnulliu, saha_ye, sparq, suresh
+from costlib.sources.printed import printed
 from costlib.sources.reconciliation import Reconciliation, reconcile
 
 __all__ = [
     "Reconciliation",
     "deepml",
     "jamesnulliu",
+    "printed",
     "reconcile",
     "saha_ye",
     "sparq",

@@ -4,7 +4,7 @@ import math
 
 import costlib
 from costlib import matmul
-from costlib.measured import Measurement, calibrate, median_error, published
+from costlib.measured import Measurement, calibrate, interval, median_error, published, splits
 from costlib.roofline import time
 from course import Mistake, Question
 
@@ -20,16 +20,29 @@ def error_between(device, fit_k, test_k):
     return median_error(rows_of(device, test_k), fitted)
 
 
-def own_machine(products, seconds, precision, fit, test):
+EVEN, ODD = slice(0, None, 2), slice(1, None, 2)
+
+
+def own_machine(products, seconds, precision, fit, test, datasheet):
     """The error of exercise 8 with other rows fitted, or tested."""
     rows = [
         Measurement(matmul(*shape), s, precision)
         for shape, s in zip(products, seconds, strict=True)
     ]
-    peak = max(row.work.flops / row.seconds for row in rows)
-    bandwidth = max(row.work.bytes(precision) / row.seconds for row in rows)
+    known = rows if datasheet is None else rows[datasheet]
+    peak = max(row.work.flops / row.seconds for row in known)
+    bandwidth = max(row.work.bytes(precision) / row.seconds for row in known)
     own = costlib.Device("own", {precision: peak}, bandwidth)
     return median_error(rows[test], calibrate(own, rows[fit]))
+
+
+def told(names, short=True):
+    """The interval of exercise 5, with the rows of GPT 20B or without."""
+    [split] = splits("GPT 20B requests")
+    rows = [row.measurement for row in split.fit] if short else []
+    for name in names:
+        rows += [row.measurement for row in published("generate", model=name)]
+    return interval(calibrate("A100-80GB", rows), rows, "overhead_per_op")
 
 
 def line(bytes_a, seconds_a, bytes_b, seconds_b):
@@ -180,44 +193,25 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "bounds_ratio",
-        numbers={
-            "flops_per_s": [5e11 * x for x in range(40, 200)],
-            "flops_per_token": [1e8 * x for x in range(100, 200)],
-            "tokens_by_memory": range(15, 60),
-        },
-        hidden=3,
+        "overhead_told",
+        points=2,
+        numbers={"names": [["gpt-350m"], ["gpt-6.7b"]]},
+        cases=[{"names": []}, {"names": ["gpt-6.7b", "gpt-350m"]}],
         mistakes=[
             Mistake(
-                "halved again",
-                lambda flops_per_s, flops_per_token, tokens_by_memory: [
-                    flops_per_s / 2 / flops_per_token,
-                    flops_per_s / 2 / flops_per_token / tokens_by_memory,
-                ],
-                "What comes in is the dense peak; halve the datasheet's figure before, once.",
+                "upside down",
+                lambda names: told(names)[0] / told(names)[1],
+                "The upper end over the lower one is more than 1.",
             ),
             Mistake(
-                "ratio upside down",
-                lambda flops_per_s, flops_per_token, tokens_by_memory: [
-                    flops_per_s / flops_per_token,
-                    tokens_by_memory * flops_per_token / flops_per_s,
-                ],
-                "The bound is right. The factor is compute's tokens over memory's.",
+                "the models alone",
+                lambda names: told(names, short=False)[1] / told(names)[0] if names else 0,
+                "Keep the fitted rows of GPT 20B, and add those of the models to them.",
             ),
             Mistake(
-                "seconds for tokens per second",
-                lambda flops_per_s, flops_per_token, tokens_by_memory: [
-                    flops_per_token / flops_per_s,
-                    flops_per_token / flops_per_s / tokens_by_memory,
-                ],
-                "FLOPs over FLOP/s are seconds for a token; its inverse is asked for.",
-            ),
-            Mistake(
-                "the ratio alone",
-                lambda flops_per_s, flops_per_token, tokens_by_memory: (
-                    flops_per_s / flops_per_token / tokens_by_memory
-                ),
-                "Return both in a list: the tokens per second, then the factor.",
+                "the difference of the ends",
+                lambda names: told(names)[1] - told(names)[0],
+                "The ratio of the two ends is asked for, not their difference.",
             ),
         ],
     ),
@@ -292,18 +286,23 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "the fitted rows tested",
-                lambda **s: own_machine(**s, fit=slice(0, None, 2), test=slice(0, None, 2)),
+                lambda **s: own_machine(**s, fit=EVEN, test=EVEN, datasheet=EVEN),
                 "Test on the odd rows: those that were not fitted.",
             ),
             Mistake(
                 "odd and even swapped",
-                lambda **s: own_machine(**s, fit=slice(1, None, 2), test=slice(0, None, 2)),
+                lambda **s: own_machine(**s, fit=ODD, test=EVEN, datasheet=ODD),
                 "Fit on the even rows, counted from 0, and test on the odd ones.",
             ),
             Mistake(
                 "all rows fitted",
-                lambda **s: own_machine(**s, fit=slice(0, None), test=slice(1, None, 2)),
+                lambda **s: own_machine(**s, fit=slice(None), test=ODD, datasheet=None),
                 "The odd rows must not be fitted: they are the test.",
+            ),
+            Mistake(
+                "rates of the tested rows",
+                lambda **s: own_machine(**s, fit=EVEN, test=ODD, datasheet=None),
+                "The best rates are those of the even rows: the odd ones are the test.",
             ),
         ],
     ),
