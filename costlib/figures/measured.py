@@ -71,17 +71,7 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
         regime: {level: np.quantile(row[level], [0.5, 0.9]) for level in levels}
         for regime, row in table.items()
     }
-    medians = {level: np.median([row[level][0] for row in ends.values()]) for level in levels}
-    title = "Median error " + ", ".join(f"{medians[level]:.0%} {level}" for level in levels)
-    told = "; ".join(
-        f"{regime}: "
-        + ", ".join(f"{level} {row[level][0]:.0%} and {row[level][1]:.0%}" for level in levels)
-        for regime, row in ends.items()
-    )
-    alt = (
-        "Horizontal bars of the median error on rows not used for fitting, each with a line to the "
-        f"90th percentile. {told}."
-    )
+    title, alt = _told(ends, levels)
     with canvas(title, alt, width=WIDTH, height=0.62 * len(regimes) + 1.3) as drawing:
         axes = drawing.axes
         thick = 0.8 / len(levels)
@@ -112,6 +102,21 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, len(levels))
     return drawing.result
+
+
+def _told(ends: Mapping[str, Mapping[str, Any]], levels: Sequence[str]) -> tuple[str, str]:
+    """The bars of `errors_by_regime` in words."""
+    medians = {level: np.median([row[level][0] for row in ends.values()]) for level in levels}
+    told = "; ".join(
+        f"{regime}: "
+        + ", ".join(f"{level} {row[level][0]:.0%} and {row[level][1]:.0%}" for level in levels)
+        for regime, row in ends.items()
+    )
+    return (
+        "Median error " + ", ".join(f"{medians[level]:.0%} {level}" for level in levels),
+        "Horizontal bars of the median error on rows not used for fitting, each with a line to the "
+        f"90th percentile. {told}.",
+    )
 
 
 def waterfall(rows: Mapping[str, Measurement], device: Device) -> Figure:
