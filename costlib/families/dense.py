@@ -113,6 +113,7 @@ def olmo3(c: Config, i: int) -> Block:
     return layer(attention, mlp(c))
 
 
+@family("exaone4_5_text", "Exaone4ForCausalLM", tied=False)
 @family("exaone4", "Exaone4ForCausalLM", tied=False, wrapped_by={"exaone4_5": False})
 def exaone4(c: Config, i: int) -> Block:
     """Norms after the parts and of each head; where there is a window, layers without one do not

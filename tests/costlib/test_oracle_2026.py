@@ -20,6 +20,7 @@ NOT_YET = {
 
 #: Models that transformers does not build under this name, and what has rows in their place.
 UNWITNESSED = {
+    "exaone4_5_text": "exaone4, whose class it names",
     "minimax_m3": "minimax_m3_vl_text",
     "deepseek_ref": "deepseek_v4",
     "mimo": "qwen2, whose class it inherits",
