@@ -284,13 +284,21 @@ def test_no_row_is_of_a_model_that_is_gone():
 #: A field of each kind, by the names that families have for it; the first that is there.
 SIZES = (
     ("num_hidden_layers", "n_layer", "num_layers", "vocab_size"),
-    ("hidden_size", "n_embd"),
+    ("hidden_size", "n_embd", "d_model"),
     ("moe_intermediate_size", "shared_intermediate_size", "intermediate_size", "vocab_size"),
     ("vocab_size",),
 )
 
 
-@pytest.mark.parametrize("name", list(models)[::4])
+#: Published, and read by nobody: a width of experts that are switched off, and one that is
+#: expand x hidden_size whatever it says.
+UNREAD = {
+    ("gemma-4-31b", "moe_intermediate_size"),
+    ("mamba-codestral-7b", "intermediate_size"),
+}
+
+
+@pytest.mark.parametrize("name", models)
 @pytest.mark.parametrize("wanted", SIZES, ids=lambda wanted: wanted[0])
 def test_one_changed_field_is_noticed(name, wanted):
     """The comparison above can fail: another size is another number, or is refused."""
@@ -303,7 +311,7 @@ def test_one_changed_field_is_noticed(name, wanted):
         changed = costlib.Transformer.from_hf(config)
     except (TypeError, ValueError):
         return
-    assert changed.params() != counted
+    assert (changed.params() == counted) == ((name, field) in UNREAD)
 
 
 @pytest.mark.parametrize("line", CARDS.split("\n")[1:-1])
