@@ -219,7 +219,7 @@ def prompts(model: Transformer, device: Device, rows: int) -> Figure:
     )
     alt = (
         f"FLOPs per byte against the length of the prompt, log-log. All lines pass the ridge of "
-        f"{ridge:.0f} near {first} tokens and part from about a thousand on. {told}."
+        f"{ridge:.0f} near {first} tokens and part further on. {told}."
     )
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
