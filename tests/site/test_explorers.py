@@ -245,8 +245,8 @@ def test_speculative_crossings() -> None:
             assert crossing == 1 or intensity(crossing - 1) < ridge
 
 
-def one_step(s: dict[str, Any]) -> list[Any]:
-    """Per op FLOPs, bytes and time; then the whole time and what is sent."""
+def one_step(s: dict[str, Any]) -> tuple[Any, float, float]:
+    """Each op's place under the roofline; what is sent, and the seconds that takes."""
     model, device = explorers.drawable()[s["model"]], devices[s["device"]]
     share = tensor_parallel(model, int(s["shared"]))
     precision = Precision(weights=float(s["weights"]), kv=float(s["kv"]), compute=s["dtype"])
@@ -258,11 +258,18 @@ def one_step(s: dict[str, Any]) -> list[Any]:
     message, work = ledger.bytes_sent(precision), ledger.where(lambda op: not op.axis)
     places = roofline.limits(work, device, precision)
     link = message / device.interconnect if device.interconnect and message else 0.0
-    time = roofline.time(work, device, precision=precision) + link
-    return [[float(x) for p in places for x in (p.flops, p.bytes, p.time)], time, float(message)]
+    assert roofline.time(work, device, precision=precision) == pytest.approx(seconds(places))
+    return places, float(message), float(link)
 
 
-def test_roofline_of_a_step() -> None:
+def seconds(places: Any, only: Callable[[Any], bool] = lambda _: True) -> float:
+    """The time of ops, one after another."""
+    return float(sum(place.time for place in places if only(place)))
+
+
+def steps() -> list[dict[str, Any]]:
+    """Steps and prompts of any model on any device, in any precision."""
+
     def draw(chance: random.Random) -> dict[str, Any]:
         name = chance.choice(list(explorers.drawable()))
         device = devices[chance.choice(list(devices))]
@@ -279,11 +286,65 @@ def test_roofline_of_a_step() -> None:
             "shared": str(chance.choice(shares)),
         }
 
-    settings = drawn(4, draw)
-    body = "(({ops, time, message}) => [ops.flatMap((op) => [op.flops, op.bytes, op.time]), time,"
-    body += " message])(page.compute(state))"
-    page = in_page("step.js", body, settings)
-    assert differing(settings, page, [one_step(s) for s in settings]) == []
+    return drawn(4, draw)
+
+
+def test_roofline_of_a_step() -> None:
+    settings = steps()
+    body = "(({ops, time, message}) => [ops.flatMap((op) => [op.flops, op.bytes, op.intensity,"
+    body += " op.compute, op.memory, op.time]), time, message])(page.compute(state))"
+    expected = []
+    for s in settings:
+        places, message, link = one_step(s)
+        each = [
+            (p.flops, p.bytes, p.intensity, p.compute_time, p.memory_time, p.time) for p in places
+        ]
+        ops = [float(x) for numbers in each for x in numbers]
+        expected.append([ops, seconds(places) + link, message])
+    assert differing(settings, in_page("step.js", body, settings), expected) == []
+
+
+ATTENTION = {"q_absorb", "v_absorb", "kv_b_proj", "scores", "softmax", "values"}
+PREFIXES = {**dict(zip("YZEPTGMk", (10.0**n for n in range(24, 0, -3)), strict=True)), "": 1.0}
+PREFIXES |= {"m": 1e-3, "µ": 1e-6, "n": 1e-9}
+
+
+def numbers_in(words: str) -> list[float]:
+    """The numbers that an explorer's words say, prefixes included."""
+    found = re.findall(r"(\d[\d,.]*(?:e[+-]?\d+)?) ?([YZEPTGMkmµn]?)", words)
+    return [float(digits.replace(",", "")) * PREFIXES[prefix] for digits, prefix in found]
+
+
+def test_words_of_a_step() -> None:
+    """What is written of it and stands in no table; the four parts, and what binds."""
+    settings = steps()[:200]
+    body = "((r) => [page.summary(state, r).filter((line) => line[0] !== 'Binds')"
+    body += ".map((line) => line[1]).join(' | '), r.parts, page.binding(r)])(page.compute(state))"
+    said = in_page("step.js", body, settings)
+    for s, (words, parts, (what, share)) in zip(settings, said, strict=True):
+        places, message, link = one_step(s)
+        time, tokens = seconds(places) + link, s["batch"]
+        tokens *= s["context"] if s["phase"] == "prefill" else 1
+        flops, moved = sum(p.flops for p in places), sum(p.bytes for p in places)
+        expected = [time, tokens / time, time / s["batch"], flops, moved, flops / moved]
+        expected += [message] * bool(message) + [link] * bool(link)
+        assert numbers_in(words) == pytest.approx([float(x) for x in expected], rel=1e-3), (
+            s,
+            words,
+        )
+        four = [
+            float(sum(getattr(p, kind) for p in places if (p.name in ATTENTION) == is_attention))
+            for is_attention in (True, False)
+            for kind in ("compute_time", "memory_time")
+        ]
+        assert parts == pytest.approx(four, rel=1e-9), s
+        waits = seconds(places, lambda p: p.memory_time > p.compute_time)
+        shares = {
+            "memory": waits / time,
+            "compute": (seconds(places) - waits) / time,
+            "the link between devices": link / time,
+        }
+        assert [shares[what], max(shares.values())] == pytest.approx([share] * 2), s
 
 
 @functools.cache
