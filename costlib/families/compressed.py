@@ -43,6 +43,7 @@ def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     last=streams_head,
     refuse={"attention_bias": False, "mlp_bias": False, "num_key_value_heads": 1},
     usual={
+        "n_shared_experts": 1,
         "q_lora_rank": 1024,
         "o_groups": 8,
         "o_lora_rank": 1024,
@@ -61,13 +62,16 @@ def deepseek_v4(c: Config, i: int) -> Block:
         "head_dim": c.count("index_head_dim"),
         "top": c.count("index_topk"),
     }
-    width = c.count("head_dim", 512)
+    width, heads = c.count("head_dim", 512), c.count("num_attention_heads")
+    groups = c.count("o_groups")
+    text = f"'o_groups' must divide 'num_attention_heads' ({heads}), got {groups}"
+    c.require(heads % groups == 0, text)
     attention = CompressedAttention(
-        heads=c.count("num_attention_heads"),
+        heads=heads,
         head_dim=width,
         window=c.count("sliding_window"),
         q_rank=c.count("q_lora_rank"),
-        output_groups=c.count("o_groups"),
+        output_groups=groups,
         output_rank=c.count("o_lora_rank"),
         every=None if kind == SLIDING else rates.count(kind),
         indexer=CompressedIndexer(**sizes) if kind == SPARSE else None,
@@ -75,8 +79,7 @@ def deepseek_v4(c: Config, i: int) -> Block:
     )
     hashed = c.each_layer("mlp_layer_types", str)
     is_hashed = hashed[i] == "hash_moe" if hashed else i < c.count("num_hash_layers", 3, least=0)
-    shared = c.count("n_shared_experts", 1, least=0) * c.count("moe_intermediate_size")
-    feed = experts(c, "n_routed_experts", shared_width=shared, routed_by_hash=is_hashed)
+    feed = experts(c, "n_routed_experts", shared="n_shared_experts", routed_by_hash=is_hashed)
     return layer(attention, feed, residuals=0, extra=streams(c))
 
 

@@ -254,8 +254,7 @@ def deepseek_feed(c: Config, i: int) -> Mlp | Mixture:
     c.require(dense <= c.layers, text)
     if c.has("num_experts") and c.has("n_routed_experts"):
         c.same("num_experts", c.get("n_routed_experts"), "'n_routed_experts'")
-    shared = c.count("n_shared_experts", least=0) * c.count("moe_intermediate_size")
-    routed, plain = experts(c, "n_routed_experts", shared_width=shared), mlp(c)
+    routed, plain = experts(c, "n_routed_experts", shared="n_shared_experts"), mlp(c)
     return plain if i < dense else routed
 
 
@@ -278,7 +277,7 @@ def cohere(c: Config, i: int) -> Block:
     """Both parts read one norm, which has no bias; perhaps a norm of every head."""
     found, norm = biases(c, "attention_bias", False, QKVO), "layer_norm_no_bias"
     normed = "full" if c.flag("use_qk_norm", False) else None
-    attention = grouped(c, qk_norm=normed, biases=found, norm=norm)
+    attention = grouped(c, or_one_each=True, qk_norm=normed, biases=found, norm=norm)
     return layer(attention, mlp(c), norms=1, parallel=True, norm=norm)
 
 
@@ -288,13 +287,16 @@ def cohere(c: Config, i: int) -> Block:
     tied=True,
     norm="layer_norm_no_bias",
     wrapped_by={"cohere2_vision": True, "aya_vision": True},
+    usual={"sliding_window": 4096, "sliding_window_pattern": 4},
 )
 def cohere2(c: Config, i: int) -> Block:
     """Cohere with a window in all but every n-th layer; those global layers do not rotate."""
     found, norm = biases(c, "attention_bias", False, QKVO), "layer_norm_no_bias"
     reach = patterned(c, i)
     rotary_dim = 0 if reach is None else None
-    attention = grouped(c, biases=found, norm=norm, window=reach, rotary_dim=rotary_dim)
+    attention = grouped(
+        c, or_one_each=True, biases=found, norm=norm, window=reach, rotary_dim=rotary_dim
+    )
     return layer(attention, mlp(c), norms=1, parallel=True, norm=norm)
 
 

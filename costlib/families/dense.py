@@ -118,15 +118,19 @@ def olmo3(c: Config, i: int) -> Block:
 def exaone4(c: Config, i: int) -> Block:
     """Norms after the parts and of each head; where there is a window, layers without one do not
     rotate."""
-    reach = exaone_window(c, i)
+    return layer(exaone_attention(c, i), mlp(c))
+
+
+def exaone_attention(c: Config, i: int) -> Attention:
+    """Norms of heads, and a window in most layers, whose complement does not rotate."""
+    reach = _exaone_window(c, i)
     rotates = reach is not None or not c.has("sliding_window")
-    attention = grouped(
+    return grouped(
         c, or_one_each=True, qk_norm="head", window=reach, rotary_dim=None if rotates else 0
     )
-    return layer(attention, mlp(c))
 
 
-def exaone_window(c: Config, i: int) -> int | None:
+def _exaone_window(c: Config, i: int) -> int | None:
     """Every n-th layer is global; a pattern can be n, or a string with a letter for each layer."""
     if c.get("sliding_window") is None:
         c.kind(i, lambda _: FULL, FULL)

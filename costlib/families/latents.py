@@ -14,11 +14,11 @@ from costlib.families.readers import (
     LINEAR,
     SLIDING,
     biases,
+    dense_first,
     experts,
     latent,
     layer,
     mlp,
-    sparse,
 )
 from costlib.families.streams import streams, streams_head, streams_mean
 from costlib.layers import (
@@ -38,15 +38,14 @@ INDEXED = "indexed_attention"
 LATENT_BIASES = ("q_a_proj", "kv_a_proj", "o_proj")
 
 
-def shared_and_routed(c: Config, name: str = "n_routed_experts") -> Mixture:
-    """Routed experts beside shared ones, which are one layer of their joint width."""
-    width = c.count("n_shared_experts", least=0) * c.count("moe_intermediate_size")
-    return experts(c, name, shared_width=width)
-
-
 def feed(c: Config, i: int, dense: int) -> Mlp | Mixture:
-    """Dense in the first layers, or where mlp_layer_types says so."""
-    return shared_and_routed(c) if sparse(c, i, lambda i: i >= dense) else mlp(c)
+    """DeepSeek's experts after the first dense layers, or where mlp_layer_types says so."""
+    return dense_first(c, i, dense, "n_routed_experts", shared="n_shared_experts")
+
+
+def shared_and_routed(c: Config) -> Mixture:
+    """DeepSeek's experts in every layer."""
+    return experts(c, "n_routed_experts", shared="n_shared_experts")
 
 
 def _latent(c: Config, **more: object) -> Latent:
@@ -369,11 +368,12 @@ def _source(c: Config, i: int) -> int:
 def _dots_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The published form has sizes of window layers beside the others, under names of their own."""
     found, layers = dict(fields), fields.get("num_hidden_layers")
-    if found.get("shared_experts_intermediate_size") is None:
-        own = fields.get("moe_shared_expert_intermediate_size")
-        found["shared_experts_intermediate_size"] = own
-    if found.get("sliding_window") is None:
-        found["sliding_window"] = fields.get("sliding_window_size")
+    for new, old, usual in (
+        ("shared_experts_intermediate_size", "moe_shared_expert_intermediate_size", 1536),
+        ("sliding_window", "sliding_window_size", 512),
+    ):
+        if found.get(new) is None:
+            found[new] = usual if fields.get(old) is None else fields[old]
     kinds = found.get("layer_types")
     if kinds is None and type(layers) is int and 0 < layers <= MOST_LAYERS:
         has_windows = fields.get("use_sliding_window") is not False
@@ -414,8 +414,6 @@ _DOTS_NEAR = {
         "index_topk": 2048,
         "index_head_dim": 128,
         "index_n_heads": 64,
-        "shared_experts_intermediate_size": 1536,
-        "sliding_window": 512,
     },
     refuse={"moe_layer_freq": 1, "mlp_bias": False, "use_dsa": True},
     inside={
@@ -441,7 +439,6 @@ def dots3_note_text(c: Config, i: int) -> Block:
     reach = {"window": c.count("sliding_window")} if near else {"indexer": _indexer(c)}
     rope = normalisation("k_rope_norm", c.count("qk_rope_head_dim"), "rms_norm")
     attention = _latent(c, gate="head", extra=(rope,), **reach)
-    if not sparse(c, i, lambda i: i >= c.count("first_k_dense_replace", 1, least=0)):
-        return layer(attention, mlp(c))
+    dense = c.count("first_k_dense_replace", 1, least=0)
     shared = c.count("n_shared_experts") * c.count("shared_experts_intermediate_size")
-    return layer(attention, experts(c, "n_routed_experts", shared_width=shared))
+    return layer(attention, dense_first(c, i, dense, "n_routed_experts", shared_width=shared))

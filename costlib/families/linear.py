@@ -15,6 +15,7 @@ from costlib.families.readers import (
     QKVO,
     SLIDING,
     biases,
+    dense_first,
     experts,
     grouped,
     head_dim,
@@ -23,6 +24,7 @@ from costlib.families.readers import (
     mlp,
     rotary,
 )
+from costlib.families.streams import begun, over_blocks
 from costlib.layers import (
     RGLRU,
     Attention,
@@ -32,13 +34,15 @@ from costlib.layers import (
     Mixture,
     Mlp,
     Part,
+    PerToken,
     ShortConvolution,
     TimeMix,
     elementwise,
     linear_step,
+    normalisation,
 )
 
-CONV, LAYERS = "conv", "num_hidden_layers"
+CONV, LAYERS, NARROW = "conv", "num_hidden_layers", "routed_expert_hidden_size"
 
 #: What the code of Qwen's hybrids takes for a field that is not there.
 QWEN = {
@@ -181,6 +185,7 @@ def linear_object(fields: Mapping[str, Any]) -> dict[str, Any]:
         ("linear_head_dim", "head_dim"),
         ("linear_num_heads", "num_heads"),
         ("linear_conv_kernel_dim", "short_conv_kernel_size"),
+        ("linear_full_rank_gate", "use_full_rank_gate"),
     ):
         if isinstance(inner, Mapping) and inner.get(old) is not None:
             found[new] = inner[old]
@@ -205,11 +210,19 @@ def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
+def _kimi_end(c: Config) -> tuple[PerToken, ...]:
+    """Kimi K3: what the end of the model reads of earlier layers."""
+    each = c.optional("attn_res_block_size")
+    return () if each is None else over_blocks(c, "end", begun(c.layers, each), norm="rms_norm")
+
+
 @family(
     "kimi_linear",
     "KimiLinearForCausalLM",
     always_tied=False,
+    wrapped_by={"kimi_k3": False},
     rewrite=_kimi_fields,
+    last=_kimi_end,
     names=KIMI_NAMES,
     usual={
         "linear_head_dim": 128,
@@ -218,21 +231,26 @@ def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "first_k_dense_replace": 1,
         "n_shared_experts": 1,
     },
-    refuse={
-        "moe_layer_freq": 1,
-        "mla_use_output_gate": False,
-        "routed_expert_hidden_size": None,
-        "latent_moe_use_norm": False,
-    },
+    refuse={"moe_layer_freq": 1},
 )
 def kimi_linear(c: Config, i: int) -> Block:
-    """Kimi delta attention (one decay for each key element), and latent attention in the rest."""
+    """Kimi delta attention (one decay for each key element), and latent attention in the rest. K3
+    has gates of full rank on both, experts of a narrower stream, and parts that attend to what
+    earlier blocks of layers began with."""
+    each = c.optional("attn_res_block_size")
+    around: tuple[PerToken, ...] = ()
+    if each is not None:
+        around = over_blocks(c, "attention_input", begun(i, each), norm="rms_norm")
+        around += over_blocks(c, "ffn_input", begun(i + 1, each), norm="rms_norm")
     kind = c.kind(i, lambda i: LINEAR if i == 0 or i % 4 else FULL, FULL, LINEAR)
     if kind == FULL:
         found = biases(c, "attention_bias", False, ("q_a_proj", "kv_a_proj", "o_proj"))
-        return layer(latent(c, biases=found), _kimi_feed(c, i))
+        gate = "element" if c.flag("mla_use_output_gate", False) else None
+        return layer(latent(c, biases=found, gate=gate), _kimi_feed(c, i), extra=around)
     width = c.count("linear_head_dim")
-    return layer(kda(c, decay_rank=width, output_rank=width), _kimi_feed(c, i))
+    rank = None if c.flag("linear_full_rank_gate", False) else width
+    mixer = kda(c, decay_rank=width, output_rank=rank)
+    return layer(mixer, _kimi_feed(c, i), extra=around)
 
 
 def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -282,13 +300,13 @@ def kda(c: Config, **ranks: Any) -> DeltaRule:
 
 def _kimi_feed(c: Config, i: int) -> Mlp | Mixture:
     """Dense layers first, or where mlp_layer_types says so; shared experts make one layer."""
-    dense = c.count("first_k_dense_replace", least=0)
-    rule = {True: "dense", False: "sparse"}
-    kind = c.kind(i, lambda i: rule[i < dense], "dense", "sparse", name="mlp_layer_types")
-    if kind == "dense":
-        return mlp(c)
-    shared = c.count("n_shared_experts", least=0) * c.count("moe_intermediate_size")
-    return experts(c, "num_experts", shared_width=shared)
+    dense, narrow = c.count("first_k_dense_replace", least=0), c.optional(NARROW)
+    more: dict[str, Any] = {"shared": "n_shared_experts"}
+    if narrow is not None:
+        has_norm = c.flag("latent_moe_use_norm", False)
+        normed = (normalisation("experts.norm", narrow, "rms_norm"),) if has_norm else ()
+        more |= {"latent": narrow, "extra": normed}
+    return dense_first(c, i, dense, "num_experts", **more)
 
 
 @family("minimax", "MiniMaxForCausalLM", tied=False, refuse={"sliding_window": None})

@@ -75,12 +75,10 @@ def hy_v3(c: Config, i: int) -> Block:
     """Norms of each head's queries and keys; a dense layer, then experts beside shared ones."""
     found = biases(c, "attention_bias", False, QKVO)
     attention, bias = grouped(c, qk_norm="head", biases=found), c.flag("mlp_bias", False)
-    rule = {True: "dense", False: "sparse"}
-    kinds = ("dense", "sparse")
-    if c.kind(i, lambda i: rule[i == 0], *kinds, name="mlp_layer_types") == "dense":
+    if not sparse(c, i, lambda i: i > 0):
         return layer(attention, mlp(c, bias=bias))
-    shared = c.count("num_shared_experts") * c.count("moe_intermediate_size")
-    return layer(attention, experts(c, "num_experts", shared_width=shared, shared_bias=bias))
+    feed = experts(c, "num_experts", shared="num_shared_experts", shared_bias=bias)
+    return layer(attention, feed)
 
 
 @family(
@@ -151,10 +149,10 @@ M3: dict[str, Any] = {
 @family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", wrapped_by={"minimax_m3_vl": None}, **M3)
 def minimax_m3(c: Config, i: int) -> Block:
     """Attention to blocks of keys that an indexer picks; dense layers, then experts."""
-    kind, kinds = c.kind(i, lambda _: FULL, FULL, SPARSE), ("dense", "sparse")
+    kind = c.kind(i, lambda _: FULL, FULL, SPARSE)
     indexer = _block_indexer(c) if kind == SPARSE else None
     attention = grouped(c, qk_norm="head", rotary_dim=_rotated(c), indexer=indexer)
-    if c.kind(i, lambda _: "sparse", *kinds, name="mlp_layer_types") == "dense":
+    if not sparse(c, i, lambda _: True):
         return layer(attention, Mlp(width=c.count("dense_intermediate_size")))
     shared = c.count("shared_intermediate_size")
     feed = experts(
@@ -305,8 +303,9 @@ def beam(c: Config, i: int) -> Block:
     head, a window in five layers of six; the others do not rotate."""
     last = c.layers - 1
     reach = sliding(c, i, lambda i: SLIDING if (i + 1) % 6 and i < last else FULL)
-    rope: Any = c.get("rope_parameters") or {SLIDING: {}}
-    rotates = rope.get(SLIDING if reach else FULL) is not None
+    rope = c.get("rope_parameters")
+    stated = rope if isinstance(rope, Mapping) else {SLIDING: {}}
+    rotates = stated.get(SLIDING if reach else FULL) is not None
     plain = grouped(c)
     gate = PerToken("gate_proj.bias", plain.heads * plain.head_dim, weights=plain.heads)
     attention = grouped(
@@ -364,9 +363,9 @@ def ernie4_5_vl_moe_text(c: Config, i: int) -> Block:
     attention = grouped(c, biases=QKVO if found else ())
     if not sparse(c, i, lambda i: i > 0):
         return layer(attention, mlp(c, bias=found))
-    width = c.count("moe_num_shared_experts", least=0) * c.count("moe_intermediate_size")
     extra = (added(c.count("num_experts")), *_for_pictures(c))
-    feed = experts(c, "num_experts", shared_width=width, shared_bias=found, extra=extra)
+    shared = "moe_num_shared_experts"
+    feed = experts(c, "num_experts", shared=shared, shared_bias=found, extra=extra)
     return layer(attention, feed)
 
 

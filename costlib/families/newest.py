@@ -23,7 +23,7 @@ from costlib.families.readers import (
     sliding,
     sparse,
 )
-from costlib.families.streams import low_rank_streams
+from costlib.families.streams import begun, low_rank_streams, over_blocks
 from costlib.layers import (
     Attention,
     Block,
@@ -311,25 +311,12 @@ def _inkling_attention(c: Config, i: int, **more: Any) -> Attention:
     return grouped(c, window=reach, rotary_dim=0, extra=found, **normed)
 
 
-def _over_blocks(c: Config, name: str, blocks: int, queries: int = 1) -> tuple[PerToken, ...]:
-    """Attention of learned queries to what some earlier layers began with, and to the residual
-    stream as it is: a part may read any of them."""
-    d, sources = c.d_model, blocks + 1
-    weights, met = queries * d, queries * sources
-    return (
-        normalisation(f"{name}.norm", sources * d, "plain_norm"),
-        PerToken(name, 4 * d * met, sources * d, weights, weights=weights, is_matmul=True),
-        elementwise(f"{name}.softmax", met, "softmax"),
-    )
-
-
-def _begun(c: Config, i: int) -> int:
-    """Blocks of layers that have begun before layer i."""
-    return -(-i // c.count("n_layers_per_attn_res_block", 6))
-
-
 def _inkling_end(c: Config) -> tuple[PerToken, ...]:
-    return _over_blocks(c, "final_input", _begun(c, c.layers))
+    return over_blocks(c, "final_input", begun(c.layers, _block_size(c)))
+
+
+def _block_size(c: Config) -> int:
+    return c.count("n_layers_per_attn_res_block", 6)
 
 
 @family(
@@ -384,9 +371,9 @@ def inkling2_text(c: Config, i: int) -> Block:
         ChannelConvolution(channels=wide, kernel=kernel, groups=groups),
         ChannelConvolution(channels=2 * d, kernel=kernel),
     )
-    begun, after = _begun(c, i), _begun(c, i + 1)
-    inputs = _over_blocks(c, "attention_input", begun, 1 if is_near else 3) if i else ()
-    extra = (*inputs, *_over_blocks(c, "ffn_input", after))
+    each, queries = _block_size(c), 1 if is_near else 3
+    inputs = over_blocks(c, "attention_input", begun(i, each), queries=queries) if i else ()
+    extra = (*inputs, *over_blocks(c, "ffn_input", begun(i + 1, each)))
     norms = 2 if is_near else 4
     feed = experts(c, "n_routed_experts")
     return layer(*convs, attention, feed, norms=norms, residuals=2, extra=extra)

@@ -24,6 +24,7 @@ ACTIVATIONS = {
     "relu": "relu",
     "relu2": "relu2",
     "swigluoai": "silu",
+    "situ": "silu",  # both halves of the gate are capped by a tanh
     "xielu": "xielu",
 }
 _SPELLINGS = ("hidden_activation", "hidden_act", "activation_function", "ffn_act")
@@ -220,15 +221,27 @@ def experts(
     *,
     width: str = "moe_intermediate_size",
     chosen: str = "num_experts_per_tok",
+    shared: str | None = None,
     default: str = "silu",
     **more: Any,
 ) -> Mixture:
-    """A mixture of so many experts of one width, each token sent to some of them."""
+    """A mixture of so many experts of one width, each token sent to some of them.
+
+    ``shared`` is the field with the number of those that all tokens use, which are one layer of
+    their joint width.
+    """
     count, per_token = c.count(name), c.count(chosen)
     text = f"{c.spelled(chosen)!r} is {per_token}, but {c.spelled(name)!r} is {count}"
     c.require(per_token <= count, text)
     more = {"activation": activation(c, default), **more}
+    if shared is not None:
+        more["shared_width"] = c.count(shared, least=0) * c.count(width)
     return Mixture(experts=count, per_token=per_token, width=c.count(width), **more)
+
+
+def dense_first(c: Config, i: int, dense: int, name: str, **more: Any) -> Mlp | Mixture:
+    """A mixture after the first dense layers, or where mlp_layer_types says so."""
+    return experts(c, name, **more) if sparse(c, i, lambda i: i >= dense) else mlp(c)
 
 
 def added(count: int) -> PerToken:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from costlib.families.config import Config
-from costlib.families.dense import exaone_window
+from costlib.families.dense import exaone_attention
 from costlib.families.family import family
 from costlib.families.latents import feed, shared_and_routed
 from costlib.families.readers import (
@@ -16,6 +16,7 @@ from costlib.families.readers import (
     SLIDING,
     added,
     biases,
+    dense_first,
     experts,
     grouped,
     head_dim,
@@ -121,6 +122,7 @@ def solar_open(c: Config, i: int) -> Block:
 def _glm_attention(c: Config, has_biases: bool, **more: Any) -> Attention:
     found = biases(c, "attention_bias", has_biases, QKV)
     width = c.optional("head_dim") or c.d_model // c.count("num_attention_heads")  # cut, if need be
+    c.require(width > 0, f"'hidden_size' ({c.d_model}) leaves nothing for each head")
     rotated = rotary(c, width, 0.5)
     return grouped(c, head_dim=width, biases=found, rotary_dim=rotated, **more)
 
@@ -155,15 +157,9 @@ def flex_olmo(c: Config, i: int) -> Block:
 @family("exaone_moe", "ExaoneMoeForCausalLM", tied=False)
 def exaone_moe(c: Config, i: int) -> Block:
     """EXAONE 4 with norms before the parts, and experts beside shared ones."""
-    reach, dense = exaone_window(c, i), c.count("first_k_dense_replace", 1, least=0)
-    rotates = reach is not None or not c.has("sliding_window")
-    attention = grouped(
-        c, or_one_each=True, qk_norm="head", window=reach, rotary_dim=None if rotates else 0
-    )
-    if not sparse(c, i, lambda i: i >= dense):
-        return layer(attention, mlp(c))
-    width = c.count("num_shared_experts", least=0) * c.count("moe_intermediate_size")
-    return layer(attention, experts(c, "num_experts", shared_width=width))
+    dense = c.count("first_k_dense_replace", 1, least=0)
+    feed = dense_first(c, i, dense, "num_experts", shared="num_shared_experts")
+    return layer(exaone_attention(c, i), feed)
 
 
 @family(
@@ -174,6 +170,7 @@ def exaone_moe(c: Config, i: int) -> Block:
         "num_experts": ("moe_num_experts", "num_experts"),
         "num_experts_per_tok": ("moe_k", "num_experts_per_tok"),
     },
+    usual={"moe_num_shared_experts": 2},
     size=lambda c: {"biases": ("unembedding",) if c.flag("use_bias", False) else ()},
 )
 def ernie4_5_moe(c: Config, i: int) -> Block:
@@ -187,14 +184,8 @@ def ernie4_5_moe(c: Config, i: int) -> Block:
     every, last = c.count("moe_layer_interval", 1), c.layers - 1 if last == -1 else last
     if not ((i + 1) % every == 0 and first <= i <= last):
         return layer(attention, mlp(c, bias=found))
-    width = c.count("moe_num_shared_experts", 2, least=0) * c.count("moe_intermediate_size")
-    routed = experts(
-        c,
-        "num_experts",
-        shared_width=width,
-        shared_bias=found,
-        extra=(added(c.count("num_experts")),),
-    )
+    extra, shared = (added(c.count("num_experts")),), "moe_num_shared_experts"
+    routed = experts(c, "num_experts", shared=shared, shared_bias=found, extra=extra)
     return layer(attention, routed)
 
 
@@ -283,14 +274,8 @@ def afmoe(c: Config, i: int) -> Block:
     )
     if i < c.count("num_dense_layers", 1, least=0):
         return layer(attention, mlp(c), norms=4)
-    count = c.count("num_experts")
-    width = c.count("num_shared_experts", least=0) * c.count("moe_intermediate_size")
-    routed = experts(
-        c,
-        "num_experts",
-        shared_width=width,
-        extra=(added(count),),
-    )
+    extra = (added(c.count("num_experts")),)
+    routed = experts(c, "num_experts", shared="num_shared_experts", extra=extra)
     return layer(attention, routed, norms=4)
 
 
@@ -462,7 +447,7 @@ def _cohere_norm(c: Config) -> str:
     "Cohere2MoeForCausalLM",
     tied=True,
     norm="layer_norm_no_bias",
-    usual={"head_dim": 128},
+    usual={"head_dim": 128, "num_shared_experts": 0},
     size=lambda c: {"norm": _cohere_norm(c)},
 )
 def cohere2_moe(c: Config, i: int) -> Block:
@@ -489,9 +474,8 @@ def cohere2_moe(c: Config, i: int) -> Block:
         rotary_dim=None if rotates else 0,
     )
     if is_sparse:
-        width = c.count("intermediate_size")
-        shared = width * c.count("num_shared_experts", 0, least=0)
-        feed = experts(c, "num_experts", width="intermediate_size", shared_width=shared)
+        width, shared = "intermediate_size", "num_shared_experts"
+        feed = experts(c, "num_experts", width=width, shared=shared)
         return layer(attention, feed, norms=1, parallel=True, norm=norm)
     name = "prefix_dense_intermediate_size"
     plain = mlp(c, width=name if c.has(name) else "intermediate_size")

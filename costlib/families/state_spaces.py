@@ -367,6 +367,9 @@ def _mamba(c: Config, width: int | None = None, **more: Any) -> Mamba:
 def _mamba2(c: Config, width: int, **more: Any) -> Mamba2:
     """A state space of the second kind; its heads make up its width."""
     heads, by = c.count("mamba_n_heads"), c.spelled("mamba_n_heads")
+    groups = c.count("mamba_n_groups")
+    text = f"{c.spelled('mamba_n_groups')!r} must divide {by!r} ({heads}), got {groups}"
+    c.require(heads % groups == 0, text)
     c.require(width % heads == 0, f"{by!r} ({heads}) must divide the scan's width, {width}")
     if c.get("mamba_d_head") != "auto":
         text = f"{c.spelled('mamba_d_head')!r} times {by!r} must be the scan's width, {width}"
@@ -375,7 +378,7 @@ def _mamba2(c: Config, width: int, **more: Any) -> Mamba2:
         heads=heads,
         head_dim=width // heads,
         state_dim=c.count("mamba_d_state"),
-        groups=c.count("mamba_n_groups"),
+        groups=groups,
         kernel=c.count("mamba_d_conv"),
         chunk=c.count("mamba_chunk_size"),
         bias=c.flag("mamba_proj_bias"),

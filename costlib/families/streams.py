@@ -1,6 +1,7 @@
-"""Several residual streams in place of one (hyper-connections): what a layer does around its parts.
+"""Several residual streams in place of one: what a layer does around its parts.
 
-Each part reads one stream, a mixture of all, and adds to each of them in a measure of its own.
+With hyper-connections each part reads a mixture of streams, and adds to each of them in a measure
+of its own. With attention over blocks it reads a mixture of what earlier layers began with.
 """
 
 from __future__ import annotations
@@ -62,3 +63,21 @@ def low_rank_streams(c: Config, *, adds: bool = True) -> tuple[PerToken, ...]:
         *inject,
         *((expand,) if adds else ()),
     )
+
+
+def over_blocks(
+    c: Config, name: str, blocks: int, *, queries: int = 1, norm: str = "plain_norm"
+) -> tuple[PerToken, ...]:
+    """Attention of learned queries to what some earlier layers began with, and to the residual
+    stream as it is: a part may read any of them. With no layer before there is nothing to choose.
+    """
+    d, sources = c.d_model, blocks + 1 if blocks else 0
+    weights, met = queries * d, queries * sources
+    normed = normalisation(f"{name}.norm", sources * d, norm, d)
+    chosen = PerToken(name, 4 * d * met, sources * d, weights, weights=weights, is_matmul=True)
+    return (normed, chosen, elementwise(f"{name}.softmax", met, "softmax"))
+
+
+def begun(i: int, each: int) -> int:
+    """Blocks of ``each`` layers that have begun before layer i."""
+    return -(-i // each)
