@@ -291,7 +291,7 @@ def test_any_value_of_any_field_counts_or_names_the_field(name):
 
 
 #: A small decoder in the usual fields.
-SMALL = {
+TINY = {
     "vocab_size": 1000,
     "hidden_size": 256,
     "num_hidden_layers": 4,
@@ -309,7 +309,7 @@ BLOOM = {"model_type": "bloom", "vocab_size": 1000, "n_layer": 2, "n_head": 4}
 
 
 def small(model_type, **more):
-    return Transformer.from_hf({**SMALL, "model_type": model_type, **more})
+    return Transformer.from_hf({**TINY, "model_type": model_type, **more})
 
 
 def test_fields_that_publishers_write_and_few_read():
@@ -353,7 +353,7 @@ def test_a_nested_config_says_little_and_the_wrapper_ties():
 
 
 def test_a_byte_order_mark_is_no_part_of_a_config(tmp_path):
-    text = json.dumps({**SMALL, "model_type": "llama"})
+    text = json.dumps({**TINY, "model_type": "llama"})
     (tmp_path / "config.json").write_bytes(text.encode("utf-8-sig"))
     assert Transformer.from_hf(tmp_path) == Transformer.from_hf("\ufeff" + text)
     with pytest.raises(ValueError, match="no config at"):
