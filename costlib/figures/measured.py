@@ -1,4 +1,4 @@
-"""The figures of chapter 8: predictions beside what was measured."""
+"""The figures of prediction against reality: predictions beside what was measured."""
 
 from __future__ import annotations
 

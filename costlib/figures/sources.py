@@ -1,4 +1,4 @@
-"""The figures of chapter 7: every source as steps down to the ledger, and one model counted often.
+"""The figures of five sources: each as steps down to the ledger, and one model counted often.
 
 A waterfall starts from what a source counts and ends at what the ledger counts; each step between
 is one named difference. The numbers are a `Reconciliation`'s, so the steps sum up exactly.

@@ -1,4 +1,4 @@
-"""Chapter 8, prediction against reality: fits, published rows, and timing one's own machine.
+"""Prediction against reality: fits, published rows, and timing one's own machine.
 
 >>> published("generate", model="gpt-20b")[0].measurement.steps
 8

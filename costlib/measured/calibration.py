@@ -1,4 +1,4 @@
-"""Chapter 8: what a device reaches, fitted to measurements, at three levels.
+"""What a device reaches, fitted to measurements, at three levels.
 
 Ideal: the datasheet, nothing fitted. Calibrated: one efficiency for compute, one for bandwidth, one
 overhead per op (and per step, and per message between devices). Shaped: the same, with products

@@ -1,4 +1,4 @@
-"""Chapter 8: measurements that others published, each as work that costlib can predict.
+"""Measurements that others published, each as work that costlib can predict.
 
 The rows are in measurements.json, each with its source. A row says what ran (a model, a
 batch, a prompt; or the sizes of one product), on what, and what was measured. Its `measurement` is

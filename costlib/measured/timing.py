@@ -1,4 +1,4 @@
-"""Chapter 8: measure the machine that runs this: products and copies, with NumPy or with torch.
+"""Measure the machine that runs this: products and copies, with NumPy or with torch.
 
 Every row is a `costlib.measured.Measurement`, so that what was measured here can be calibrated
 and predicted like what others published. `costlib measure` in a shell prints the table and draws

@@ -1,4 +1,4 @@
-"""How the practice exercises of chapter 8 are checked."""
+"""How the practice exercises on prediction are checked."""
 
 import math
 

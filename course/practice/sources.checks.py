@@ -1,4 +1,4 @@
-"""How the practice exercises of chapter 7 are checked."""
+"""How the practice exercises on the sources are checked."""
 
 import costlib
 from costlib.sources import jamesnulliu, reconcile

@@ -1,4 +1,4 @@
-"""The figures of chapter 8: their words agree with numbers computed another way."""
+"""Figures of prediction: their words agree with numbers computed another way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 7: its figures' words agree with counts made here, its page prints every known figure."""
+"""The sources: figures' words agree with counts made here, and the page prints every known figure."""
 
 from __future__ import annotations
 
