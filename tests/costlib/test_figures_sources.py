@@ -1,4 +1,4 @@
-"""The sources: figures' words agree with counts made here, and the page prints every known figure."""
+"""The sources: the words of figures agree with counts made here, the page prints every figure."""
 
 from __future__ import annotations
 
