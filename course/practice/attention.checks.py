@@ -429,3 +429,30 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "head_flops": {"scores": 2 * 2 * 2 * 4, "softmax": 5 * 2 * 2, "values": 2 * 2 * 2 * 4},
+    "score_matrix_bytes": 4 * 32 * 4096**2 * 2,
+    "window_saving": (131072 * 131073 / 2) / (4096 * 4097 / 2 + (131072 - 4096) * 4096),
+    "attention_slip": {
+        "published": 4 * 1600 + 2 * 1600 * 25,
+        "right": 4 * 1000 * 1600,
+        "ratio": 6_400_000 / 86_400,
+    },
+    "chunked_pairs": [
+        4096 * 4097 // 2,
+        8192 * 8193 // 2 - 4096 * 4097 // 2,
+        10000 * 10001 // 2 - 8192 * 8193 // 2,
+    ],
+    "merged_softmax": [5.0, 1 + math.exp(-2) + math.exp(-3) + math.exp(-4)],
+    "most_kv_heads": 4,  # 6.1 would do, and 64 heads must divide
+    "absorb_break_even": 128,
+    "tile_waste": {
+        "tiles": 1 + 2 + 3 + 4 + 28 * 5,
+        "computed": 150 * 128**2,
+        "needed": 512 * 513 // 2 + (4096 - 512) * 512,
+        "waste": 2_457_600 / 1_966_336,
+    },
+}

@@ -319,3 +319,16 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "flash2_entries": [4096 * 64 + 2 * 4096 * 4096 * 64 // 128, 4096 * 64],
+    "d2_over_M": 0.195,  # 128² over 164·512 entries
+    "standard_entries": [255, 6.53],
+    "causal_entries": [140_509_184, 0.515],
+    "doubling_gain": 1.89,
+    "memory_for": 1_425_710,
+    "two_pass_gain": 0.324,
+    "grouped_entries": [1_275_068_416, 1_266_679_808],
+}

@@ -429,3 +429,21 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "cache_per_token": 2 * 80 * 8 * 128 * 2,
+    "crossing_context": math.ceil(70e9 / 2 / (327_680 * 16)),
+    "forgotten_heads": {
+        "published": 2 * 32 * 4096 * 2 * 1000,
+        "right": 2 * 32 * 8 * 128 * 2 * 1000,
+        "ratio": 32 / 8,
+    },
+    "users_that_fit": 177,
+    "paging_waste": {"blocks": 1 + 1 + 2 + 7, "empty": 11 * 16 - (5 + 16 + 17 + 100)},
+    "best_guesses": max(range(21), key=lambda k: (1 - 0.8 ** (k + 1)) / (1 + 0.1 * k)),
+    "block_tables": [[0, 1, 2], [0, 3], [0, 4, 5, 6]],
+    "cache_design": {"kv_heads": 4, "local_layers": 45, "bits": 16},
+    "serve": {"steps": 2022, "largest": 4},
+}

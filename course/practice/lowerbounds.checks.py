@@ -231,3 +231,15 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "tree_moves": "R0 R1 C2 D0 D1 W2",
+    "tree_ios": 47,
+    "most_scores": 16**2 // (2 * 2),
+    "product_gap": 1.094,
+    "speaks_until": 1_737_337,
+    "cheapest_order": ["small_cache", 1.43],
+    "shared_kv_entries": [73_400_320, 0.547],
+}

@@ -249,3 +249,16 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "product_counts": [3 * 7 * 2, 3 * 6 * 2, 3 * 2],
+    "flops_of_macs": 2 * 4_100_000_000,
+    "contraction_flops": 2 * (2 * 1024 * 32 * 128 * 4096),
+    "four_bit_speedup": (2 * 4096 + 4) / (4096 / 2 + 4),
+    "first_compute_bound": 153 * 4096 // (4096 - 2 * 153) + 1,
+    "slip_factor": 4096,
+    "chain_flops": 2 * 16 * 4096 * 2048 + 2 * 4096 * 16 * 2048,
+    "strassen_flops": 7 + 18,
+}

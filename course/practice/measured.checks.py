@@ -307,3 +307,16 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "bandwidth_reached": 0.6832993424,
+    "two_constants": [0.00643 - 6.67e9 * 0.0031 / 6.61e9, 6.61e9 / 0.0031],
+    "rows_in_waves": 132 // (4096 // 256) * 128,
+    "calibrated_time": 0.0005804230905,
+    "overhead_told": 2.3023784600,
+    "half_launch_bytes": 4.41e-6 * 1.694409e12,
+    "held_out_error": 0.1373756556,
+    "machine_error": 0.0666442851,
+}

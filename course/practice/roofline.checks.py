@@ -388,3 +388,16 @@ QUESTIONS = [
         ],
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "dense_ridge": 1979e12 / 2 / 3.35e12,
+    "batch_slowdown": 2.1383503050,
+    "last_context": 333,
+    "cache_slip": 1.8300798522,
+    "guesses_to_ridge": 39,
+    "useful_share": 16 * 18 / (3 * 132),
+    "cheapest_split": 4,
+    "serving_plan": {"batch": 46, "rate": 2329},
+}

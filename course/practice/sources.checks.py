@@ -318,3 +318,16 @@ QUESTIONS = [
         compare=is_near,
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "largest_reason": ["of cached K and V one is read, and no new one", -4_295_491_584],
+    "completed_flops": 14_300_048_498_688,
+    "overstated_from": 53_414,
+    "split_slip": 6.25,
+    "counter_excess": 0.1397952218,
+    "explained": {"blocks": 120 - 50 - 75, "head": 40 - 10},
+    "tool_gap": 719_109_888,
+    "nearest_convention": ["masked pairs computed, 2", 0.0152],
+}

@@ -448,3 +448,31 @@ QUESTIONS = [
         public=spends_the_budget,
     ),
 ]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "block_cost": [2 * 8 * 8 + 2 * 8 * 4 + 3 * 8 * 12, 2 * 480],
+    "tying_saves": [4096 * 128256, 0],
+    "crossing": math.ceil(
+        (126 * (2 * 16384**2 + 2 * 16384 * 1024 + 3 * 16384 * 53248) + 16384 * 128256)
+        / (2 * 126 * 16384)
+    ),
+    "scores_and_cache": {
+        "score_flops": 126 * 2 * 16384 * 1000,
+        "cache_bytes": 126 * 2 * 1024 * 2000,
+    },
+    "selective_overhead": 2048 / (3 * (6 * 12288 + 2048)),
+    "tokens_that_wake": math.ceil(math.log(1 - 0.95) / math.log(1 - 8 / 384)),
+    "widest_layer": 12800,
+    "utilisation": 0.4435635837,
+    "cheaper_reader": {"layers": 8, "heads": 64, "d_ff": 20736},
+    "model_for_budget": {
+        "layers": 37,
+        "d_model": 2432,
+        "heads": 19,
+        "d_ff": 6656,
+        "tokens": 56559905280,
+        "share": 0.9966,
+    },
+}

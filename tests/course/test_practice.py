@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -92,6 +94,30 @@ def test_the_solved_notebook_gets_full_marks(chapter: str) -> None:
         for student in ("",) if exercise.name in SLOW else ("", "ada", "bob"):
             found = mark_question(key, question, Submission(student, "digest"), sandbox)
             assert found == (1, "", "", ""), f"{exercise.name} {student}"
+
+
+def is_same(found: Any, worked_out: Any) -> bool:
+    """Equal, numbers to nine digits; in lists and by name."""
+    if isinstance(worked_out, dict):
+        return set(found) == set(worked_out) and all(
+            is_same(found[name], each) for name, each in worked_out.items()
+        )
+    if isinstance(worked_out, list):
+        return len(found) == len(worked_out) and all(map(is_same, found, worked_out))
+    if isinstance(worked_out, (int, float)):
+        return math.isclose(found, worked_out, rel_tol=1e-9)
+    return bool(found == worked_out)
+
+
+@by_chapter
+def test_a_solution_gives_what_was_worked_out_apart_from_it(chapter: str) -> None:
+    """A solution is the answer to its own checks, so that only this sees a wrong one."""
+    key = key_of(chapter)
+    answers = runpy.run_path(str(PRACTICE / f"{chapter}.checks.py"))["ANSWERS"]
+    assert list(answers) == [exercise.name for exercise, _ in key.graded()]
+    for exercise, _ in key.graded():
+        found = key.expected(exercise.name, exercise.example)
+        assert is_same(found, answers[exercise.name]), f"{exercise.name} gives {found!r}"
 
 
 @pytest.fixture(scope="module")
