@@ -49,7 +49,7 @@ __all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
 Model = TypeVar("Model")
 
 #: Wrappers whose code never ties, whatever a config says.
-_NEVER_TIED = ("qwen2_audio", "voxtral")
+_NEVER_TIED = ("muse_spark", "qwen2_audio", "voxtral")
 
 #: Fields that no family here has otherwise.
 _NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}

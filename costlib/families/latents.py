@@ -250,7 +250,7 @@ def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     "Glm5NextForConditionalGeneration",
     also=("Glm5NextForCausalLM",),
     tied=False,
-    wrapped_by={"glm5_next": None},
+    wrapped_by={"glm5_next": False},
     rewrite=_glm_next_fields,
     last=streams_mean,
     ahead="num_nextn_predict_layers",

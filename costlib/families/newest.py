@@ -43,7 +43,7 @@ INDEXED, NEAR, FAR = "indexed_attention", "hybrid_sliding", "hybrid"
     "MuseGlimmerForConditionalGeneration",
     also=("MuseGlimmerForCausalLM",),
     tied=False,
-    wrapped_by={"muse_glimmer": None},
+    wrapped_by={"muse_glimmer": False},
     usual={"head_dim": 128, "sliding_window": 2048},
     inside={
         "vocab_size": 202048,
@@ -65,7 +65,7 @@ def muse_glimmer_text(c: Config, i: int) -> Block:
     "MuseSparkForConditionalGeneration",
     also=("MuseSparkForCausalLM",),
     tied=False,
-    wrapped_by={"muse_spark": None},
+    wrapped_by={"muse_spark": False},
     usual={"head_dim": 64, "sliding_window": 2048},
     inside={
         "vocab_size": 202048,

@@ -21,6 +21,7 @@ MAKERS = {  # file made: module that makes it
     "extra_models": "small",
     "flops": "flops",
     "families": "rows",
+    "mutants": "mutants",
 }
 
 
