@@ -86,7 +86,7 @@ CALLS = {
     ),
 }
 #: Sizes that may be 0.
-MAY_BE_ZERO = {"steps"}
+MAY_BE_ZERO = {"steps", "rope_dim"}  # no steps; latents without rotation
 
 
 def cases():
@@ -110,6 +110,12 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
 #: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
 ELSEWHERE = {
     "Storage": "made by from_hf() alone: test_checkpoint",
+    "Played": "what played() found: test_pipeline",
+    "played": "of a named schedule: test_pipeline",
+    "order": "one device's part of played(): test_pipeline",
+    "in_flight": "what played() is compared with: test_pipeline",
+    "ways": "of a layout, whose letters are checked: test_sharding",
+    "cheapest": "the first of ways(): test_sharding",
     "step_bytes": "Precision.by_step of a model: test_checkpoint",
     "all_reduces": "all_reduce() as an op",
     "message": "what the functions above make their ops with",
