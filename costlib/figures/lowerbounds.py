@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from costlib.figures.canvas import COLOURS, Figure, canvas
-from costlib.figures.iomodel import GREY, SMALL, WIDTH
+from costlib.figures.tiles import GREY, SMALL, WIDTH
 from costlib.numbers import sizes
 
 __all__ = ["segment"]

@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import Any
 
 from costlib.figures.canvas import COLOURS, Figure, canvas
-from costlib.figures.iomodel import GREY, SMALL, WIDTH
+from costlib.figures.tiles import GREY, SMALL, WIDTH
 from costlib.iomodel.pebbles import Board, Dag, Game, Move, Part, minimum_dominator, minimum_set
 from costlib.numbers import choose
 
