@@ -289,7 +289,7 @@ def speculation(
         drafting = _step(draft, device, batch, cached)
         checking = [_step(model, device, batch, cached, int(g) + 1) for g in guesses]
         lines[batch] = expected * plain / (np.array(checking) + guesses * drafting)
-    title = "Guessing ahead pays for few users and loses for many"
+    title = "Guessing far ahead pays for few users and loses for many"
     told = "; ".join(
         f"batch {batch} best {line.max():.2f} with {int(np.argmax(line))} guessed, "
         f"{line[-1]:.2f} with {most}"
