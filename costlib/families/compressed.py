@@ -41,7 +41,12 @@ def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     tied=False,
     rewrite=_now,
     last=streams_head,
-    refuse={"attention_bias": False, "mlp_bias": False, "num_key_value_heads": 1},
+    refuse={
+        "attention_bias": False,
+        "mlp_bias": False,
+        "num_key_value_heads": 1,
+        "n_shared_experts": 1,
+    },
     usual={
         "n_shared_experts": 1,
         "q_lora_rank": 1024,
