@@ -134,6 +134,15 @@ def test_encoders_are_trained_too():
     assert kinds >= {"t5", "mt5", "umt5", "bart", "mbart", "marian", "m2m_100", "pegasus"}
 
 
+def test_layers_that_see_cost_what_torch_counts_with_something_to_see():
+    """Mllama with 33 tokens of pictures, counted by make/counting.py with cross_attention_states
+    given: run(model, 2, 24, cross_attention_states=zeros(2, 33, 64))."""
+    model = model_of(next(row for row in ROWS if row["name"] == "mllama"))
+    assert model.prefill(2, 24, encoded=33, **AS_RUN).matmul_flops == 16_379_904
+    seen = model.memory(1, 10, encoded=33).kv - model.memory(1, 10).kv
+    assert seen == 2 * 33 * 2 * 2 * 16  # bytes, tokens, keys and values, KV heads, width
+
+
 def test_what_is_not_yet_right_is_there():
     assert set(NOT_YET) <= {row["name"] for row in ROWS}
 
