@@ -81,7 +81,7 @@ def _box(axes: Any, x: float, y: float, colour: str, filled: str) -> None:
 
 def _tally(axes: Any, parts: dict[str, int], N: int, M: int) -> None:
     """The entries, added up beside the grid."""
-    words = {"Q": "queries", "K": "keys", "V": "values", "O": "output trees"}
+    words = {"Q": "of Q", "K": "of K", "V": "of V", "O": "output trees"}
     lines: Sequence[str] = [f"{parts[name]:3} {words[name]}" for name in words]
     text = "\n".join([*lines, "", f"{sum(parts.values())} of 2M = {2 * M}"])
     axes.text(N + 0.9, -N / 2, text, ha="left", va="center", fontsize=SMALL)
