@@ -8,6 +8,7 @@ so that a file which a system named after it finds its owner.
 from __future__ import annotations
 
 import csv
+import io
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -20,11 +21,13 @@ __all__ = ["file_name", "folded", "read_people", "read_roster"]
 #: Headings of a column of ids, the first that is filled counts: Canvas, Moodle, Gradescope, plain.
 ID_HEADINGS = (
     *("sis login id", "sis user id", "id number", "sid", "student id", "username"),
-    *("student", "id", "email", "email address", "e-mail"),
+    *("student", "id", "email", "email address", "e-mail", "identifier"),
 )
-FIRST, LAST, WHOLE = ("first name", "given name"), ("last name", "surname"), ("name", "student")
-#: Rows of an export that are no person.
+FIRST, LAST = ("first name", "firstname", "given name"), ("last name", "lastname", "surname")
+WHOLE = ("name", "full name", "student")
+#: Rows of an export that are no person, by their name; and no student, by their role.
 NOBODY = ("points possible", "student, test")
+STAFF = ("instructor", "ta", "reader", "teacher", "non-editing teacher", "observer")
 
 
 def read_roster(path: Path) -> list[str]:
@@ -43,11 +46,16 @@ def read_people(path: Path) -> dict[str, tuple[str, ...]]:
             raise ValueError(
                 f"{path} has no column of ids, but {', '.join(rows[0])}: call one of them student"
             )
+        if _is_heading(rows):
+            raise ValueError(
+                f"{path} begins with {', '.join(rows[0])}, and none of them is known as a column "
+                "of ids: call one of them student"
+            )
         return _unique(path, {i: (row[0], ()) for i, row in enumerate(rows, 1)})
     people = {}
     for number, row in enumerate(rows[1:], 2):
         cells = dict(zip(heading, row, strict=False))
-        if row[0].lower() in NOBODY:
+        if _is_nobody(cells, row):
             continue
         ids = [cells[name] for name in ID_HEADINGS if cells.get(name)]
         if not ids:
@@ -57,22 +65,48 @@ def read_people(path: Path) -> dict[str, tuple[str, ...]]:
     return _unique(path, people)
 
 
+def _is_nobody(cells: Mapping[str, str], row: Sequence[str]) -> bool:
+    """A row that a system puts among the people: points, what is hidden, a made student, staff."""
+    whole = ", ".join(next((cells[n] for n in kind if cells.get(n)), "") for kind in (LAST, FIRST))
+    if row[0].lower() in NOBODY or whole.lower() in NOBODY:
+        return True
+    if "manual posting" in (cell.lower() for cell in row):  # Canvas: above the points
+        return not any(cells.get(name) for name in (*ID_HEADINGS, *FIRST, *LAST, *WHOLE))
+    return cells.get("role", "").lower() in STAFF
+
+
+def _is_heading(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names columns in words that are not known, above people's rows."""
+
+    def tells(cell: str) -> bool:
+        return "@" in cell or cell.isdigit()
+
+    head, people = rows[0], rows[1:]
+    if len(head) < 2 or not people or any(tells(cell) for cell in head):
+        return False
+    return any(all(at < len(r) and tells(r[at]) for r in people) for at in range(len(head)))
+
+
 def _rows(path: Path) -> list[list[str]]:
     """The filled rows of a table, cells trimmed; commas, semicolons or tabs between them."""
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8: export it as CSV in UTF-8") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    mark = max(",;\t", key=lines[0].count) if lines else ","
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]
+    first = text.strip().partition("\n")[0]
+    mark = max(",;\t", key=first.count)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    try:
+        rows = [[cell.strip() for cell in row] for row in table]
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {table.line_num}: no table: {error}") from None
     return [row for row in rows if any(row)]
 
 
 def _filled(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The columns of ids, those first that have one for every person."""
     found = [name for name in ID_HEADINGS if name in heading]
-    people = [row for row in rows if row[0].lower() not in NOBODY]
+    people = [r for r in rows if not _is_nobody(dict(zip(heading, r, strict=False)), r)]
 
     def holes(name: str) -> int:
         at = heading.index(name)
@@ -87,6 +121,9 @@ def _names(cells: Mapping[str, str]) -> set[str]:
     names = {cells.get(name, "") for name in WHOLE}
     if first and last:
         names |= {f"{first} {last}", f"{last} {first}", f"{last}, {first}", f"{last}{first}"}
+    number = re.fullmatch(r"participant (\d+)", cells.get("identifier", "").lower())
+    if number:  # Moodle writes it without the word behind a name
+        names.add(number[1])
     return {name for name in names if name}
 
 
@@ -94,11 +131,15 @@ def _unique(
     path: Path, people: Mapping[int, tuple[str, tuple[str, ...]]]
 ) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
+    spelled: dict[str, str] = {}
     for number, (student, others) in people.items():
         if not student:
             raise ValueError(f"{path}, line {number}: no id in the first column")
         if student in found:
             raise ValueError(f"{path}, line {number}: {student} stands there twice")
+        other = spelled.setdefault(folded(student), student)
+        if other != student:
+            raise ValueError(f"{path}, line {number}: {student} is {other} in another spelling")
         found[student] = tuple(sorted(others))
     return found
 

@@ -378,11 +378,37 @@ MOODLE = """\
 Ada;Lovelace;u1;ada@example.org;-
 Zo\u00eb;Quine;;zoe@example.org;5
 """
+HIDDEN = """\
+LastName,FirstName,ID,SIS Login ID,Section,Homework 1 (12)
+,,,,,Manual Posting
+    Points Possible,,,,,10.00
+Lovelace,Ada,101,ada,S1,9.00
+van Gogh,Vincent,102,vgogh,S1,
+Student,Test,103,0f3c,S1,
+"""
+WORKSHEET = """\
+Identifier,"Full name","Email address",Status,Grade,"Maximum grade"
+"Participant 4711","Ada Lovelace",ada@example.org,"Submitted for grading",,10.00
+"Participant 4712","Zo\u00eb Quine",zoe@example.org,"No submission",,10.00
+"""
+BLIND = "Identifier,Status,Grade\nParticipant 4711,Submitted,\nParticipant 4712,Submitted,\n"
+STAFF = """\
+Name,Email,Role
+Ada Lo,ada@example.org,Student
+Bob B,bob@example.org,Student
+Cleo C,cleo@example.org,Instructor
+Dan D,dan@example.org,TA
+"""
 GRADESCOPE = "Name,SID,Email,Total Score\nAda Lovelace,u1,ada@example.org,\n"
 ROSTERS = {
     "lines": ("ada\n\nbob\n", {"ada": ()}),
     "a table": ("Name,Email\nAda L,ada@example.org\n", {"ada@example.org": ("Ada L",)}),
     "Canvas": (CANVAS, {"ada": ("101", "u1"), "vgogh": ("102", "u2", "van Gogh, Vincent")}),
+    "Canvas, hidden": (HIDDEN, {"ada": ("101", "Ada Lovelace"), "vgogh": ("van Gogh, Vincent",)}),
+    "Moodle's sheet": (WORKSHEET, {"ada@example.org": ("Ada Lovelace", "4711")}),
+    "Moodle, blind": (BLIND, {"Participant 4711": ("4711",), "Participant 4712": ()}),
+    "with staff": (STAFF, {"ada@example.org": (), "bob@example.org": ()}),
+    "odd marks in a name": ("student,name\nada,A\u2028L\nbob,B\x1cB\n", {"ada": (), "bob": ()}),
     "Moodle": (MOODLE, {"ada@example.org": ("u1", "Ada Lovelace"), "zoe@example.org": ()}),
     "Gradescope": (GRADESCOPE, {"u1": ("Ada Lovelace", "ada@example.org")}),
 }
@@ -408,6 +434,10 @@ def test_a_roster_is_lines_or_what_a_system_exports(
         ("First name,Last name\nAda,Lovelace\n", "no column of ids, but First name, Last name"),
         ("student,name\nada,A\n,B\n", "line 3: no id for B"),
         ("ada\nbob\nada\n", "line 3: ada stands there twice"),
+        ("Vorname,Nachname,E-Mail-Adresse\nA,L,a@x.org\n", "none of them is known as a column"),
+        ("Ada\nada\n", "line 2: ada is Ada in another spelling"),
+        ("Zoe\u0308\nZo\u00eb\n", "in another spelling"),
+        ("student,n\nada," + "x" * 200_000 + "\n", "line 2: no table: field larger"),
         (",Ada\nbob,Bob\n", "line 1: no id in the first column"),
     ],
 )
