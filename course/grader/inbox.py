@@ -2,9 +2,11 @@
 
 A file belongs to whom its name or its folder says, in any spelling that a person or a system gives
 it (case, accents, the e-mail address, `name_12345_week-1.ipynb`, ` (1)`); where they say nothing,
-to whom the notebook says, which knows for whom it was made. Of several notebooks of one student
-those of this assignment come first, then the newest. Nobody on the roster is left out, strangers
-are kept apart, and every choice that was made is a sentence in the report.
+to whom the notebook says, which knows for whom it was made. What a system writes (the folder, the
+front of a name) counts more than what follows, which a student may have chosen; an id is never lost
+to somebody whose name is spelled like it. Of several notebooks of one student those of this
+assignment come first, then the newest. Nobody on the roster is left out, strangers are kept apart,
+and every choice that was made is a sentence in the report.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from course.builder.roster import file_name, folded
@@ -73,6 +75,9 @@ def find(
     by_student: dict[str, list[_Candidate]] = {}
     for file in files:
         file.belongs(known, roster)
+        if roster and file.student not in roster and not file.is_work:
+            inbox.notes.append(f"{_shown(file.where)} is no notebook, and nobody's")
+            continue
         by_student.setdefault(file.student, []).append(file)
     for student, candidates in sorted(by_student.items()):
         _settle(inbox, student, candidates, assignment)
@@ -97,29 +102,39 @@ class _Candidate:
             self.name = match[1]
         self.is_notebook = path.suffix.casefold() == ".ipynb"
         self.newest = (path.lstat().st_mtime, self.where)
-        self.content: Submission = read_submission(self.name, path)
-        self.student, self.by_name = self.name, True
+        content = read_submission(self.name, path)
+        self.content: Submission = replace(content, cells=())  # a class's would fill the memory
+        self.reads = not content.problem
+        self.is_work = self.is_notebook or self.reads or path.suffix.casefold() == ".zip"
+        self.student, self.by_name, self.sure = self.name, True, 0
+        self.sender = folded(_without_copy(next(iter(_words(self.where)), self.name)))
 
     def belongs(self, known: Mapping[str, str], roster: Sequence[str]) -> None:
         """Settle whose it is: what its name says in full or in part, or what it says itself."""
+        claims = self.content.claims
         whole = known.get(folded(self.name)) or known.get(folded(_without_copy(self.name)))
         if whole:
-            self.student = whole
+            self.student, self.sure = whole, 2
             return
-        parts = {known[word] for word in _words(self.where) if word in known}
-        if len(parts) == 1:
-            self.student = parts.pop()
-        elif self.content.claims in roster:
-            self.student, self.by_name = self.content.claims, False
+        front = self.where.partition("/" if "/" in self.where else "_")[0]
+        for sure, place in ((1, front), (0, self.where)):
+            words = [word for word in _words(place) if word in known]
+            parts = {known[word] for word in words}
+            # systems number files too: a number alone proves nothing against the notebook
+            chance = claims in roster and parts != {claims} and all(w.isdigit() for w in words)
+            if len(parts) == 1 and not chance:
+                self.student, self.sure = parts.pop(), sure
+                return
+        if claims in roster:
+            self.student, self.by_name = claims, False
 
 
 def _settle(inbox: Inbox, student: str, candidates: list[_Candidate], assignment: str) -> None:
     """One file of several: found by its name, a notebook, of this assignment, the newest."""
 
-    def rank(file: _Candidate) -> tuple[bool, bool, bool, tuple[float, str]]:
-        reads = not file.content.problem
+    def rank(file: _Candidate) -> tuple[bool, bool, bool, int, tuple[float, str]]:
         right = file.content.assignment == assignment
-        return file.by_name, file.is_notebook or reads, right, file.newest
+        return file.by_name, file.is_notebook or file.reads, right, file.sure, file.newest
 
     candidates.sort(key=rank, reverse=True)
     chosen, *others = candidates
@@ -131,7 +146,7 @@ def _settle(inbox: Inbox, student: str, candidates: list[_Candidate], assignment
     if not chosen.by_name:
         name = _shown(chosen.where)
         inbox.notes.append(f"{name} is {_shown(student)}'s, by what it says: its name says nothing")
-    doubles = [file.where for file in others if not file.by_name]
+    doubles = [f.where for f in others if not f.by_name or (f.sender != chosen.sender and f.reads)]
     if doubles:
         inbox.flags[student] = f"also says it is theirs: {', '.join(sorted(doubles))}"
 
@@ -153,20 +168,28 @@ def _own_names_for_the_rest(
 
 
 def _spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Every spelling that means one student and no other."""
+    """Every spelling that means one student and no other; an id is its student's, whoever else
+    calls themselves so, but for numbers: those of two kinds may be equal by chance.
+    """
     found: dict[str, set[str]] = {}
     for student in roster:
         for name in (student, file_name(student), *aliases.get(student, ())):
-            found.setdefault(folded(name), set()).add(student)
+            for spelling in (folded(name), re.sub(r"\W", "", folded(name))):  # as Canvas writes it
+                found.setdefault(spelling, set()).add(student)
     exact = {folded(student): student for student in roster}
-    alone = {name: who.pop() for name, who in found.items() if len(who) == 1}
-    return {**alone, **{name: s for name, s in exact.items() if name in alone}}
+    alone = {name: who.pop() for name, who in found.items() if len(who) == 1 and name}
+    return {**alone, **{name: s for name, s in exact.items() if not name.isdigit()}}
 
 
 def _words(where: str) -> Iterator[str]:
     """The parts of a path between the marks that systems put there: /, _ and the ending."""
     parts = re.split(r"[/_]", re.sub(r"\.ipynb$", "", where, flags=re.IGNORECASE))
-    yield from (folded(_without_copy(part)) for part in parts if part)
+    for part in parts:
+        if part:
+            yield folded(_without_copy(part))
+            group, _, person = part.partition("-")  # Moodle: Group A-Ada Lovelace_17_...
+            if " " in group and person and not person.isdigit():
+                yield folded(person)
 
 
 def _without_copy(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 import unicodedata
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def owners(inbox: Inbox, folder: Path) -> dict[str, str]:
         (f"{file_name('van Gogh')}/w1.ipynb", "van Gogh"),  # the folder as it was built
         ("dan@example.org/w1.ipynb", "u104"),
         ("Dean_LATE_u104_9_w1-3.ipynb", "u104"),
+        ("vangogh_LATE_7_8_w1.ipynb", "van Gogh"),  # Canvas: letters alone
+        ("adalovelace_7_8_bob@example.org.ipynb", "ada"),  # what follows was the student's choice
+        ("Ada Lovelace_7_assignsubmission_file_/u104.ipynb", "ada"),
+        ("Group 1-Ada Lovelace_7_assignsubmission_file_/w1.ipynb", "ada"),
     ],
 )
 def test_a_name_is_known_in_every_spelling(tmp_path: Path, name: str, student: str) -> None:
@@ -81,6 +86,51 @@ def test_nobody_takes_a_students_place_by_saying_so(tmp_path: Path) -> None:
     assert owners(inbox, tmp_path) == {"ada.ipynb": "ada", "mallory.ipynb": "mallory"}
     assert inbox.strangers == ["mallory"]
     assert inbox.flags == {"ada": "also says it is theirs: mallory.ipynb"}
+
+
+def test_an_id_is_not_lost_to_somebody_who_calls_themselves_so(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb")
+    inbox = find(tmp_path, "w1", ["ada", "eve"], {"eve": ["ada", "Ada"]})
+    assert owners(inbox, tmp_path) == {"ada.ipynb": "ada"}
+
+
+def test_anothers_id_in_a_name_takes_nothing_and_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb", student="ada", at=1)
+    put(tmp_path, "mallory_1_2_ada.ipynb", student="ada", at=9)
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {"ada.ipynb": "ada"}
+    assert inbox.flags == {"ada": "also says it is theirs: mallory_1_2_ada.ipynb"}
+
+
+def test_a_systems_number_that_is_somebodys_id_by_chance(tmp_path: Path) -> None:
+    """Moodle numbers who takes part: that number stands where an id might."""
+    put(tmp_path, "Ada_1002_assignsubmission_file_/w1.ipynb", student="1001")
+    put(tmp_path, "1002.ipynb", student="1002")
+    inbox = find(tmp_path, "w1", ["1001", "1002"])
+    assert {one.path.parts[-1]: one.student for one in inbox.handed} == {
+        "w1.ipynb": "1001",
+        "1002.ipynb": "1002",
+    }
+
+
+def test_what_a_system_adds_to_an_export_is_nobodys_work(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb")
+    for name in ("submission_metadata.yml", "readme.txt", "grades.csv"):
+        (tmp_path / name).write_text("---\n", "utf-8")
+    inbox = look(tmp_path)
+    assert inbox.strangers == []
+    assert "`readme.txt` is no notebook, and nobody's" in inbox.notes
+
+
+def test_a_class_is_found_without_holding_its_notebooks(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "source": "#" * 3_000_000}
+    for number in range(20):
+        (tmp_path / f"{number}.ipynb").write_text(json.dumps({"cells": [cell]}), "utf-8")
+    tracemalloc.start()
+    find(tmp_path, "w1")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 25e6  # one file at a time, in a few forms
 
 
 def test_two_that_say_the_same_are_both_graded_and_flagged(tmp_path: Path) -> None:
