@@ -22,6 +22,8 @@ from course.grader.submission import Submission, read_submission
 
 __all__ = ["Handed", "Inbox", "find"]
 
+DEEPEST = 20  # folders in folders; no system makes as many, and thousands end the walk
+
 
 @dataclass(frozen=True)
 class Handed:
@@ -141,14 +143,14 @@ def _settle(inbox: Inbox, student: str, candidates: list[_Candidate], assignment
     inbox.handed.append(Handed(student, chosen.path, chosen.content.digest, chosen.by_name))
     passed = [file for file in others if file.by_name]
     if passed:
-        names = ", ".join(_shown(file.where) for file in passed)
+        names = _few([_shown(file.where) for file in passed])
         inbox.notes.append(f"{_shown(student)}: {_shown(chosen.where)} counts, not {names}")
     if not chosen.by_name:
         name = _shown(chosen.where)
         inbox.notes.append(f"{name} is {_shown(student)}'s, by what it says: its name says nothing")
     doubles = [f.where for f in others if not f.by_name or (f.sender != chosen.sender and f.reads)]
     if doubles:
-        inbox.flags[student] = f"also says it is theirs: {', '.join(sorted(doubles))}"
+        inbox.flags[student] = f"also says it is theirs: {_few(sorted(doubles))}"
 
 
 def _own_names_for_the_rest(
@@ -204,7 +206,8 @@ def _without_copy(name: str) -> str:
 def _files(folder: Path) -> Iterator[Path]:
     """What was handed in: files, links too (to refuse them); not what a system leaves lying."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = [f for f in folders if not f.startswith(".") and f != "__MACOSX"]
+        deep = len(Path(parent).relative_to(folder).parts) >= DEEPEST
+        folders[:] = [f for f in folders if not (deep or f.startswith(".") or f == "__MACOSX")]
         yield from (Path(parent, name) for name in sorted(files) if not name.startswith("."))
 
 
@@ -219,6 +222,12 @@ def _id_pattern(pattern: str | None) -> re.Pattern[str] | None:
     if not wanted.groups:
         raise ValueError(f"--id {pattern!r} has no group: put the id's part in brackets, (...)")
     return wanted
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first of many: thousands would bury what else is said."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def _stem(name: str) -> str:

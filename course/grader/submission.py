@@ -16,6 +16,7 @@ from course.builder.notebooks import CHECK_TITLE
 __all__ = ["Submission", "read_submission"]
 
 LARGEST = 20_000_000  # bytes
+NESTED, VALUES = 500_000, 3_000_000  # brackets and commas: what is read takes up to 40 times more
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,11 @@ def _parse(data: bytes) -> tuple[list[tuple[str, str, str]], dict[str, Any]]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("not a notebook: its text is not UTF-8") from None
+    if text.count("[") + text.count("{") > NESTED or text.count(",") > VALUES:
+        raise ValueError("too many values for a notebook: clear its outputs and hand it in again")
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise ValueError("not a notebook: no valid JSON") from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
         raise ValueError("not a notebook: JSON, but without cells")

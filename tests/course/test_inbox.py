@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tracemalloc
 import unicodedata
 from pathlib import Path
@@ -122,6 +123,24 @@ def test_what_a_system_adds_to_an_export_is_nobodys_work(tmp_path: Path) -> None
     assert "`readme.txt` is no notebook, and nobody's" in inbox.notes
 
 
+@pytest.mark.skipif(os.name == "nt", reason="folders have no descriptors there")
+def test_folders_without_end_cost_nobody_anything(tmp_path: Path) -> None:
+    put(tmp_path, "ada.ipynb")
+    here = tmp_path / "u104"
+    put(here, "w1.ipynb")
+    descriptor = os.open(here, os.O_RDONLY)
+    for _ in range(1500):  # one by one: the path is longer than a path may be
+        os.mkdir("dd", dir_fd=descriptor)
+        inner = os.open("dd", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.close(descriptor)
+    try:
+        assert owners(look(tmp_path), tmp_path) == {"ada.ipynb": "ada", "u104/w1.ipynb": "u104"}
+    finally:
+        subprocess.run(["rm", "-rf", str(here)], check=True)
+
+
 def test_a_class_is_found_without_holding_its_notebooks(tmp_path: Path) -> None:
     cell = {"cell_type": "code", "source": "#" * 3_000_000}
     for number in range(20):
@@ -164,6 +183,12 @@ def test_of_two_of_the_assignment_the_newer_counts(tmp_path: Path) -> None:
     put(tmp_path, "ada.ipynb", at=9)
     put(tmp_path, "ada (1).ipynb", at=1)
     assert owners(look(tmp_path), tmp_path) == {"ada.ipynb": "ada"}
+
+
+def test_very_many_files_are_told_in_a_line(tmp_path: Path) -> None:
+    for number in range(300):
+        put(tmp_path, f"ada/{number}.ipynb", at=number)
+    assert look(tmp_path).notes[0].endswith("`ada/294.ipynb` and 294 more")
 
 
 def test_what_is_no_notebook_is_still_somebodys(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -563,6 +564,25 @@ def test_files_that_hurt_are_not_read(tmp_path: Path) -> None:
     assert "cannot be read" in read_submission("c", tmp_path / "c.ipynb").problem
     os.mkfifo(tmp_path / "d.ipynb")
     assert "not a file" in read_submission("d", tmp_path / "d.ipynb").problem
+
+
+@pytest.mark.parametrize("unit", ["[[[]]],", '{"":{}},', "1.5,"])
+def test_a_small_file_of_very_many_values_is_not_read(tmp_path: Path, unit: str) -> None:
+    """It would take gigabytes and seconds, and a student may hand in a hundred of them."""
+    path = tmp_path / "many.ipynb"
+    path.write_text('{"cells": [], "metadata": [' + unit * (18_000_000 // len(unit)) + "0]}")
+    tracemalloc.start()
+    found = read_submission("x", path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "too many values" in found.problem
+    assert peak < 100e6
+
+
+def test_a_number_of_a_million_digits_is_no_notebook(tmp_path: Path) -> None:
+    path = tmp_path / "long.ipynb"
+    path.write_text('{"cells": [], "metadata": ' + "9" * 1_000_000 + "}")
+    assert read_submission("x", path).problem == "not a notebook: no valid JSON"
 
 
 def test_a_byte_order_mark_is_no_reason_to_lose_marks(key: Key, tmp_path: Path) -> None:
