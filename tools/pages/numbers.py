@@ -108,7 +108,10 @@ class Evidence:
         for cell in cells:
             for text in _shown(cell):
                 found.add(written(text, PRINTED), "%" in text)
-            found.bare.extend(_literals(cell.source))
+            given = list(_literals(cell.source))
+            found.bare.extend(given)
+            if claims.CLAIM in claims.tags(cell):  # round(100 * share) == 12
+                found.percentages.extend(given)
         for values in (found.bare, found.with_unit, found.percentages):
             values.sort()
         return found
@@ -248,14 +251,15 @@ def _nearest(cells: Iterable[Any], wanted: int) -> Iterator[Any]:
     is_next = True
     for cell in cells:
         is_next = is_next and cell.cell_type == "code"
-        is_claim = claims.CLAIM in claims.tags(cell)
-        if cell.cell_type == "code" and not is_claim:
+        if claims.CLAIM in claims.tags(cell):
+            if is_next:
+                yield cell
+        elif cell.cell_type == "code":
             wanted -= 1
-            if wanted < 0:
-                return
-            yield cell
-        elif is_claim and is_next:
-            yield cell
+            if wanted >= 0:
+                yield cell
+        if wanted <= 0 and not is_next:
+            return
 
 
 def uncomputed(notebook: Any) -> list[str]:
