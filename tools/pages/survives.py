@@ -1,9 +1,9 @@
 """A page with another model or device in its first cell: does it work, or say why not?
 
-A chapter's first cell, below its imports, assigns what a reader may change: ``model``, ``device``.
-`problems` puts others there and runs every cell that depends on them. A cell that cannot answer
-for the new one may refuse in a sentence, costlib's or its own; what no reader can read (a bare
-AssertionError or KeyError, a sum with None) is a problem. Claims are about the page's own case and
+A chapter's cell of imports assigns what a reader may change: ``model``, ``device``. `problems` puts
+others there and runs every cell that depends on them. A cell that cannot answer for the new one may
+refuse in a sentence, costlib's or its own; what no reader can read (a bare AssertionError or
+KeyError, a sum with None) is a problem. Claims are about the page's own case and
 exercises about numbers of their own, so they are left out, and so are timings.
 
 ``python -m tools.pages.survives NAME`` says how a page fares.
@@ -73,9 +73,12 @@ def _cell(source: str) -> Cell:
 
 
 def offered(page: Path) -> tuple[str, ...]:
-    """What the first cell of a page assigns for its reader to change: model, device, or both."""
-    first = page.read_text("utf-8").partition("\n```{code-cell}")[2].partition("\n```\n")[0]
-    return tuple(kind for kind in KINDS if _assignment(kind).search(first))
+    """What the first cell that assigns any of them offers its reader: model, device, or both."""
+    for piece in page.read_text("utf-8").split("\n```{code-cell")[1:]:
+        code = piece.partition("\n```\n")[0]
+        if found := tuple(kind for kind in KINDS if _assignment(kind).search(code)):
+            return found
+    return ()
 
 
 def _assignment(kind: str) -> re.Pattern[str]:
@@ -85,7 +88,7 @@ def _assignment(kind: str) -> re.Pattern[str]:
 def changes(page: Path) -> list[dict[str, str]]:
     """What to try on a page: of every change, what its first cell offers."""
     kinds = offered(page)
-    each = [{kind: change[kind] for kind in kinds} for change in CHANGES]
+    each = [{kind: change[kind] for kind in kinds} for change in CHANGES if kinds]
     return [change for n, change in enumerate(each) if change not in each[:n]]
 
 
@@ -96,8 +99,9 @@ def affected(found: list[Cell]) -> list[int]:
     >>> affected(names)
     [0, 1, 2, 4]
     """
-    changed, chosen = set(KINDS) & found[0].binds, set()
-    for number, cell in enumerate(found[1:], start=1):
+    first = _first(found)
+    changed, chosen = set(KINDS) & found[first].binds, {first}
+    for number, cell in enumerate(found[first + 1 :], start=first + 1):
         if cell.uses & changed:
             chosen.add(number)
             changed |= cell.binds
@@ -109,6 +113,11 @@ def affected(found: list[Cell]) -> list[int]:
             chosen.add(number)
             needed |= found[number].uses
     return sorted(chosen)
+
+
+def _first(found: list[Cell]) -> int:
+    """The cell that assigns a model or a device before any other does."""
+    return next(number for number, cell in enumerate(found) if set(KINDS) & cell.binds)
 
 
 def problems(page: Path, change: dict[str, str]) -> list[str]:
@@ -123,7 +132,7 @@ def run(page: Path, change: dict[str, str]) -> Iterator[tuple[str, bool]]:
     lost: set[str] = set()
     for number in affected(found):
         source = found[number].source
-        if number == 0:
+        if number == _first(found):
             for kind, name in change.items():
                 assert name in getattr(catalog, f"{kind}s")
                 source = _assignment(kind).sub(rf'\g<1>"{name}"\g<2>', source)
