@@ -11,7 +11,14 @@ import os
 import stat
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from course.builder.roster import folded
+
+if TYPE_CHECKING:
+    from course.builder.answer_key import Key
 
 __all__ = ["SETUP", "grade_here", "write_zip"]
 
@@ -67,8 +74,10 @@ def grade_here() -> None:
     key = place / "source" / "key"
     try:
         opened = load_key(key)
-        student = _student(place / "submission_metadata.json", opened.roster)
+        student = _student(place / "submission_metadata.json", opened)
         submission = read_submission(student, _notebook(place / "submission"))
+        if student not in opened.roster and submission.claims in opened.roster:
+            submission = replace(submission, student=submission.claims)
         setting = Setting(str(key), bubblewrap_works(), Limits())
         canary(setting)
         content = gradescope_results(opened, grade_one(setting, submission))
@@ -94,8 +103,15 @@ def _notebook(folder: Path) -> Path:
     return found[0]
 
 
-def _student(path: Path, roster: list[str]) -> str:
-    """Who handed in: the id on the roster, of those that Gradescope knows the student by."""
+def _student(path: Path, key: Key) -> str:
+    """Who handed in: the id on the roster of whom Gradescope knows by one of their names.
+
+    Where it is none of them, the notebook says for whom it was made.
+    """
+    from course.grader.inbox import spellings
+
     users = json.loads(path.read_text("utf-8")).get("users") or [{}] if path.exists() else [{}]
     known = [str(users[0][key]) for key in ("sid", "email", "id", "name") if users[0].get(key)]
-    return next((name for name in known if name in roster), known[0] if known else "unknown")
+    ours = spellings(key.roster, key.aliases)
+    found = (ours[folded(name)] for name in known if folded(name) in ours)
+    return next(found, known[0] if known else "unknown")

@@ -20,7 +20,7 @@ from pathlib import Path
 from course.builder.roster import file_name, folded
 from course.grader.submission import Submission, read_submission
 
-__all__ = ["Handed", "Inbox", "find"]
+__all__ = ["Handed", "Inbox", "find", "spellings"]
 
 DEEPEST = 20  # folders in folders; no system makes as many, and thousands end the walk
 
@@ -69,7 +69,7 @@ def find(
 ) -> Inbox:
     """The files of a folder, each with its student; ``pattern`` finds the id in a path."""
     inbox, wanted = Inbox(), _id_pattern(pattern)
-    known = _spellings(roster, aliases or {})
+    known = spellings(roster, aliases or {})
     files = [_Candidate(path, folder, wanted) for path in _files(folder)]
     if wanted and files and not any(file.matched for file in files):
         first = min(file.where for file in files)
@@ -169,7 +169,7 @@ def _own_names_for_the_rest(
         _settle(inbox, student, candidates, assignment)
 
 
-def _spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Every spelling that means one student and no other; an id is its student's, whoever else
     calls themselves so, but for numbers: those of two kinds may be equal by chance.
     """

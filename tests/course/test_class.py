@@ -362,6 +362,27 @@ def test_the_gradescope_zip_grades_in_a_clean_folder(built: Path, tmp_path: Path
     assert autograder(root) == {"score": 0, "output": "hand in one notebook; 0 came"}
 
 
+@pytest.mark.parametrize("user", ["BOB", "robert@example.org", "nobody@example.org"])
+def test_gradescope_knows_a_student_by_any_name(built: Path, tmp_path: Path, user: str) -> None:
+    """In another case, by an alias of the roster, or else by what the notebook says."""
+    key = load_key(built / "key" / "week-1")
+    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
+    root = tmp_path / "autograder"
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
+        archive.extractall(root / "source")
+    path = root / "source" / "key" / "key.json"
+    content = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**content, "aliases": {"bob": ["robert@example.org"]}}), "utf-8")
+    (root / "submission").mkdir()
+    notebook = hand_in(key, "bob", {})
+    if user.startswith("rob"):  # then the notebook need not say it
+        notebook.metadata.pop("course", None)
+    nbformat.write(notebook, root / "submission" / "hw.ipynb")
+    users = {"users": [{"name": "R", "email": user}]}
+    (root / "submission_metadata.json").write_text(json.dumps(users), "utf-8")
+    assert autograder(root)["score"] == 9
+
+
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc/x", ".bob"])
 def test_gradescope_follows_no_link_and_no_name(built: Path, tmp_path: Path, name: str) -> None:
     write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
