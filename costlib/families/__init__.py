@@ -51,6 +51,26 @@ Model = TypeVar("Model")
 #: Wrappers whose code never ties, whatever a config says.
 _NEVER_TIED = ("muse_spark", "qwen2_audio", "voxtral")
 
+#: What the code of a wrapper takes for what its text model's config leaves out.
+_USUAL_INSIDE: dict[str, dict[str, Any]] = {
+    "voxtral": {
+        "vocab_size": 131072,
+        "hidden_size": 3072,
+        "intermediate_size": 8192,
+        "num_hidden_layers": 30,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+    },
+    "glmasr": {
+        "vocab_size": 59264,
+        "hidden_size": 2048,
+        "intermediate_size": 6144,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 4,
+    },
+}
+
 #: Fields that no family here has otherwise.
 _NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}
 
@@ -113,7 +133,7 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     kind = inner.get("model_type") or wrapper.text
     if not isinstance(kind, str):
         raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
-    found = {**inner, "model_type": kind}
+    found = {**_USUAL_INSIDE.get(name, {}), **inner, "model_type": kind}
     if name in WRAPPERS:  # its code makes this text model, whatever class that names
         found.pop("architectures", None)
     tied = False if name in _NEVER_TIED else fields.get(_TIED, wrapper.tied)

@@ -16,6 +16,7 @@ from costlib.families.readers import (
     mlp,
     optional_window,
     rotary,
+    said_null,
     sliding,
     window,
 )
@@ -26,7 +27,7 @@ from costlib.layers import Attention, Block, PerToken
 def ministral(c: Config, i: int) -> Block:
     """Mistral with a window in some layers."""
     reach = window(c, i, usual=4096)
-    return layer(grouped(c, or_one_each="num_key_value_heads" in c.fields, window=reach), mlp(c))
+    return layer(grouped(c, or_one_each=said_null(c), window=reach), mlp(c))
 
 
 @family(
@@ -126,7 +127,7 @@ def exaone_attention(c: Config, i: int) -> Attention:
     reach = _exaone_window(c, i)
     rotates = reach is not None or not c.has("sliding_window")
     return grouped(
-        c, or_one_each=True, qk_norm="head", window=reach, rotary_dim=None if rotates else 0
+        c, or_one_each=said_null(c), qk_norm="head", window=reach, rotary_dim=None if rotates else 0
     )
 
 
@@ -156,7 +157,7 @@ def _exaone_window(c: Config, i: int) -> int | None:
 def ernie4_5(c: Config, i: int) -> Block:
     """Llama; one flag gives biases to everything."""
     found = c.flag("use_bias", False)
-    attention = grouped(c, or_one_each=True, biases=QKVO if found else ())
+    attention = grouped(c, or_one_each=said_null(c), biases=QKVO if found else ())
     return layer(attention, mlp(c, bias=found))
 
 
@@ -165,7 +166,7 @@ def seed_oss(c: Config, i: int) -> Block:
     """Llama with biases on queries, keys and values, and a flag for every other."""
     found = biases(c, "attention_bias", True, QKV)
     found += biases(c, "attention_out_bias", False, ("o_proj",))
-    attention = grouped(c, or_one_each=True, biases=found)
+    attention = grouped(c, or_one_each=said_null(c), biases=found)
     return layer(attention, mlp(c, bias=c.flag("mlp_bias", False)))
 
 
@@ -182,7 +183,7 @@ def stablelm(c: Config, i: int) -> Block:
     norm, is_parallel = "layer_norm", c.flag("use_parallel_residual", False)
     attention = grouped(
         c,
-        or_one_each=True,
+        or_one_each=said_null(c),
         head_dim=head_dim(c, stated=False),
         biases=biases(c, "use_qkv_bias", False, QKV),
         norm="layer_norm_no_bias",

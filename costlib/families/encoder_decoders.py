@@ -22,7 +22,7 @@ from costlib.layers import (
 def _t5_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """A decoder as deep as the encoder, where nothing else is said."""
     found = dict(fields)
-    if found.get("num_decoder_layers") is None:
+    if found.get("num_decoder_layers") is None and found.get("num_hidden_layers") is None:
         found["num_decoder_layers"] = found.get("num_layers")
     return found
 
@@ -32,10 +32,10 @@ T5: dict[str, Any] = {
     "rewrite": _t5_fields,
     "refuse": {"is_encoder_decoder": True},
     "names": {
-        "hidden_size": "d_model",
-        "num_hidden_layers": "num_decoder_layers",
-        "num_attention_heads": "num_heads",
-        "head_dim": "d_kv",
+        "hidden_size": ("d_model", "hidden_size"),
+        "num_hidden_layers": ("num_decoder_layers", "num_hidden_layers"),
+        "num_attention_heads": ("num_heads", "num_attention_heads"),
+        "head_dim": ("d_kv", "head_dim"),
         "intermediate_size": "d_ff",
     },
 }
@@ -100,8 +100,8 @@ def _t5_encoder(c: Config, *, everywhere: bool) -> Encoder:
 
 #: How BART and its kin spell sizes: those of the decoder.
 BART = {
-    "hidden_size": "d_model",
-    "num_hidden_layers": "decoder_layers",
+    "hidden_size": ("d_model", "hidden_size"),
+    "num_hidden_layers": ("decoder_layers", "num_hidden_layers"),
     "num_attention_heads": "decoder_attention_heads",
     "intermediate_size": "decoder_ffn_dim",
 }
@@ -183,12 +183,10 @@ def _bart_layer(
 
 
 def _bart_encoder(c: Config) -> Block:
-    sizes = {
-        name: c.count(name.replace("decoder", "encoder"))
-        for name in BART.values()
-        if name.startswith("decoder")
-    }
-    inner = c.but(sizes)
+    """The encoder's own sizes in place of the decoder's, and no second word for its layers."""
+    own = ("decoder_layers", "decoder_attention_heads", "decoder_ffn_dim")
+    sizes = {name: c.count(name.replace("decoder", "encoder")) for name in own}
+    inner = c.but({**sizes, "num_hidden_layers": None})
     feed = mlp(inner, gated=False, bias=True, default="gelu")
     parts = (_bart_attention(inner, causal=False), feed)
     return Block(layers=inner.layers, parts=parts, norm="layer_norm")

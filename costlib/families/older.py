@@ -47,9 +47,9 @@ def falcon(c: Config, i: int) -> Block:
     tied=True,
     norm="layer_norm_no_bias",
     names={
-        "hidden_size": "d_model",
-        "num_hidden_layers": "n_layers",
-        "num_attention_heads": "n_heads",
+        "hidden_size": ("d_model", "hidden_size"),
+        "num_hidden_layers": ("n_layers", "num_hidden_layers"),
+        "num_attention_heads": ("n_heads", "num_attention_heads"),
     },
     refuse={"no_bias": True},
 )
@@ -165,10 +165,10 @@ def persimmon(c: Config, i: int) -> Block:
     tied=True,
     norm="layer_norm",
     names={
-        "hidden_size": "d_model",
-        "num_hidden_layers": "num_layers",
+        "hidden_size": ("d_model", "hidden_size"),
+        "num_hidden_layers": ("num_layers", "num_hidden_layers"),
         "intermediate_size": "ffn_dim",
-        "num_attention_heads": "attention_heads",
+        "num_attention_heads": ("attention_heads", "num_attention_heads"),
     },
 )
 def xglm(c: Config, i: int) -> Block:

@@ -87,11 +87,17 @@ def _kv_heads(c: Config, heads: int, one_each: bool, or_one_each: bool) -> int:
     if one_each:
         c.same("num_key_value_heads", heads, repr(c.spelled("num_attention_heads")))
         return heads
-    if or_one_each and not c.has("num_key_value_heads"):
+    if or_one_each and (said_null(c) or not c.has("num_key_value_heads")):
         return heads
     text = "'num_key_value_heads' is missing; if every query head has a KV head of its own, "
     c.require(c.has("num_key_value_heads"), f"{text}add it with the value {heads}")
     return c.count("num_key_value_heads")
+
+
+def said_null(c: Config) -> bool:
+    """Whether num_key_value_heads is null: one for each query head, in code that takes a number of
+    its own where the field is not there at all."""
+    return c.fields.get("num_key_value_heads", ...) is None
 
 
 def head_dim(c: Config, *, stated: bool = True, needed: bool = False) -> int:

@@ -23,6 +23,7 @@ from costlib.families.readers import (
     layer,
     mlp,
     rotary,
+    said_null,
     sliding,
     sparse,
     window,
@@ -136,7 +137,7 @@ def dots1(c: Config, i: int) -> Block:
         c = c.but({"sliding_window": 4096})
     has_window = c.has("sliding_window")
     reach = sliding(c, i, lambda i: SLIDING if has_window and i >= first else FULL)
-    attention = grouped(c, or_one_each=True, qk_norm="head", biases=found, window=reach)
+    attention = grouped(c, or_one_each=said_null(c), qk_norm="head", biases=found, window=reach)
     return layer(attention, feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
 
 
@@ -176,7 +177,7 @@ def exaone_moe(c: Config, i: int) -> Block:
 def ernie4_5_moe(c: Config, i: int) -> Block:
     """ERNIE 4.5 with experts beside shared ones in a range of layers."""
     found = c.flag("use_bias", False)
-    attention = grouped(c, or_one_each=True, biases=QKVO if found else ())
+    attention = grouped(c, or_one_each=said_null(c), biases=QKVO if found else ())
     first, last = (
         c.count("moe_layer_start_index", 1, least=0),
         c.count("moe_layer_end_index", -1, least=-1),
@@ -419,9 +420,9 @@ def _step_sparse(c: Config) -> set[int]:
     tied=False,
     norm="layer_norm_no_bias",
     names={
-        "hidden_size": "d_model",
-        "num_hidden_layers": "n_layers",
-        "num_attention_heads": "n_heads",
+        "hidden_size": ("d_model", "hidden_size"),
+        "num_hidden_layers": ("n_layers", "num_hidden_layers"),
+        "num_attention_heads": ("n_heads", "num_attention_heads"),
     },
 )
 def dbrx(c: Config, i: int) -> Block:

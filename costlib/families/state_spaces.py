@@ -313,6 +313,7 @@ def zamba(c: Config, i: int) -> Block:
     scan = _mamba(c)
     if c.kind(i, None, HYBRID, LINEAR) == LINEAR:
         return layer(scan, norms=1)
+    c.require("num_key_value_heads" in c.fields, "'num_key_value_heads' is missing")
     shared = (_wide_attention(c, rotary_dim=0), mlp(c, default="gelu"))
     return _hybrid(c, i, shared, scan)
 
