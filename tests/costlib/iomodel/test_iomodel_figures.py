@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from costlib.catalog import devices
-from costlib.figures import Figure
+from costlib.figures import Figure, tiles
 from costlib.figures import iomodel as figures
 from costlib.figures import lowerbounds as pictures
 from costlib.figures import pebbles as games
@@ -302,7 +302,7 @@ def test_the_segment_reaches_the_bound_s_own_count():
 def test_a_tile_s_life_is_the_run_s_own():
     run = traced(M=80)
     events = [i for i, event in enumerate(run.trace) if event.step == "tile (0, 1)"]
-    frames = figures._frames(run.trace, events)
+    frames = tiles._frames(run.trace, events)
     assert [sum(size for _, _, size in held) for _, held in frames] == [
         run.trace[i].resident for i in events if run.trace[i].kind in ("load", "alloc")
     ] + [run.trace[events[-1]].resident]
