@@ -31,7 +31,7 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 	@echo "Running every check ..."
 	@$(PYTEST) --nbval tests costlib tools book
 
-quick: env ## The library's tests alone, with fewer random examples: half a minute
+quick: env ## The library's tests alone, with fewer random examples: under a minute
 	@$(PYTEST) -q -m "not slow" --hypothesis-profile quick tests/costlib costlib
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages

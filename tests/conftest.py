@@ -36,7 +36,13 @@ LONGEST_FIRST = (
     *("site/test_site", "course/test_practice", "course/test_submissions"),
     *("site/test_explorers", "site/test_style", "costlib/iomodel/test_pebbles_search"),
     *("costlib/iomodel/test_iomodel_figures", "course/test_class", "costlib/test_families"),
-    *("site/test_survives", "costlib/test_readings", "site/test_publish", "site/test_gates"),
+    *(
+        "site/test_survives",
+        "costlib/test_catalog",
+        "costlib/test_readings",
+        "site/test_publish",
+        "site/test_gates",
+    ),
     *("costlib/test_roofline", "costlib/iomodel", "course", "site", "costlib/test_figures_"),
 )
 #: What `make quick` leaves to `make test`: figures, other programs, exhaustive searches, and arrays
@@ -54,6 +60,7 @@ SLOW = (
     ),
     *("::test_arrays_and_symbols_give_the_times", "::test_symbols_say_what_ints_say"),
     *("costlib/measured/", "test_imports.py", "::test_the_figures_to_reach"),
+    *("test_mutants.py", "test_wild_configs.py", "::test_one_changed_field_is_noticed"),
 )
 
 
