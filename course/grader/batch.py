@@ -21,7 +21,7 @@ from course.grader.inbox import Inbox, find
 from course.grader.journal import Journal
 from course.grader.marking import Graded
 from course.grader.report import write_reports, write_whole
-from course.grader.sandbox import Limits, bubblewrap_works, landlock_works
+from course.grader.sandbox import Limits, bubblewrap_works, unguarded
 from course.grader.submission import Submission, read_submission
 from course.grader.worker import Setting, grade_one
 
@@ -117,18 +117,29 @@ def _tell(inbox: Inbox, roster: list[str], out: Path, say: Callable[[str], None]
 
 
 def _sandbox(wanted: bool, say: Callable[[str], None]) -> bool:
+    """Whether student code runs in bubblewrap; refuses where the key could be read."""
     if sys.platform == "win32":
         raise SystemExit("error: the grader runs on Linux (or in WSL)")
-    if bubblewrap_works():
-        return wanted
+    here = bubblewrap_works()
+    if here and wanted:
+        return True
     if wanted:
         raise SystemExit(
             "error: bubblewrap is not here, or may not make namespaces. Install it "
             "(apt install bubblewrap), or accept weaker guards with --no-sandbox"
         )
-    files = "are guarded by Landlock" if landlock_works() else "ARE NOT GUARDED, the key included"
-    say("WARNING: NO SANDBOX. Student code runs as a process of this system, with limits on time,")
-    say(f"WARNING: memory and processes; files {files}. Use a machine that holds nothing else.")
+    if missing := unguarded():
+        raise SystemExit(
+            f"error: --no-sandbox, and {missing}: student code could read the key and change "
+            "marks. Install bubblewrap, or run the grader as an administrator with a Python that "
+            "everybody may run, so that student code runs as another user"
+        )
+    say("WARNING: NO SANDBOX" + (", although bubblewrap works here." if here else "."))
+    say("WARNING: Student code runs as a process of this system, with limits on time, memory and")
+    say(
+        "WARNING: processes. Of files that it may not open it may still see the size, and faults of"
+    )
+    say("WARNING: the kernel are within its reach. Use a machine that holds nothing else.")
     return False
 
 

@@ -16,8 +16,9 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import resource
-import shutil
+import select
 import signal
 import socket
 import struct
@@ -31,6 +32,7 @@ CLONE = {"x86_64": 56, "aarch64": 220}
 NO_SUID_DEV = 6
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 PR_SET_CHILD_SUBREAPER = 36
+DISK_FULL = 1 << 20  # in the place of how a process ended
 
 
 def serve(options):
@@ -43,7 +45,7 @@ def serve(options):
     for name in options["preload"]:
         with contextlib.suppress(Exception):  # what is missing shows when the canary needs it
             importlib.import_module(name)
-    load_dependencies(options["dependencies"])
+    load_helpers(options)
     gc.collect()
     gc.freeze()
     control.sendall(b"ready")
@@ -59,21 +61,39 @@ def serve(options):
             become_a_question(socket.socket(fileno=descriptors[0]), options)
             os._exit(0)
         os.close(descriptors[0])
-        control.recv(1)  # the grader is done with it, or is gone
+        over = wait_for_the_grader(control, child, folder, options)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if not options["namespaces"]:
             end_all_children()
-            shutil.rmtree(folder, ignore_errors=True)
-        control.sendall(struct.pack("i", status))
+            with contextlib.suppress(OSError):
+                folders.remove_tree(folder)
+        control.sendall(struct.pack("i", DISK_FULL if over else status))
 
 
-def load_dependencies(path):
-    """The helper that finds which cells an answer needs; it lies beside, wherever that is."""
-    global dependencies
-    spec = importlib.util.spec_from_file_location("grader_dependencies", path)
-    dependencies = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(dependencies)
+def wait_for_the_grader(control, child, folder, options):
+    """Until it is done with the question, or is gone; whether the question filled the disk.
+
+    In namespaces the kernel limits the folder's size.
+    """
+    over = False
+    while not select.select([control], [], [], None if options["namespaces"] or over else 0.1)[0]:
+        over = folders.is_over(folder, options["disk"])
+        if over:
+            os.kill(child, signal.SIGKILL)
+    control.recv(1)
+    return over
+
+
+def load_helpers(options):
+    """Which cells an answer needs, and how a folder is emptied; they lie elsewhere in a sandbox."""
+    global dependencies, folders
+    loaded = []
+    for name in ("dependencies", "folders"):
+        spec = importlib.util.spec_from_file_location(f"grader_{name}", options[name])
+        loaded.append(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(loaded[-1])
+    dependencies, folders = loaded
 
 
 def fork(options):
@@ -133,7 +153,7 @@ def become_a_question(channel, options):
     set_limits(options)
     become_nobody(options)
     guard_files(options)
-    forbid()
+    forbid(options)
     answer_cases(socket.socket(fileno=fd))
 
 
@@ -166,75 +186,120 @@ def become_nobody(options):
 
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-READ, ALL = 0x1 | 0x4 | 0x8, 0x1FFF
+READ = 0x1 | 0x4 | 0x8
+NO_NETWORK = 0x3  # bind, connect
+OWN_SCOPE = 0x3  # no abstract socket and no signal leads out
+VERSION = 1  # of Landlock, asked for in the place of rules
 
 
 def guard_files(options):
-    """Landlock, where the kernel has it: read the system and Python, write the own folder only."""
-    rules = libc.syscall(LANDLOCK_CREATE, struct.pack("Q", ALL), 8, 0)
-    if rules < 0:
+    """Landlock, where the kernel has it: read the system and Python, write the own folder only.
+
+    Newer kernels guard more: moves between folders, truncation, devices; sockets; signals.
+    """
+    version = libc.syscall(LANDLOCK_CREATE, None, 0, VERSION)
+    if version < 1:
         return
-    for place, access in [*((p, READ) for p in options["readable"]), (options["folder"], ALL)]:
+    everything = 0x1FFF | sum(
+        1 << bit for bit, since in ((13, 2), (14, 3), (15, 5)) if version >= since
+    )
+    guarded = struct.pack("QQQ", everything, NO_NETWORK, OWN_SCOPE)
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    rules = libc.syscall(LANDLOCK_CREATE, guarded, size, 0)
+    if rules < 0:
+        raise OSError(ctypes.get_errno(), "landlock")
+    for place, access in [
+        *((p, READ) for p in options["readable"]),
+        (options["folder"], everything),
+    ]:
         with contextlib.suppress(OSError):
             place_fd = os.open(place, os.O_PATH)
             libc.syscall(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", access, place_fd), 0)
             os.close(place_fd)
-    libc.syscall(LANDLOCK_RESTRICT, rules, 0)
+    if libc.syscall(LANDLOCK_RESTRICT, rules, 0):
+        raise OSError(ctypes.get_errno(), "landlock")
     os.close(rules)
 
 
-#: System calls that a question never needs: processes, sockets, other processes' memory, mounts,
-#: memory that no limit counts, keys that outlive it. Numbers for x86-64 and for 64-bit Arm.
-FORBIDDEN = {
-    "x86_64": [
-        *(57, 58, 59, 322),  # fork, vfork, execve, execveat
-        *(
-            41,
-            53,
-            29,
-            30,
-            31,
-            64,
-            319,
-            447,
-            68,
-            240,
-        ),  # socket, socketpair, shm*, semget, memfd_*, msgget, mq
-        *(101, 310, 311, 272, 308, 161, 165, 166, 155),  # ptrace, process_vm_*, unshare, mount ...
-        *(248, 249, 250, 321, 298, 323, 425, 426, 427, 428, 429, 430, 432),  # keys, bpf, io_uring
-        *(62, 200, 234, 424, 129, 297, 434, 438),  # kill and the like, pidfd_open
-    ],
-    "aarch64": [
-        *(221, 281, 198, 199, 194, 195, 196, 190, 279, 447, 186, 180),
-        *(117, 270, 271, 97, 268, 51, 40, 39, 41),
-        *(217, 218, 219, 280, 241, 282, 425, 426, 427, 428, 429, 430, 432),
-        *(129, 130, 131, 424, 138, 240, 434, 438),
-    ],
-}
+#: System calls that a question never needs, by what they would reach: names, and numbers on x86-64
+#: and on 64-bit Arm, which lacks some of the older ones.
+FORBIDDEN = """
+new programs: fork 57 -, vfork 58 -, execve 59 221, execveat 322 281
+
+sockets, and memory that no limit counts: socket 41 198, socketpair 53 199, shmget 29 194,
+shmat 30 196, shmctl 31 195, semget 64 190, memfd_create 319 279, memfd_secret 447 447,
+msgget 68 186, mq_open 240 180
+
+other processes: ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, kill 62 129,
+tkill 200 130, tgkill 234 131, kcmp 312 272, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
+pidfd_send_signal 424 424, pidfd_open 434 434, pidfd_getfd 438 438, setpriority 141 140,
+ioprio_set 251 30, sched_setaffinity 203 122, sched_setparam 142 118, sched_setscheduler 144 119,
+sched_setattr 314 274, migrate_pages 256 238, move_pages 279 239, process_madvise 440 440,
+process_mrelease 448 448
+
+the system: unshare 272 97, setns 308 268, chroot 161 51, mount 165 40, umount2 166 39,
+pivot_root 155 41, open_tree 428 428, move_mount 429 429, fsopen 430 430, fsmount 432 432,
+mount_setattr 442 442, add_key 248 217, request_key 249 218, keyctl 250 219, bpf 321 280,
+perf_event_open 298 241, userfaultfd 323 282, io_uring_setup 425 425, io_uring_enter 426 426,
+io_uring_register 427 427, fanotify_init 300 262, name_to_handle_at 303 264,
+open_by_handle_at 304 265
+"""
+#: What Landlock does not guard, or older kernels' does not: other people's files of the same user.
+#: In namespaces there are none, and answers may do this with their own.
+OUTSIDE_NAMESPACES = """
+files: truncate 76 45, chmod 90 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, chown 92 -,
+lchown 94 -, fchown 93 55, fchownat 260 54, utime 132 -, utimes 235 -, futimesat 261 -,
+utimensat 280 88, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14,
+lremovexattr 198 15, fremovexattr 199 16, setxattrat 463 463, removexattrat 466 466,
+file_setattr 469 469
+"""
+#: Calls that are harmless but for some values of an argument: call, which argument, values.
+#: They make the kernel send signals to others, wait for leases, or type into a terminal.
+F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY = 8, 10, 15, 1024, 1026
+FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSTI = 0x8901, 0x8902, 0x5452, 0x5412
+FORBIDDEN_VALUES = [
+    ((72, 25), 1, (F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY)),  # fcntl
+    ((16, 29), 1, (FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSTI)),  # ioctl
+]
+PRLIMIT = 302, 261  # of itself (0) only
 ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 CLONE3 = 435
 THREAD = 0x00010000
+LOAD, EQUAL, AT_LEAST, EVERY, GIVE = 0x20, 0x15, 0x35, 0x45, 0x06
+REFUSE, MISSING, ALLOW, KILL = 0x00050001, 0x00050026, 0x7FFF0000, 0x80000000
+CALL = (LOAD, 0, 0, 0)
 
 
-def forbid():
+def forbid(options):
     """A seccomp filter: forbidden calls fail with "not permitted", and so do new processes."""
-    machine = platform.machine()
-    if machine not in FORBIDDEN:
+    if platform.machine() not in ARCHITECTURE:
         return
-    load, equal, at_least, every, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    refuse, missing, allow, kill = 0x00050001, 0x00050026, 0x7FFF0000, 0x80000000
-    rules = [(load, 0, 0, 4), (equal, 1, 0, ARCHITECTURE[machine]), (give, 0, 0, kill)]
-    rules += [(load, 0, 0, 0), (at_least, 0, 1, 0x40000000), (give, 0, 0, kill)]
-    rules += [(equal, 0, 1, CLONE3), (give, 0, 0, missing)]  # so that threads use clone
-    for number in FORBIDDEN[machine]:
-        rules += [(equal, 0, 1, number), (give, 0, 0, refuse)]
-    rules += [(equal, 0, 3, CLONE[machine]), (load, 0, 0, 16), (every, 1, 0, THREAD)]
-    rules += [(give, 0, 0, refuse), (give, 0, 0, allow)]
+    rules = seccomp_rules(platform.machine(), options["namespaces"])
     program = b"".join(struct.pack("HBBI", *rule) for rule in rules)
     buffer = ctypes.create_string_buffer(program)
     header = struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(buffer))
     if libc.prctl(PR_SET_SECCOMP, 2, header, 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def seccomp_rules(machine, namespaces):
+    """The filter's program: a kind of step, how far it jumps if it holds and if not, a value."""
+    which = list(ARCHITECTURE).index(machine)
+    calls = FORBIDDEN + ("" if namespaces else OUTSIDE_NAMESPACES)
+    rules = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, ARCHITECTURE[machine]), (GIVE, 0, 0, KILL)]
+    rules += [CALL, (AT_LEAST, 0, 1, 0x40000000), (GIVE, 0, 0, KILL)]
+    rules += [(EQUAL, 0, 1, CLONE3), (GIVE, 0, 0, MISSING)]  # so that threads use clone
+    for numbers in re.findall(r"\w+ (\d+) (\d+|-)", calls):
+        if numbers[which] != "-":
+            rules += [(EQUAL, 0, 1, int(numbers[which])), (GIVE, 0, 0, REFUSE)]
+    for numbers, argument, values in FORBIDDEN_VALUES:
+        steps = [step for v in values for step in ((EQUAL, 0, 1, v), (GIVE, 0, 0, REFUSE))]
+        rules += [(EQUAL, 0, len(steps) + 2, numbers[which]), (LOAD, 0, 0, 16 + 8 * argument)]
+        rules += [*steps, CALL]
+    rules += [(EQUAL, 0, 4, PRLIMIT[which]), (LOAD, 0, 0, 16), (EQUAL, 1, 0, 0)]
+    rules += [(GIVE, 0, 0, REFUSE), CALL]
+    rules += [(EQUAL, 0, 3, CLONE[machine]), (LOAD, 0, 0, 16), (EVERY, 1, 0, THREAD)]
+    return [*rules, (GIVE, 0, 0, REFUSE), (GIVE, 0, 0, ALLOW)]
 
 
 # From here on: the student's code, and what it may say.

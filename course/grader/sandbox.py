@@ -8,6 +8,7 @@ import functools
 import json
 import math
 import os
+import platform
 import secrets
 import select
 import shutil
@@ -16,13 +17,14 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from course.grader.folders import held_folder, remove_tree
 
 __all__ = [
     "Failure",
@@ -32,12 +34,16 @@ __all__ = [
     "bubblewrap_works",
     "landlock_works",
     "plain_value",
+    "unguarded",
 ]
 
 SERVER = Path(__file__).with_name("fork_server.py")
+FOLDERS = Path(__file__).with_name("folders.py")
 DEPENDENCIES = Path(__file__).parent.parent / "builder" / "dependencies.py"
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
 LONGEST = 1_000_000  # bytes of one answer
+DISK_FULL = 1 << 20  # what the server says in the place of how a process ended
+ARCHITECTURE = ("x86_64", "aarch64")  # that have a filter of system calls
 FIRST_USER = 61_000  # an administrator's grader runs student code as these users
 
 
@@ -50,6 +56,7 @@ class Limits:
     submission: float = 120.0
     memory: int = 2 << 30
     file_size: int = 16 << 20
+    disk: int = 64 << 20
 
 
 class Failure(Exception):
@@ -90,7 +97,7 @@ class Sandbox:
         self.preload = list(preload)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._folder: str | None = None
+        self._folder: tuple[str, int] | None = None  # and its lock
 
     def __enter__(self) -> Sandbox:
         return self
@@ -110,7 +117,9 @@ class Sandbox:
             self._process.wait()
             self._process = None
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                remove_tree(self._folder[0])
+            os.close(self._folder[1])
             self._folder = None
 
     def question(self, setup: str, cells: Sequence[tuple[str, str]], name: str) -> RunningQuestion:
@@ -150,8 +159,8 @@ class Sandbox:
         user = FIRST_USER + os.getpid() % 1000 if root else 0
         folder = _private()
         if not self.bubblewrap:
-            folder = self._folder = tempfile.mkdtemp(prefix="grader-")
-            os.chmod(folder, 0o700)
+            self._folder = held_folder()
+            folder = self._folder[0]
             if root:
                 os.chown(folder, user, user)
         options = {
@@ -161,6 +170,8 @@ class Sandbox:
             "namespaces": self.bubblewrap,
             "folder": folder,
             "dependencies": "/dependencies.py" if self.bubblewrap else str(DEPENDENCIES),
+            "folders": "/folders.py" if self.bubblewrap else str(FOLDERS),
+            "disk": self.limits.disk,
             "readable": _readable(),
             "seconds": math.ceil(self.limits.question),
             "memory": self.limits.memory,
@@ -273,6 +284,8 @@ def _ending(status: int | None) -> str:
     """How a process ended before it answered."""
     if status is None:
         return "crashed"
+    if status == DISK_FULL:
+        return "file limit"
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number == signal.SIGXCPU:
@@ -321,6 +334,7 @@ def _bubblewrap() -> list[str]:
     command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     command += ["--ro-bind", str(SERVER), "/fork_server.py"]
     command += ["--ro-bind", str(DEPENDENCIES), "/dependencies.py"]
+    command += ["--ro-bind", str(FOLDERS), "/folders.py"]
     return [*command, "--dir", _private(), "--dir", "/dev/shm", "--remount-ro", "/"]
 
 
@@ -366,6 +380,20 @@ def _environment(folder: str) -> dict[str, str]:
 def landlock_works() -> bool:
     """True if the kernel lets a process shut itself off from files."""
     return sys.platform == "linux" and bool(ctypes.CDLL(None).syscall(444, None, 0, 1) > 0)
+
+
+def unguarded() -> str:
+    """What is missing so that student code without bubblewrap reaches nobody's files; or nothing.
+
+    Another user's files it does not reach; its own user's are guarded by Landlock and a filter.
+    """
+    if os.getuid() == 0 and _open_to_all():
+        return ""
+    if not landlock_works():
+        return "this kernel has no Landlock"
+    if platform.machine() not in ARCHITECTURE:
+        return f"there is no filter of system calls for {platform.machine()}"
+    return ""
 
 
 def _tasks(user: int) -> int:

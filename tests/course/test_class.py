@@ -26,6 +26,7 @@ from course.builder.assignments import build_one
 from course.builder.roster import file_name
 from course.builder.samples import hand_in, write_samples
 from course.grader import batch
+from course.grader import sandbox as sandbox_module
 from course.grader.batch import CanaryError, canary, grade
 from course.grader.gradebook import write_gradebook
 from course.grader.gradescope import write_zip
@@ -299,6 +300,19 @@ def test_without_bubblewrap_it_says_so_and_stops(
         grade(*folders, say=said.append)
     grade(*folders, sandbox=False, limits=LIMITS, say=said.append)
     assert any("NO SANDBOX" in line for line in said)
+
+
+def test_without_bubblewrap_what_cannot_be_closed_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(batch, "bubblewrap_works", lambda: True)
+    assert batch._sandbox(False, said.append) is False
+    assert "NO SANDBOX, although bubblewrap works here." in said[0]
+    monkeypatch.setattr(sandbox_module, "_open_to_all", lambda: False)
+    monkeypatch.setattr(sandbox_module, "landlock_works", lambda: False)
+    with pytest.raises(SystemExit, match=r"no Landlock: student code could read the key.*another"):
+        batch._sandbox(False, said.append)
 
 
 def test_the_commands_from_source_to_grades(tmp_path: Path) -> None:

@@ -5,11 +5,15 @@ Every row is run in bubblewrap where it works, and without it everywhere.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import json
 import os
 import platform
+import re
 import sys
+import tempfile
 import time
 import tracemalloc
 import zipfile
@@ -28,7 +32,8 @@ from course.builder.answer_key import Key
 from course.builder.assignments import build_one
 from course.builder.questions import Question
 from course.builder.samples import hand_in
-from course.grader import marking
+from course.grader import fork_server, marking
+from course.grader.folders import held_folder
 from course.grader.marking import Mark, mark_question, mark_submission
 from course.grader.sandbox import (
     Failure,
@@ -453,21 +458,175 @@ REFUSED = {
     "rt_tgsigqueueinfo": 297,
     "pidfd_open": 434,
     "pidfd_getfd": 438,
+    "kcmp": 312,
+    "setpriority": 141,
+    "ioprio_set": 251,
+    "sched_setaffinity": 203,
+    "sched_setparam": 142,
+    "sched_setscheduler": 144,
+    "sched_setattr": 314,
+    "migrate_pages": 256,
+    "move_pages": 279,
+    "process_madvise": 440,
+    "process_mrelease": 448,
+    "mount_setattr": 442,
+    "fanotify_init": 300,
+    "name_to_handle_at": 303,
+    "open_by_handle_at": 304,
+}
+#: Where there are no namespaces: what would change other files of the same user.
+REFUSED_OUTSIDE = {
+    "truncate": 76,
+    "chmod": 90,
+    "fchmod": 91,
+    "fchmodat": 268,
+    "fchmodat2": 452,
+    "chown": 92,
+    "fchown": 93,
+    "lchown": 94,
+    "fchownat": 260,
+    "utime": 132,
+    "utimes": 235,
+    "futimesat": 261,
+    "utimensat": 280,
+    "setxattr": 188,
+    "lsetxattr": 189,
+    "fsetxattr": 190,
+    "removexattr": 197,
+    "lremovexattr": 198,
+    "fremovexattr": 199,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "file_setattr": 469,
+}
+#: Calls that are harmless but for some of their arguments.
+REFUSED_VALUES = {
+    "fcntl F_SETOWN": (72, 3, 8, 1),
+    "fcntl F_SETSIG": (72, 3, 10, 9),
+    "fcntl F_SETOWN_EX": (72, 3, 15, 0),
+    "fcntl F_SETLEASE": (72, 3, 1024, 2),
+    "fcntl F_NOTIFY": (72, 3, 1026, 1),
+    "ioctl FIOSETOWN": (16, 3, 0x8901, 0),
+    "ioctl SIOCSPGRP": (16, 3, 0x8902, 0),
+    "ioctl FIOASYNC": (16, 3, 0x5452, 0),
+    "ioctl TIOCSTI": (16, 3, 0x5412, 0),
+    "prlimit64 of another": (302, 1, 7, 0, 0),
 }
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers are those of x86-64")
 def test_every_forbidden_call_is_refused(sandbox: Sandbox) -> None:
+    calls: dict[str, tuple[int, ...]] = {name: (n, *[-1] * 6) for name, n in REFUSED.items()}
+    calls.update(REFUSED_VALUES)
+    if not sandbox.bubblewrap:
+        calls.update({name: (n, *[-1] * 6) for name, n in REFUSED_OUTSIDE.items()})
     code = (
         "import ctypes\n"
         "def f():\n"
         "    libc, said = ctypes.CDLL(None, use_errno=True), {}\n"
-        f"    for name, number in {REFUSED}.items():\n"
-        "        libc.syscall(number, *[ctypes.c_long(-1)] * 6)\n"
+        f"    for name, (number, *given) in {calls}.items():\n"
+        "        libc.syscall(number, *map(ctypes.c_long, given))\n"
         "        said[name] = ctypes.get_errno()\n"
         "    return said"
     )
-    assert ask(sandbox, code) == dict.fromkeys(REFUSED, errno.EPERM)
+    assert ask(sandbox, code) == dict.fromkeys(calls, errno.EPERM)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers are those of x86-64")
+def test_the_filter_holds_no_call_that_is_not_tested() -> None:
+    names = re.findall(r"(\w+) (\d+) (?:\d+|-)", fork_server.FORBIDDEN)
+    tested = {name: str(number) for name, number in {**REFUSED, "fork": 57, "vfork": 58}.items()}
+    assert dict(names) == tested
+    outside = re.findall(r"(\w+) (\d+) (?:\d+|-)", fork_server.OUTSIDE_NAMESPACES)
+    assert dict(outside) == {name: str(number) for name, number in REFUSED_OUTSIDE.items()}
+
+
+def test_what_an_answer_does_with_its_own_process_and_pipes_is_allowed(sandbox: Sandbox) -> None:
+    code = (
+        "import fcntl, os, resource, tempfile, threading\n"
+        "def f():\n"
+        "    fcntl.fcntl(3, fcntl.F_GETFD), resource.getrlimit(resource.RLIMIT_AS)\n"
+        "    thread = threading.Thread(target=print)\n"
+        "    thread.start(), thread.join()\n"
+        "    with tempfile.TemporaryDirectory() as folder, open(folder + '/a', 'w') as file:\n"
+        "        file.write('abc'), file.flush(), file.truncate(2)\n"
+        "        os.rename(folder + '/a', folder + '/b')\n"
+        "        return os.path.getsize(folder + '/b')"
+    )
+    assert ask(sandbox, code) == 2
+
+
+def test_another_file_cannot_be_changed(sandbox: Sandbox, tmp_path: Path) -> None:
+    other = tmp_path / "bob.ipynb"
+    other.write_text("all that bob did", "utf-8")
+    before = other.stat()
+    code = (
+        "import os\n"
+        f"path, refused = {str(other)!r}, 0\n"
+        "tries = [lambda: os.truncate(path, 0), lambda: os.chmod(path, 0o777),\n"
+        "    lambda: os.utime(path, (0, 0)), lambda: open(path, 'w'), lambda: os.unlink(path),\n"
+        "    lambda: os.rename(path, path + 'x'), lambda: os.link(path, 'x'),\n"
+        "    lambda: os.symlink('/etc', path + 'y'), lambda: os.setxattr(path, 'user.a', b'1')]\n"
+        "def f():\n"
+        "    refused = 0\n"
+        "    for one in tries:\n"
+        "        try: one()\n"
+        "        except OSError: refused += 1\n"
+        "    return refused"
+    )
+    assert ask(sandbox, code) == 9
+    after = other.stat()
+    assert (after.st_mode, after.st_mtime_ns, after.st_size) == (
+        before.st_mode,
+        before.st_mtime_ns,
+        before.st_size,
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["bob.ipynb"]
+
+
+DEEP = """\
+import os
+def f():
+    os.mkdir("shut", 0o000)
+    for n in range(3000):
+        os.mkdir("d", 0o300)
+        open("f", "w").close()
+        os.chdir("d")
+    return 1
+"""
+
+
+def test_folders_without_end_are_cleaned_up(sandbox: Sandbox) -> None:
+    with contextlib.nullcontext() if sandbox.bubblewrap else contextlib.suppress(Failure):
+        assert ask(sandbox, DEEP) == 1
+    if sandbox._folder:
+        assert os.listdir(sandbox._folder[0]) == []
+    assert ask(sandbox, "def f(): return 2") == 2
+
+
+def test_a_full_folder_ends_the_question(sandbox: Sandbox) -> None:
+    code = (
+        "import os, time\ndef f():\n    for n in range(200):\n"
+        "        with open(str(n), 'wb') as file: file.write(bytes(15_000_000))\n"
+        "    time.sleep(9)\n    return 1"
+    )
+    with pytest.raises(Failure) as failure:
+        ask(sandbox, code)
+    assert failure.value.kind in ("file limit", "exception")  # in bubblewrap: no space left
+    assert "No space" in failure.value.detail or failure.value.kind == "file limit"
+
+
+def test_what_a_killed_grader_left_is_removed(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "grader-left" / "a").mkdir(parents=True)
+    (tmp_path / "grader-busy").mkdir()
+    (tmp_path / "others").mkdir()
+    busy = os.open(tmp_path / "grader-busy", os.O_RDONLY)
+    fcntl.flock(busy, fcntl.LOCK_EX)
+    mine, lock = held_folder()
+    assert {path.name for path in tmp_path.iterdir()} == {"grader-busy", "others", Path(mine).name}
+    os.close(busy)
+    os.close(lock)
 
 
 def test_nothing_of_one_student_reaches_the_next(sandbox: Sandbox) -> None:
