@@ -93,7 +93,7 @@ PARTS = (
             Chapter(
                 "measured",
                 "how far from the truth is a time computed from a datasheet, and why?",
-                ("measured.calibration", "measured.published", "measured.timing"),
+                ("measured.calibration", "measured.published", "measured.runs", "measured.timing"),
             ),
         ),
     ),

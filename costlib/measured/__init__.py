@@ -28,6 +28,7 @@ from costlib.measured.published import (
     sources,
     splits,
 )
+from costlib.measured.runs import PublishedRun, run_sources, runs
 from costlib.measured.timing import best_seconds, machine, measure, report
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Empirical",
     "Measurement",
     "Prediction",
+    "PublishedRun",
     "Row",
     "Split",
     "best_seconds",
@@ -53,6 +55,8 @@ __all__ = [
     "published",
     "regime_errors",
     "report",
+    "run_sources",
+    "runs",
     "sources",
     "splits",
 ]

@@ -123,6 +123,7 @@ ELSEWHERE = {
     "Node": "its devices are looked up by name: test_devices",
     "Holding": "made by memory(), never by hand",
     "Measurement": "a row of the data, its steps a list",
+    "PublishedRun": "a row of the data: test_runs",
     "columns": "the columns of sweep(), which checks: test_sweeps",
     "copy": "test_timing",
     "kv_bytes": "kv_elements() times bytes",
