@@ -29,7 +29,8 @@ def test_what_hours_imply_is_no_more_than_what_was_printed_of_the_running_machin
 
 def test_hours_without_tokens_imply_nothing():
     run = runs("gpt-oss-120b")
-    assert run.implied_mfu is None and run.six_p_t is None
+    assert run.implied_mfu is None
+    assert run.six_p_t is None
     with pytest.raises(ValueError, match="gpt-oss-120b was published without its tokens"):
         run.hours_at(0.4)
 
