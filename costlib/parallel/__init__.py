@@ -9,7 +9,13 @@ True
 """
 
 from costlib.messages import all_reduce
-from costlib.parallel.collectives import ALGORITHMS, Algorithm, least_rounds, least_sent
+from costlib.parallel.collectives import (
+    ALGORITHMS,
+    Algorithm,
+    least_rounds,
+    least_sent,
+    two_tier_sent,
+)
 from costlib.parallel.machine import Machine, TooManyMessages, together, within
 from costlib.parallel.pipeline import ORDERS, Played, Task, bubble, in_flight, order, played
 from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
@@ -47,6 +53,7 @@ __all__ = [
     "product",
     "tensor_parallel",
     "together",
+    "two_tier_sent",
     "ways",
     "within",
 ]

@@ -38,7 +38,7 @@ import numpy as np
 from costlib.numbers import Number, ceil_div, size
 from costlib.parallel.machine import Program, together, within
 
-__all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts"]
+__all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts", "two_tier_sent"]
 
 
 def parts(value: Any, count: int) -> list[Any]:
@@ -291,6 +291,27 @@ def least_sent(does: str, elements: Number, devices: Number) -> Any:
     if does not in times:
         raise ValueError(f"does must be one of {', '.join(times)}, got {does!r}")
     return ceil_div(times[does] * (devices - 1) * elements, devices)
+
+
+def two_tier_sent(does: str, elements: Number, *, node: Number, nodes: Number) -> tuple[Any, Any]:
+    """Elements that each device sends inside its node, and to other nodes.
+
+    Sums and copies are made in the node first, so that each device has a ``node``-th of the value
+    to send across. An all-to-all has nothing to add up: what is meant for another node crosses.
+
+    >>> two_tier_sent("all_reduce", 4096, node=8, nodes=4)
+    (7168, 768)
+    >>> two_tier_sent("all_to_all", 4096, node=8, nodes=4)
+    (896, 3072)
+    """
+    elements, node, nodes = size("elements", elements), size("node", node), size("nodes", nodes)
+    if does == "all_to_all":
+        part = ceil_div(elements, node * nodes)
+        return (node - 1) * part, node * (nodes - 1) * part
+    if does not in (times := {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}):
+        raise ValueError(f"does must be one of {', '.join(times)}, all_to_all, got {does!r}")
+    part = ceil_div(elements, node)
+    return times[does] * (node - 1) * part, times[does] * (nodes - 1) * ceil_div(part, nodes)
 
 
 def least_rounds(devices: int) -> int:

@@ -48,10 +48,13 @@ class Machine:
     (Counter({(0, 1): 1, (1, 2): 1, (2, 0): 1}), 1)
     """
 
-    def __init__(self, devices: int, *, ports: int = 1) -> None:
+    def __init__(self, devices: int, *, ports: int = 1, keep: bool = False) -> None:
         self.devices, self.ports = int(size("devices", devices)), int(size("ports", ports))
         #: For each round, the elements that each link (sender, receiver) carried.
         self.rounds: list[dict[tuple[int, int], int]] = []
+        #: With ``keep``, what those messages held.
+        self.messages: list[dict[tuple[int, int], Payload]] = []
+        self._keep = keep
 
     @property
     def sent(self) -> Counter[tuple[int, int]]:
@@ -106,7 +109,8 @@ class Machine:
     def _deliver(self, sent: Sequence[Mapping[int, Payload]], listens: Sequence[bool]) -> list[Any]:
         """One round: what each device receives, as copies."""
         arrived: list[dict[int, Payload]] = [{} for _ in sent]
-        carried = {}
+        carried: dict[tuple[int, int], int] = {}
+        held: dict[tuple[int, int], Payload] = {}
         for sender, messages in enumerate(sent):
             if len(messages) > self.ports:
                 raise TooManyMessages(f"device {sender} sent {len(messages)} messages in a round")
@@ -115,13 +119,15 @@ class Machine:
                     raise ValueError(f"device {sender} sent to device {receiver}")
                 if not listens[receiver]:
                     raise ValueError(f"device {sender} sent to {receiver}, whose program is over")
-                arrived[receiver][sender] = _copied(payload)
+                arrived[receiver][sender] = held[sender, receiver] = _copied(payload)
                 carried[sender, receiver] = _elements(payload)
         for receiver, found in enumerate(arrived):
             if len(found) > self.ports:
                 text = f"device {receiver} received {len(found)} messages in a round"
                 raise TooManyMessages(text)
         self.rounds.append(carried)
+        if self._keep:
+            self.messages.append({ends: _copied(payload) for ends, payload in held.items()})
         return arrived
 
 

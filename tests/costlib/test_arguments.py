@@ -29,7 +29,7 @@ from costlib.parallel import (
     pipeline_messages,
     tensor_parallel,
 )
-from costlib.parallel.collectives import least_rounds, least_sent
+from costlib.parallel.collectives import least_rounds, least_sent, two_tier_sent
 from costlib.transformer import MLA, MoE, Transformer
 
 MODEL = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
@@ -77,6 +77,10 @@ CALLS = {
     "least_sent": (
         lambda **of: least_sent("all_reduce", **of),
         {"elements": 8, "devices": 2},
+    ),
+    "two_tier_sent": (
+        lambda **of: two_tier_sent("all_reduce", **of),
+        {"elements": 8, "node": 2, "nodes": 2},
     ),
     "least_rounds": (least_rounds, {"devices": 2}),
     "bubble": (bubble, {"stages": 2, "microbatches": 4}),

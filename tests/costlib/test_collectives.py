@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from costlib.messages import all_reduce
-from costlib.parallel import ALGORITHMS, Machine, TooManyMessages, least_rounds, least_sent, within
+from costlib.parallel import (
+    ALGORITHMS,
+    Machine,
+    TooManyMessages,
+    least_rounds,
+    least_sent,
+    two_tier_sent,
+    within,
+)
 from costlib.parallel.collectives import parts, ring_all_reduce, two_tier_all_reduce
 from paths import ROOT
 
@@ -92,16 +100,47 @@ def test_two_tiers_send_little_between_nodes(node, nodes):
     found = machine.run(two_tier_all_reduce, values, node=node)
     assert all(np.array_equal(one, np.sum(values, axis=0)) for one in found)
 
-    def most(is_inside):
-        links = machine.sent.items()
-        return max(
-            sum(e for (s, r), e in links if s == rank and (s // node == r // node) == is_inside)
-            for rank in range(devices)
-        )
-
     part = -(-elements // node)
-    assert most(True) == 2 * (node - 1) * part
-    assert most(False) == all_reduce(part, nodes)
+    counted = two_tier_sent("all_reduce", elements, node=node, nodes=nodes)
+    assert sent_by_tier(machine, node) == counted
+    assert counted == (2 * (node - 1) * part, all_reduce(part, nodes))
+
+
+def sent_by_tier(machine, node):
+    """Elements that the busiest device sent inside its node, and to others."""
+    most = {True: [0] * machine.devices, False: [0] * machine.devices}
+    for (sender, receiver), elements in machine.sent.items():
+        most[sender // node == receiver // node][sender] += elements
+    return max(most[True]), max(most[False])
+
+
+@pytest.mark.parametrize(("node", "nodes"), [(2, 3), (4, 4), (8, 1), (1, 4)])
+def test_an_all_to_all_over_two_tiers(node, nodes):
+    machine = Machine(node * nodes)
+    machine.run(ALGORITHMS["pairwise all-to-all"].program, [np.arange(48)] * node * nodes)
+    counted = two_tier_sent("all_to_all", 48, node=node, nodes=nodes)
+    assert sent_by_tier(machine, node) == counted
+    assert sum(counted) == least_sent("all_to_all", 48, node * nodes)
+
+
+@pytest.mark.parametrize("does", ["all_reduce", "all_gather", "reduce_scatter"])
+def test_two_tiers_send_what_one_would_when_either_is_alone(does):
+    for devices in (1, 2, 8):
+        alone = least_sent(does, 48 * devices, devices)
+        assert two_tier_sent(does, 48 * devices, node=devices, nodes=1) == (alone, 0)
+        assert two_tier_sent(does, 48 * devices, node=1, nodes=devices) == (0, alone)
+    with pytest.raises(ValueError, match="does must be one of all_reduce, all_gather"):
+        two_tier_sent("broadcast", 8, node=2, nodes=2)
+
+
+def test_a_machine_keeps_what_its_messages_held():
+    machine = Machine(2, keep=True)
+    machine.run(ring_all_reduce, [np.array([1, 2]), np.array([10, 20])])
+    assert [{ends: value.tolist() for ends, value in one.items()} for one in machine.messages] == [
+        {(0, 1): [2], (1, 0): [10]},
+        {(0, 1): [11], (1, 0): [22]},
+    ]
+    assert Machine(2).messages == []
 
 
 def test_the_flat_ring_sends_as_much_over_the_slow_tier_as_over_the_fast():
