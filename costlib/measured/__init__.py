@@ -14,6 +14,7 @@ from costlib.measured.calibration import (
     median_error,
     parts,
 )
+from costlib.measured.collectives import Collective, bus_factor, collectives
 from costlib.measured.published import (
     KEPT,
     KINDS,
@@ -36,6 +37,7 @@ __all__ = [
     "KINDS",
     "LEVELS",
     "REGIMES",
+    "Collective",
     "Empirical",
     "Measurement",
     "Prediction",
@@ -43,7 +45,9 @@ __all__ = [
     "Row",
     "Split",
     "best_seconds",
+    "bus_factor",
     "calibrate",
+    "collectives",
     "error",
     "fused",
     "held_out",

@@ -20,6 +20,7 @@ from costlib.kvcache import (
     training_memory,
 )
 from costlib.matmul import exact, linear_backward, matmul_backward
+from costlib.measured.collectives import bus_factor
 from costlib.parallel import (
     Machine,
     all_reduce,
@@ -83,6 +84,7 @@ CALLS = {
         {"elements": 8, "node": 2, "nodes": 2},
     ),
     "least_rounds": (least_rounds, {"devices": 2}),
+    "bus_factor": (lambda **of: bus_factor("all_reduce", **of), {"devices": 2}),
     "bubble": (bubble, {"stages": 2, "microbatches": 4}),
     "memory_per_device": (
         lambda **of: memory_per_device(MODEL, **of),
@@ -126,6 +128,7 @@ ELSEWHERE = {
     "weight_bytes": "Transformer.weight_bytes(), whose sizes are checked",
     "Node": "its devices are looked up by name: test_devices",
     "Holding": "made by memory(), never by hand",
+    "Collective": "a table of the data",
     "Measurement": "a row of the data, its steps a list",
     "PublishedRun": "a row of the data: test_runs",
     "columns": "the columns of sweep(), which checks: test_sweeps",

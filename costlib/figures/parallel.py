@@ -1,0 +1,400 @@
+"""The figures of the chapter on many devices: what lies where, what moves, and who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from costlib.display import quantity
+from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.parallel import (
+    ALGORITHMS,
+    Layout,
+    Machine,
+    Played,
+    Way,
+    bubble,
+    cheapest,
+    in_flight,
+    played,
+)
+
+__all__ = ["causal_slices", "held", "pipelines", "products", "ring_rounds", "times"]
+
+WIDTH = 5.2
+_SMALL = 10.5
+_SHADES = (0.14, 0.3, 0.48, 0.7)
+
+
+# ------------------------------------------------------------------------------ collectives
+
+
+def ring_rounds(devices: int = 4) -> Figure:
+    """Every round of a ring all-reduce: how many values are in each part that each device holds."""
+    rounds = _followed(devices)
+    half = len(rounds) // 2
+    title = "A ring adds up on the way round, then hands the sums on"
+    alt = (
+        f"{devices} devices hold {devices} parts each, drawn as squares with the number of values "
+        f"added up in them. In each of {half} rounds every device sends one part to the next, "
+        f"which adds its own: after them each holds one part with all {devices}. In {half} more "
+        f"rounds these go round, and in the end every square says {devices}."
+    )
+    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
+        axes = drawing.axes
+        for number, (terms, sent) in enumerate(rounds):
+            across = (devices + 1.3) * (number if number <= half else number - half)
+            down = 0 if number <= half else devices + 2.2
+            name = "at first" if not number else f"round {number}"
+            axes.text(across + devices / 2, down - 0.35, name, ha="center", fontsize=_SMALL)
+            _squares(axes, across, down, terms, sent, devices)
+        axes.text(
+            (devices - 0.4) / 2,
+            devices + 2.2 + devices / 2,
+            "rows: devices\ncolumns: parts\noutlined:\nsent now",
+            ha="center",
+            va="center",
+            fontsize=_SMALL,
+        )
+        axes.set(xlim=(-0.2, (half + 1) * (devices + 1.3) - 1), ylim=(2 * devices + 2.6, -1.2))
+        axes.set_aspect("equal")
+        axes.axis("off")
+    return drawing.result
+
+
+def _followed(devices: int) -> list[tuple[Any, set[tuple[int, int]]]]:
+    """For each round: terms in every device's parts after it, and which (device, part) was sent.
+
+    Device r's value of part j is one bit of its own, so that a sum tells what was added up.
+    """
+    machine = Machine(devices, keep=True)
+    bits = 1 << np.arange(devices**2).reshape(devices, devices)  # [part, device]
+    machine.run(ALGORITHMS["ring all-reduce"].program, list(bits.T))
+    terms = np.ones((devices, devices), int)  # [device, part]
+    rounds: list[tuple[Any, set[tuple[int, int]]]] = [(terms.copy(), set())]
+    for messages in machine.messages:
+        sent = set()
+        for (sender, receiver), payload in messages.items():
+            total = int(np.ravel(payload)[0])
+            part = (total.bit_length() - 1) // devices
+            count = total.bit_count()
+            terms[receiver, part] = count if count == devices else count + 1
+            sent.add((sender, part))
+        rounds.append((terms.copy(), sent))
+    return rounds
+
+
+def _squares(
+    axes: Any, across: float, down: float, terms: Any, sent: set[tuple[int, int]], devices: int
+) -> None:
+    for device in range(devices):
+        for part in range(devices):
+            count = int(terms[device, part])
+            full = count == devices
+            shade = _SHADES[min(count - 1, len(_SHADES) - 1)]
+            place = (across + part, down + device)
+            _box(axes, place, 1, 1, COLOURS[2] if full else COLOURS[0], shade)
+            if (device, part) in sent:
+                axes.plot(
+                    *zip(*_corners(place), strict=True), color=COLOURS[1], linewidth=2, zorder=3
+                )
+            axes.text(
+                place[0] + 0.5,
+                place[1] + 0.54,
+                str(count),
+                ha="center",
+                va="center",
+                fontsize=_SMALL,
+            )
+
+
+def _corners(place: tuple[float, float], inset: float = 0.08) -> list[tuple[float, float]]:
+    x, y = place
+    low, high = inset, 1 - inset
+    offsets = [(low, low), (high, low), (high, high), (low, high), (low, low)]
+    return [(x + dx, y + dy) for dx, dy in offsets]
+
+
+def _box(
+    axes: Any,
+    place: tuple[float, float],
+    width: float,
+    height: float,
+    colour: str,
+    shade: float = 0.6,
+    hatch: str | None = None,
+) -> None:
+    """A rectangle: a pale fill and a line round it."""
+    x, y = place
+    corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    axes.fill(*zip(*corners, strict=True), color=colour, alpha=shade, linewidth=0)
+    if hatch:
+        axes.fill(*zip(*corners, strict=True), fill=False, hatch=hatch, edgecolor=INK, linewidth=0)
+    closed = [*corners, corners[0]]
+    axes.plot(*zip(*closed, strict=True), color=INK, linewidth=0.6)
+
+
+def times(
+    lines: Mapping[str, Any],
+    sizes: Any,
+    measured: Mapping[float, float],
+    crossing: float,
+    where: str,
+) -> Figure:
+    """Seconds of an all-reduce against its bytes: formulas as lines, measurements as points."""
+    names = list(lines)
+    title = "Small messages pay for rounds, large ones for bytes"
+    told = "; ".join(
+        f"{name}: {quantity(line[0], 's')} at {quantity(sizes[0], 'B')}, "
+        f"{quantity(line[-1], 's')} at {quantity(sizes[-1], 'B')}"
+        for name, line in lines.items()
+    )
+    points = [(size, seconds) for size, seconds in measured.items()]
+    alt = (
+        f"Seconds against bytes, log-log, on {where}. {told}. {names[0]} and {names[1]} cross at "
+        f"{quantity(crossing, 'B', 3)}. Measured: {quantity(points[0][1], 's')} at "
+        f"{quantity(points[0][0], 'B')}, {quantity(points[-1][1], 's')} at "
+        f"{quantity(points[-1][0], 'B')}."
+    )
+    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
+        axes = drawing.axes
+        for number, (name, line) in enumerate(lines.items()):
+            dash = ("-", "--", "-.", ":")[number]
+            axes.loglog(sizes, line, dash, color=COLOURS[number], label=name)
+        axes.loglog(
+            *zip(*points, strict=True), "o", color=COLOURS[4], markersize=5, label="measured"
+        )
+        axes.axvline(crossing, color=COLOURS[4], linewidth=1, linestyle=":")
+        axes.set(xlabel="bytes of the value", ylabel="seconds")
+        axes.legend(loc="upper left", fontsize=_SMALL)
+    return drawing.result
+
+
+# ------------------------------------------------------------------------------- products
+
+#: The four cases: what is cut, and where the product is wanted.
+CASES = {
+    "1 · k is whole": Layout("m", None, "m"),
+    "2 · one factor is cut along k": Layout("m", "k", "m"),
+    "3 · both are cut along k": Layout("k", "k", None),
+    "4 · one letter of each survives": Layout("m", "n", "m"),
+}
+
+
+def products(devices: int = 4) -> Figure:
+    """The four cases of a product whose matrices are cut, and what each must send."""
+    side = 4 * devices
+    found = {
+        name: cheapest(layout, m=side, k=side, n=side, devices=devices)
+        for name, layout in CASES.items()
+    }
+    told = "; ".join(
+        f"case {name}: A {_cut(CASES[name].a)}, B {_cut(CASES[name].b)}: {_sends(way)}"
+        for name, way in found.items()
+    )
+    title = "Where the cut runs decides what has to move"
+    alt = f"Squares for A, B and C = A·B, in slices coloured by device, four rows. {told}."
+    with canvas(title, alt, width=WIDTH, height=5.4) as drawing:
+        axes = drawing.axes
+        for row, (name, layout) in enumerate(CASES.items()):
+            _case(axes, 4.6 * row, name, layout, found[name])
+        axes.set(xlim=(-0.2, 16.6), ylim=(18.6, -1.1))
+        axes.set_aspect("equal")
+        axes.axis("off")
+    return drawing.result
+
+
+def _cut(letter: str | None) -> str:
+    return f"cut along {letter}" if letter else "whole everywhere"
+
+
+def _sends(way: Way) -> str:
+    names = {"all_reduce": "all-reduce C", "reduce_scatter": "reduce-scatter C"}
+    done = [f"gather {which.upper()}" for which in way.gathers]
+    return " and ".join([*done, *([names[way.then]] if way.then else [])]) or "nothing to send"
+
+
+def _case(axes: Any, top: float, name: str, layout: Layout, way: Way) -> None:
+    axes.text(0, top - 0.3, f"{name}: {_sends(way)}", fontsize=_SMALL)
+    places = (0.9, 5.0, 9.1)
+    cuts = (("A", "mk", layout.a), ("B", "kn", layout.b))
+    for left, (matrix, letters, cut) in zip(places, cuts, strict=False):
+        _matrix(axes, left, top, matrix, letters, cut)
+    axes.text(4.15, top + 1.45, "·", ha="center", va="center", fontsize=16)
+    axes.text(8.25, top + 1.45, "=", ha="center", va="center", fontsize=13)
+    if way.then:
+        for step in range(4):
+            place = (places[2] + 0.35 * step, top + 0.25 * step)
+            _box(axes, place, 2.2, 2.2, COLOURS[step], 0.75)
+        axes.text(12.8, top + 1.6, "one partial\nsum each", va="center", fontsize=_SMALL)
+    else:
+        _matrix(axes, places[2], top, "C", "mn", layout.c)
+
+
+def _matrix(
+    axes: Any, left: float, top: float, name: str, letters: str, cut: str | None, side: float = 2.9
+) -> None:
+    """A square, its letters at its sides, in slices coloured by device."""
+    slices = 4 if cut else 1
+    for number in range(slices):
+        thin = side / slices
+        place = (left, top + number * thin) if cut == letters[0] else (left + number * thin, top)
+        size = (side, thin) if cut == letters[0] else (thin, side)
+        _box(axes, place, *size, COLOURS[number] if cut else COLOURS[4], 0.55 if cut else 0.15)
+    axes.text(
+        left + side / 2, top + side / 2, name, ha="center", va="center", fontsize=12, weight="bold"
+    )
+    axes.text(left - 0.35, top + side / 2, letters[0], ha="center", va="center", fontsize=_SMALL)
+    axes.text(left + side / 2, top + side + 0.45, letters[1], ha="center", fontsize=_SMALL)
+
+
+# ------------------------------------------------------------------------------------ memory
+
+
+def held(stages: Mapping[str, Mapping[str, float]], capacity: float, name: str) -> Figure:
+    """Bytes that a device holds, in parts, for several ways to hold them; and what it has."""
+    totals = {stage: sum(parts.values()) for stage, parts in stages.items()}
+    kinds = list(next(iter(stages.values())))
+    title = "What every device has a copy of is what ZeRO cuts"
+    alt = (
+        "Bars of bytes held by one device. "
+        + "; ".join(
+            f"{stage}: {quantity(totals[stage], 'B')} ("
+            + ", ".join(f"{kind} {quantity(parts[kind], 'B')}" for kind in kinds)
+            + ")"
+            for stage, parts in stages.items()
+        )
+        + f". {name} has {quantity(capacity, 'B')}."
+    )
+    with canvas(title, alt, width=WIDTH, height=3.1) as drawing:
+        axes, base = drawing.axes, np.zeros(len(stages))
+        for number, kind in enumerate(kinds):
+            sizes = np.array([parts[kind] / 1e9 for parts in stages.values()])
+            axes.barh(
+                list(stages),
+                sizes,
+                left=base,
+                color=COLOURS[number],
+                hatch=("", "//", "..")[number],
+                edgecolor=INK,
+                linewidth=0.6,
+                label=kind,
+            )
+            base = base + sizes
+        for row, total in enumerate(totals.values()):
+            axes.text(total / 1e9 + 1, row, f"{total / 1e9:.1f}", va="center", fontsize=_SMALL)
+        axes.axvline(capacity / 1e9, color=INK, linewidth=1, linestyle="--")
+        axes.text(capacity / 1e9 + 1, 2.6, f"{name}\ngives out", fontsize=_SMALL, va="center")
+        axes.invert_yaxis()
+        axes.set(xlabel="GB on each device", xlim=(0, 1.12 * max(totals.values()) / 1e9))
+        axes.legend(loc="lower right", fontsize=_SMALL)
+        axes.grid(False)
+    return drawing.result
+
+
+# --------------------------------------------------------------------------------- pipelines
+
+
+def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure:
+    """Who does what when, for three orders; from the simulator, to one scale of time."""
+    kinds = {
+        "gpipe": ("all forward, then all backward", 1),
+        "1f1b": ("one forward, one backward", 1),
+        "interleaved": (f"interleaved, {chunks} pieces a device", chunks),
+    }
+    done = {
+        how: played(
+            how,
+            stages=stages,
+            microbatches=microbatches,
+            chunks=pieces,
+            forward=1 / pieces,
+            backward=2 / pieces,
+        )
+        for how, (_, pieces) in kinds.items()
+    }
+    title = "The bubble is paid at both ends; more pieces make it smaller"
+    told = "; ".join(
+        f"{text}: {float(done[how].seconds):g} units, "
+        f"idle {bubble(stages, microbatches, pieces):.0%}, "
+        f"at most {in_flight(how, 0, stages, microbatches, pieces)} held by the first device"
+        for how, (text, pieces) in kinds.items()
+    )
+    alt = (
+        f"Time runs to the right, {stages} devices are rows, a forward pass takes 1 unit and a "
+        f"backward pass 2, {microbatches} microbatches. {told}."
+    )
+    with canvas(title, alt, width=6.4, height=5.2) as drawing:
+        axes = drawing.axes
+        for block, (how, (text, pieces)) in enumerate(kinds.items()):
+            top = block * (stages + 1.7)
+            share = bubble(stages, microbatches, pieces)
+            axes.text(0, top - 0.25, f"{text}: {share:.0%} of the time idle", fontsize=_SMALL)
+            _schedule(axes, top, done[how], stages, pieces)
+        longest = max(float(each.seconds) for each in done.values())
+        axes.set(xlim=(-0.2, longest + 0.2), ylim=(3 * (stages + 1.7) - 1.2, -1.1))
+        axes.set_yticks([])
+        axes.set_xlabel("time, in forward passes of a stage")
+        axes.spines["left"].set_visible(False)
+        axes.grid(False)
+    return drawing.result
+
+
+def _schedule(axes: Any, top: float, done: Played, stages: int, pieces: int) -> None:
+    for device, tasks in enumerate(done.devices):
+        for task, begin, end in tasks:
+            late = task.piece >= stages
+            colour = COLOURS[1] if task.backward else COLOURS[0]
+            place = (float(begin), top + device)
+            _box(axes, place, float(end - begin), 1, colour, 0.65 if late else 0.35)
+            if float(end - begin) >= 1:
+                axes.text(
+                    float(begin + end) / 2,
+                    top + device + 0.55,
+                    str(task.microbatch + 1),
+                    ha="center",
+                    va="center",
+                    fontsize=9 if pieces > 1 else _SMALL,
+                )
+
+
+# ---------------------------------------------------------------------------------- sequence
+
+
+def causal_slices(devices: int = 4) -> Figure:
+    """The pairs of a causal mask by the device that computes them, cut two ways."""
+    pieces = 2 * devices
+    owners = {
+        "one slice each": [piece // 2 for piece in range(pieces)],
+        "a zigzag": [min(piece, pieces - 1 - piece) for piece in range(pieces)],
+    }
+    work = {
+        name: [
+            sum(piece + 0.5 for piece in range(pieces) if owner[piece] == device) / (pieces**2 / 2)
+            for device in range(devices)
+        ]
+        for name, owner in owners.items()
+    }
+    title = "Cut twice as fine, an early and a late piece make equal work"
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{share:.1%}" for share in shares) for name, shares in work.items()
+    )
+    alt = f"Two triangles of causal pairs, rows coloured by device. Shares of the pairs: {told}."
+    with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
+        axes = drawing.axes
+        for number, (name, owner) in enumerate(owners.items()):
+            left = number * (pieces + 2.4)
+            most = max(work[name]) * devices
+            axes.text(left, -0.5, f"{name}: {most:.2f} of a fair share", fontsize=_SMALL)
+            for row in range(pieces):
+                for column in range(row + 1):
+                    _box(axes, (left + column, row), 1, 1, COLOURS[owner[row]], 0.6)
+                axes.text(
+                    left - 0.25, row + 0.55, str(owner[row]), ha="right", va="center", fontsize=9
+                )
+        axes.set(xlim=(-1.1, 2 * pieces + 3.2), ylim=(pieces + 0.3, -1.6))
+        axes.set_aspect("equal")
+        axes.axis("off")
+    return drawing.result
