@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -256,42 +256,43 @@ def _matrix(
 def held(stages: Mapping[str, Mapping[str, float]], capacity: float, name: str) -> Figure:
     """Bytes that a device holds, in parts, for several ways to hold them; and what it has."""
     totals = {stage: sum(parts.values()) for stage, parts in stages.items()}
-    kinds = list(next(iter(stages.values())))
     title = "What every device has a copy of is what ZeRO cuts"
-    alt = (
-        "Bars of bytes held by one device. "
-        + "; ".join(
-            f"{stage}: {quantity(totals[stage], 'B')} ("
-            + ", ".join(f"{kind} {quantity(parts[kind], 'B')}" for kind in kinds)
-            + ")"
-            for stage, parts in stages.items()
-        )
-        + f". {name} has {quantity(capacity, 'B')}."
+    told = "; ".join(
+        f"{stage}: {quantity(totals[stage], 'B')} ("
+        + ", ".join(f"{kind} {quantity(size, 'B')}" for kind, size in parts.items())
+        + ")"
+        for stage, parts in stages.items()
     )
+    alt = f"Bars of bytes held by one device. {told}. {name} gives out {quantity(capacity, 'B')}."
     with canvas(title, alt, width=WIDTH, height=3.1) as drawing:
-        axes, base = drawing.axes, np.zeros(len(stages))
-        for number, kind in enumerate(kinds):
-            sizes = np.array([parts[kind] / 1e9 for parts in stages.values()])
-            axes.barh(
-                list(stages),
-                sizes,
-                left=base,
-                color=COLOURS[number],
-                hatch=("", "//", "..")[number],
-                edgecolor=INK,
-                linewidth=0.6,
-                label=kind,
-            )
-            base = base + sizes
+        axes = drawing.axes
+        _stacked(axes, stages)
         for row, total in enumerate(totals.values()):
             axes.text(total / 1e9 + 1, row, f"{total / 1e9:.1f}", va="center", fontsize=_SMALL)
         axes.axvline(capacity / 1e9, color=INK, linewidth=1, linestyle="--")
-        axes.text(capacity / 1e9 + 1, 2.6, f"{name}\ngives out", fontsize=_SMALL, va="center")
+        axes.text(capacity / 1e9 + 1, 2.5, f"{name}\ngives out", fontsize=_SMALL, va="center")
         axes.invert_yaxis()
-        axes.set(xlabel="GB on each device", xlim=(0, 1.12 * max(totals.values()) / 1e9))
+        axes.set(xlabel="GB on each device", xlim=(0, 1.12 * max(*totals.values(), capacity) / 1e9))
         axes.legend(loc="lower right", fontsize=_SMALL)
         axes.grid(False)
     return drawing.result
+
+
+def _stacked(axes: Any, stages: Mapping[str, Mapping[str, float]]) -> None:
+    base = np.zeros(len(stages))
+    for number, kind in enumerate(next(iter(stages.values()))):
+        sizes = np.array([parts[kind] / 1e9 for parts in stages.values()])
+        axes.barh(
+            list(stages),
+            sizes,
+            left=base,
+            color=COLOURS[number],
+            hatch=("", "//", "..")[number],
+            edgecolor=INK,
+            linewidth=0.6,
+            label=kind,
+        )
+        base = base + sizes
 
 
 # --------------------------------------------------------------------------------- pipelines
@@ -304,21 +305,15 @@ def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure
         "1f1b": ("one forward, one backward", 1),
         "interleaved": (f"interleaved, {chunks} pieces a device", chunks),
     }
+    sizes = {"stages": stages, "microbatches": microbatches}
     done = {
-        how: played(
-            how,
-            stages=stages,
-            microbatches=microbatches,
-            chunks=pieces,
-            forward=1 / pieces,
-            backward=2 / pieces,
-        )
+        how: played(how, **sizes, chunks=pieces, forward=1 / pieces, backward=2 / pieces)
         for how, (_, pieces) in kinds.items()
     }
+    idle = {how: bubble(stages, microbatches, pieces) for how, (_, pieces) in kinds.items()}
     title = "The bubble is paid at both ends; more pieces make it smaller"
     told = "; ".join(
-        f"{text}: {float(done[how].seconds):g} units, "
-        f"idle {bubble(stages, microbatches, pieces):.0%}, "
+        f"{text}: {float(done[how].seconds):g} units, idle {idle[how]:.0%}, "
         f"at most {in_flight(how, 0, stages, microbatches, pieces)} held by the first device"
         for how, (text, pieces) in kinds.items()
     )
@@ -330,8 +325,7 @@ def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure
         axes = drawing.axes
         for block, (how, (text, pieces)) in enumerate(kinds.items()):
             top = block * (stages + 1.7)
-            share = bubble(stages, microbatches, pieces)
-            axes.text(0, top - 0.25, f"{text}: {share:.0%} of the time idle", fontsize=_SMALL)
+            axes.text(0, top - 0.25, f"{text}: {idle[how]:.0%} of the time idle", fontsize=_SMALL)
             _schedule(axes, top, done[how], stages, pieces)
         longest = max(float(each.seconds) for each in done.values())
         axes.set(xlim=(-0.2, longest + 0.2), ylim=(3 * (stages + 1.7) - 1.2, -1.1))
@@ -370,13 +364,7 @@ def causal_slices(devices: int = 4) -> Figure:
         "one slice each": [piece // 2 for piece in range(pieces)],
         "a zigzag": [min(piece, pieces - 1 - piece) for piece in range(pieces)],
     }
-    work = {
-        name: [
-            sum(piece + 0.5 for piece in range(pieces) if owner[piece] == device) / (pieces**2 / 2)
-            for device in range(devices)
-        ]
-        for name, owner in owners.items()
-    }
+    work = {name: _shares(owner, devices) for name, owner in owners.items()}
     title = "Cut twice as fine, an early and a late piece make equal work"
     told = "; ".join(
         f"{name}: " + ", ".join(f"{share:.1%}" for share in shares) for name, shares in work.items()
@@ -385,16 +373,26 @@ def causal_slices(devices: int = 4) -> Figure:
     with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
         axes = drawing.axes
         for number, (name, owner) in enumerate(owners.items()):
-            left = number * (pieces + 2.4)
+            left = number * (pieces + 3)
             most = max(work[name]) * devices
             axes.text(left, -0.5, f"{name}: {most:.2f} of a fair share", fontsize=_SMALL)
-            for row in range(pieces):
-                for column in range(row + 1):
-                    _box(axes, (left + column, row), 1, 1, COLOURS[owner[row]], 0.6)
-                axes.text(
-                    left - 0.25, row + 0.55, str(owner[row]), ha="right", va="center", fontsize=9
-                )
-        axes.set(xlim=(-1.1, 2 * pieces + 3.2), ylim=(pieces + 0.3, -1.6))
+            _triangle(axes, left, owner)
+        axes.set(xlim=(-1.1, 2 * pieces + 3.6), ylim=(pieces + 0.3, -1.6))
         axes.set_aspect("equal")
         axes.axis("off")
     return drawing.result
+
+
+def _shares(owner: Sequence[int], devices: int) -> list[float]:
+    """Each device's share of the pairs, if piece i sees i whole pieces and half of itself."""
+    pairs = [0.0] * devices
+    for piece, device in enumerate(owner):
+        pairs[device] += piece + 0.5
+    return [each / sum(pairs) for each in pairs]
+
+
+def _triangle(axes: Any, left: float, owner: Sequence[int]) -> None:
+    for row, device in enumerate(owner):
+        for column in range(row + 1):
+            _box(axes, (left + column, row), 1, 1, COLOURS[device], 0.6)
+        axes.text(left - 0.25, row + 0.55, str(device), ha="right", va="center", fontsize=_SMALL)
