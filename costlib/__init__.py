@@ -55,6 +55,7 @@ _MODULES = (
     "parallel",
     "roofline",
     "sources",
+    "training",
     "transformer",
 )
 
@@ -87,6 +88,7 @@ __all__ = [
     "sweep",
     "symbols",
     "time",
+    "training",
     "transformer",
 ]
 

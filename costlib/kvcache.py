@@ -21,11 +21,10 @@ from costlib.device import RESERVE, Device
 from costlib.display import latex
 from costlib.layers.parts import Block, Cache, PerToken, is_one, plus
 from costlib.ledger import Holding
-from costlib.numbers import Number, ceil_div, choose, is_symbolic, is_zero, maximum, minimum, size
+from costlib.numbers import Number, choose, is_symbolic, is_zero, maximum, minimum, size
 from costlib.precision import Precision, precision_of
 
 __all__ = [
-    "ADAM_BYTES",
     "RESERVE",
     "Fit",
     "Memory",
@@ -36,18 +35,7 @@ __all__ = [
     "largest_batch",
     "largest_context",
     "memory",
-    "saved_activations",
-    "training_memory",
 ]
-
-#: Bytes per parameter that mixed-precision training with Adam keeps.
-ADAM_BYTES = {
-    "weights": 2,  # what the forward pass reads, in 16 bits
-    "gradients": 2,
-    "master weights": 4,  # in 32 bits, so that small updates are not rounded away
-    "first moment": 4,
-    "second moment": 4,
-}
 
 
 class Model(Protocol):
@@ -206,79 +194,6 @@ def memory(
     )
 
 
-def training_memory(
-    model: Model,
-    batch: Number,
-    seq: Number,
-    precision: Precision | str | None = None,
-    *,
-    recompute: str | None = None,
-    scores: str = "on-chip",
-    encoded: Number = 0,
-) -> Memory:
-    """What a training step with Adam keeps, in mixed precision: see `ADAM_BYTES`.
-
-    Activations: what each step read, kept until its gradient needs it. ``recompute="selective"``
-    keeps no scores; ``"full"`` keeps only each layer's input, and one layer's worth while it is
-    run again. Logits are kept once, and so is their gradient. ``encoded``: the tokens that an
-    encoder reads, whose activations are kept too.
-
-    >>> from costlib.transformer import Transformer
-    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
-    >>> training_memory(tiny, 1, 16).optimizer
-    3112704
-    """
-    precision = precision_of(precision)
-    choose("scores", scores, SCORES)
-    choose("recompute", recompute, (None, "selective", "full"))
-    batch, seq = size("batch", batch), size("seq", seq)
-    tokens, parameters = batch * seq, model.params()
-    kept = tokens * saved_activations(model) * precision.activations
-    depth, entered = model.layers, model.layers * tokens
-    encoder_layers = _of_all_parts(model, "encoder_layers")
-    if not is_zero(encoder_layers) or not is_zero(encoded):
-        read = batch * size("encoded", encoded)
-        kept = kept + read * _saved_of_encoded(model) * precision.activations
-        depth, entered = depth + encoder_layers, entered + encoder_layers * read
-    if scores == "materialised" and recompute is None:
-        kept = kept + batch * _scores(model, seq, encoded) * precision.scores
-    if recompute == "full":
-        inputs = entered * model.d_model * precision.activations
-        kept = inputs + ceil_div(kept, depth)  # layers may differ: the average one
-    return Memory(
-        weights=parameters * ADAM_BYTES["weights"],
-        gradients=parameters * ADAM_BYTES["gradients"],
-        optimizer=parameters * sum(list(ADAM_BYTES.values())[2:]),
-        activations=kept + 2 * tokens * model.vocab * precision.activations,
-    )
-
-
-def saved_activations(model: Model) -> Any:
-    """Activations per token that the backward pass of all layers needs, scores aside.
-
-    Each layer: the inputs of its norms, what they feed to the projections and the feed-forward
-    layer, queries, keys and values, o_proj's input, and the feed-forward layer's inner ones.
-
-    >>> from costlib.transformer import Transformer
-    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
-    >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
-    2560
-    """
-    total: Number = 0
-    for block in model.blocks:
-        total = plus(total, block.layers * block.saved(model.d_model))
-    return total
-
-
-def _saved_of_encoded(model: Model) -> Any:
-    """Activations per token of an encoder that the backward pass needs."""
-    total: Number = 0
-    for block in model.blocks:
-        for part in block.parts:
-            total = plus(total, block.layers * part.saved_of_encoded(model.d_model))
-    return total
-
-
 def _whole(count: Any) -> Any:
     """A count as an int: bytes of packed weights are fractions, and so was what came of them."""
     return int(count) if isinstance(count, float) and count.is_integer() else count
@@ -389,15 +304,6 @@ def _score_heads(model: Model) -> Any:
         for part in block.parts:
             most = maximum(most, part.score_heads)
     return most
-
-
-def _scores(model: Model, seq: Number, encoded: Number) -> Any:
-    """Elements of the scores of all layers, of one sequence."""
-    total: Number = 0
-    for block in model.blocks:
-        for part in block.parts:
-            total = plus(total, block.layers * part.scores(seq, encoded))
-    return total
 
 
 def _widest_step(model: Model) -> Any:

@@ -678,7 +678,8 @@ def _by_sizes(model: Transformer) -> Transformer | None:
     sizes = {name: getattr(model, name) for name in _SIZES}
     heads, layers = model.heads, model.layers
     usual = {"kv_heads": (heads,), "rotary_dim": (model.head_dim,), "local_layers": (0, layers)}
-    if model.head_dim is not None and heads * model.head_dim == model.d_model:
+    known = heads is not None and model.head_dim is not None
+    if known and heads * model.head_dim == model.d_model:
         usual["head_dim"] = (model.head_dim,)
     sizes |= {name: None for name, values in usual.items() if sizes[name] in values}
     if model.mla is not None:

@@ -52,7 +52,7 @@ PARTS = (
                 "kvcache",
                 "what does memory of the past cost, and from what context on is it all that "
                 "matters?",
-                ("kvcache",),
+                ("kvcache", "training"),
             ),
             Chapter(
                 "roofline",

@@ -19,6 +19,7 @@ from costlib.layers.parts import (
     Part,
     Pass,
     PerToken,
+    Saved,
     elementwise,
     gradient_of,
     linear_step,
@@ -301,17 +302,23 @@ class Attention(Part):
         """See `Part.scores`."""
         return self.heads * seq * (encoded if self.cross else seq)
 
-    def saved_of_encoded(self, d: Number) -> Any:
+    def saved_of_encoded(self, d: Number) -> tuple[Saved, ...]:
         """Keys (before a norm too) and values of an encoder's tokens."""
-        normed = self.kv_heads * self.head_dim if self.qk_norm else 0
-        return self.cached_of_encoded + normed if self.cross else 0
+        return self._saved_kv() if self.cross else ()
 
-    def saved(self, d: Number) -> Any:
+    def saved(self, d: Number) -> tuple[Saved, ...]:
         """Queries and keys (before a norm too), values, and o_proj's input."""
-        keys = 0 if self.shares_kv or self.cross else self.kv_heads
-        made = (self.heads + keys) * self.head_dim
-        out = (self.heads + keys) * self.value_dim
-        return (2 if self.qk_norm else 1) * made + out
+        queries = Saved("queries", (2 if self.qk_norm else 1) * self.heads * self.head_dim)
+        kept = () if self.shares_kv or self.cross else self._saved_kv()
+        return (queries, *kept, Saved("o_proj", self.heads * self.value_dim, "inputs"))
+
+    def _saved_kv(self) -> tuple[Saved, ...]:
+        keys = (2 if self.qk_norm else 1) * self.kv_heads * self.head_dim
+        values = self.kv_heads * self.value_dim
+        return (
+            Saved("keys", keys, ways=self.kv_heads),
+            Saved("values", values, ways=self.kv_heads),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -587,11 +594,19 @@ class Latent(Part):
         """See `Part.score_heads`."""
         return self.heads
 
-    def saved(self, d: Number) -> Any:
-        """Latents, expanded keys and values, queries, and o_proj's input."""
-        m = self.mla
-        latents = m.kv_rank + m.rope_dim + (0 if m.q_rank is None else m.q_rank)
-        return latents + 2 * self.heads * (m.head_dim + m.value_dim)
+    def saved(self, d: Number) -> tuple[Saved, ...]:
+        """Latents before and after their norms, expanded keys and values, and o_proj's input."""
+        m, ranks = self.mla, self.mla.kv_rank
+        if self.mla.q_rank is not None:
+            ranks = ranks + self.mla.q_rank
+        return (
+            Saved("norms of latents", ranks + m.rope_dim, split="sequence"),
+            Saved("latents", ranks, "inputs", split="sequence"),
+            Saved("queries", self.heads * m.head_dim),
+            Saved("keys", self.heads * m.head_dim),
+            Saved("values", self.heads * m.value_dim),
+            Saved("o_proj", self.heads * m.value_dim, "inputs"),
+        )
 
 
 def _masked(run: Pass) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.attention import check_sizes
-from costlib.layers.parts import Block, Part, Pass, PerToken, elementwise, plus
+from costlib.layers.parts import Block, Part, Pass, PerToken, Saved, elementwise, plus
 from costlib.ledger import Op
 from costlib.numbers import Number, is_zero
 
@@ -47,12 +47,11 @@ class Encoder(Part):
         """See `Part.scores`."""
         return _scores(self.blocks, encoded, encoded)
 
-    def saved_of_encoded(self, d: Number) -> Any:
+    def saved_of_encoded(self, d: Number) -> tuple[Saved, ...]:
         """What the gradients of its own layers need."""
-        total: Number = 0
-        for block in self.blocks:
-            total = plus(total, block.layers * block.saved(self.d_model))
-        return total
+        return tuple(
+            term * block.layers for block in self.blocks for term in block.saved(self.d_model)
+        )
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Its whole pass."""
@@ -109,20 +108,18 @@ class WhereSeen(Part):
         """See `Part.scores`."""
         return _scores(self.blocks, seq, encoded)
 
-    def saved_of_encoded(self, d: Number) -> Any:
+    def saved_of_encoded(self, d: Number) -> tuple[Saved, ...]:
         """See `Part.saved_of_encoded`."""
-        total: Number = 0
-        for block in self.blocks:
-            for part in block.parts:
-                total = plus(total, block.layers * part.saved_of_encoded(d))
-        return total
+        return tuple(
+            term * block.layers
+            for block in self.blocks
+            for part in block.parts
+            for term in part.saved_of_encoded(d)
+        )
 
-    def saved(self, d: Number) -> Any:
+    def saved(self, d: Number) -> tuple[Saved, ...]:
         """What the gradients of their own steps need, where there is something to see."""
-        total: Number = 0
-        for block in self.blocks:
-            total = plus(total, block.layers * block.saved(d))
-        return total
+        return tuple(term * block.layers for block in self.blocks for term in block.saved(d))
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their part of the pass."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.attention import FLOPS_PER_ELEMENT, check_sizes
-from costlib.layers.parts import Part, PerToken, elementwise, linear_step
+from costlib.layers.parts import Part, PerToken, Saved, elementwise, linear_step
 from costlib.numbers import Number, choose, is_zero, size
 
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2", "xielu")
@@ -42,9 +42,9 @@ class Mlp(Part):
         )
         return (*steps, *self.extra)
 
-    def saved(self, d: Number) -> Any:
+    def saved(self, d: Number) -> tuple[Saved, ...]:
         """What the steps inside read."""
-        return (3 if self.gated else 2) * self.width
+        return saved_inside(self.name, self.width, self.gated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +107,33 @@ class Mixture(Part):
         linear = linear if self.router is None else self.router
         return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)
 
-    def saved(self, d: Number) -> Any:
+    def saved(self, d: Number) -> tuple[Saved, ...]:
         """What the steps inside read, and each expert's input and output."""
-        inner = 3 if self.gated else 2
-        return self.per_token * (inner * self.width + 2 * d) + inner * self.shared_width
+        chosen, into = self.per_token, d if self.latent is None else self.latent
+        terms = [
+            Saved("experts' inputs", chosen * into, "inputs", split="sequence"),
+            *saved_inside("experts", chosen * self.width, self.gated),
+            Saved("experts' outputs", chosen * into, split="sequence"),
+        ]
+        if self.latent is not None:  # what is projected back
+            terms.append(Saved("latent", into, "inputs", split="sequence"))
+        if not is_zero(self.shared_width):
+            terms += saved_inside("shared", self.shared_width, self.gated)
+        return tuple(terms)
+
+
+def saved_inside(name: str, width: Number, gated: bool) -> tuple[Saved, ...]:
+    """What the gradients of a feed-forward layer need of its ``width`` inner elements.
+
+    The activation's input, and with a gate what it is multiplied with; the last product's input. An
+    activation that is an op of its own has an output besides, which the gate's gradient reads.
+    """
+    gates = (Saved(f"{name}.gate", width), Saved(f"{name}.activation", width, fusible=True))
+    return (
+        *(gates if gated else ()),
+        Saved(f"{name}.up", width),
+        Saved(f"{name}.down", width, "inputs"),
+    )
 
 
 def mlp_steps(

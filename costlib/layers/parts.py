@@ -240,6 +240,44 @@ class Cache:
         return self.per_token * (kept if is_one(self.every) else kept // self.every) + self.state
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Activations that the backward pass of one layer needs, in elements per token.
+
+    ``kind`` says in how many bytes: "inputs" of products (of which gradients of weights are made),
+    other "activations", "mask" (a byte each), "fp32". Devices that share a layer by tensor
+    parallelism divide what is ``split`` by "tensor", at most so many ``ways``; the rest is divided
+    by sequence parallelism alone. ``fusible``: only code that does the step by itself keeps it.
+
+    >>> Saved("queries", 4096) * 2
+    Saved(name='queries', elements=8192, kind='activations', split='tensor', ways=None, \
+fusible=False)
+    """
+
+    name: str
+    elements: Number
+    kind: str = "activations"
+    split: str = "tensor"
+    ways: Number | None = None
+    fusible: bool = False
+
+    def __mul__(self, times: Number) -> Saved:
+        """So many times as much."""
+        return replace(self, elements=self.elements * times)
+
+
+def saved_elements(terms: Iterable[Saved]) -> Any:
+    """Elements per token of all terms, those of fused steps left out.
+
+    >>> saved_elements([Saved("gate", 10), Saved("silu", 10, fusible=True)])
+    10
+    """
+    total: Number = 0
+    for term in terms:
+        total = plus(total, 0 if term.fusible else term.elements)
+    return total
+
+
 class Part:
     """What a layer can be made of; a kind overrides what it has.
 
@@ -302,17 +340,21 @@ class Part:
         """Elements of one sequence's matrices of scores, where nothing came before."""
         return self.score_heads * seq * seq
 
-    def saved_of_encoded(self, d: Number) -> Any:
-        """Activations per token of an encoder that the backward pass needs, scores aside."""
-        return 0
+    def saved_of_encoded(self, d: Number) -> tuple[Saved, ...]:
+        """Activations of each token of an encoder that the backward pass needs, scores aside."""
+        return ()
 
-    def saved(self, d: Number) -> Any:
-        """Activations per token that the backward pass needs, scores aside."""
-        made = (plus(step.writes, step.kv_writes) for step in self.before(d))
-        total: Number = 0
-        for count in (*made, *(step.reads for step in self.after(d))):
-            total = plus(total, count)
-        return total
+    def saved(self, d: Number) -> tuple[Saved, ...]:
+        """Activations of each token that the backward pass needs, scores aside.
+
+        What steps before the mixing made, and what those after it read, unless a kind knows better.
+        """
+        made = [Saved(s.name, plus(s.writes, s.kv_writes)) for s in self.before(d)]
+        read = [
+            Saved(s.name, s.reads, "inputs" if s.is_matmul else "activations")
+            for s in self.after(d)
+        ]
+        return tuple(term for term in (*made, *read) if not is_zero(term.elements))
 
     def without_reach(self) -> Part:
         """The same part as far as its per-token steps are concerned: without a window."""
@@ -364,13 +406,21 @@ class Block:
             total = plus(total, step.parameters(step.chosen if active else None))
         return total
 
-    def saved(self, d: Number) -> Any:
-        """Activations per token that a layer's backward pass needs: inputs, and what parts keep."""
+    def saved(self, d: Number, *, dropout: bool = False) -> tuple[Saved, ...]:
+        """Activations of each token that a layer's gradients need: inputs, and what parts keep.
+
+        With ``dropout`` the masks of what each part adds are kept too.
+        """
         inputs = 1 if self.parallel else len(self.parts)
-        each = (self.norms + inputs) * d
+        terms = [
+            Saved("norms' inputs", self.norms * d, split="sequence"),
+            Saved("inputs of parts", inputs * d, "inputs", split="sequence"),
+        ]
         for part in self.parts:
-            each = plus(each, part.saved(d))
-        return each
+            terms += part.saved(d)
+        if dropout:
+            terms.append(Saved("dropout masks", self.added * d, "mask", split="sequence"))
+        return tuple(term for term in terms if not is_zero(term.elements))
 
     @property
     def caches(self) -> tuple[Cache, ...]:

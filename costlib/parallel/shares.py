@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from costlib.kvcache import ADAM_BYTES, Memory, memory
+from costlib.kvcache import Memory, memory
 from costlib.layers import (
     RGLRU,
     Attention,
@@ -34,6 +34,7 @@ from costlib.ledger import Op
 from costlib.messages import all_reduce, all_reduces, message
 from costlib.numbers import Number, ceil_div, divides, exact_div, size
 from costlib.precision import Precision
+from costlib.training.recipes import Recipe, state_bytes
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -190,10 +191,13 @@ def memory_per_device(
     return memory(stage, ceil_div(size("batch", batch), size("data", data)), context, precision)
 
 
-def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> Memory:
-    """Weights, gradients and Adam's state on one of ``data`` devices; ZeRO divides some of them.
+def optimizer_memory(
+    model: Transformer, recipe: Recipe | str | None = None, *, data: Number = 1, zero: int = 0
+) -> Memory:
+    """Weights, gradients and optimizer state on one of ``data`` devices; ZeRO divides some of them.
 
-    Stage 1 divides the optimizer's state, stage 2 the gradients too, stage 3 the weights too.
+    Stage 1 divides the optimizer's state, stage 2 the gradients too, stage 3 the weights too. The
+    recipe says in how many bytes: see `costlib.training.RECIPES`.
 
     >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> optimizer_memory(model).total / model.params()
@@ -203,13 +207,11 @@ def optimizer_memory(model: Transformer, *, data: Number = 1, zero: int = 0) -> 
     """
     if zero not in (0, 1, 2, 3):
         raise ValueError(f"zero must be 0, 1, 2 or 3, got {zero!r}")
-    parameters = model.params()
-    part = ceil_div(parameters, size("data", data))
-    state = sum(list(ADAM_BYTES.values())[2:])  # master weights and two moments
+    held, data = state_bytes(model, recipe), size("data", data)
     return Memory(
-        weights=(part if zero >= 3 else parameters) * ADAM_BYTES["weights"],
-        gradients=(part if zero >= 2 else parameters) * ADAM_BYTES["gradients"],
-        optimizer=(part if zero >= 1 else parameters) * state,
+        weights=ceil_div(held.weights, data) if zero >= 3 else held.weights,
+        gradients=ceil_div(held.gradients, data) if zero >= 2 else held.gradients,
+        optimizer=ceil_div(held.optimizer, data) if zero >= 1 else held.optimizer,
     )
 
 

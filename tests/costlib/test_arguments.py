@@ -17,7 +17,6 @@ from costlib.kvcache import (
     largest_batch,
     largest_context,
     memory,
-    training_memory,
 )
 from costlib.matmul import exact, linear_backward, matmul_backward
 from costlib.measured.collectives import bus_factor
@@ -31,6 +30,7 @@ from costlib.parallel import (
     tensor_parallel,
 )
 from costlib.parallel.collectives import least_rounds, least_sent, two_tier_sent
+from costlib.training import activations, flops_per_token, hfu_over_mfu, lora, training_memory
 from costlib.transformer import MLA, MoE, Transformer
 
 MODEL = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
@@ -65,6 +65,13 @@ CALLS = {
     "kv_elements": (lambda **of: kv_elements(MODEL, **of), {"batch": 1, "context": 2}),
     "memory": (lambda **of: memory(MODEL, **of), {"batch": 1, "context": 2, "new": 1}),
     "training_memory": (lambda **of: training_memory(MODEL, **of), {"batch": 1, "seq": 2}),
+    "activations": (
+        lambda **of: activations(MODEL, **of),
+        {"batch": 1, "seq": 2, "tensor": 2},
+    ),
+    "flops_per_token": (lambda **of: flops_per_token(MODEL, **of), {"seq": 2}),
+    "hfu_over_mfu": (lambda **of: hfu_over_mfu(MODEL, **of), {"seq": 2}),
+    "lora": (lora, {"rank": 2}),
     "largest_batch": (lambda **of: largest_batch(MODEL, 10**9, **of), {"context": 2}),
     "largest_context": (lambda **of: largest_context(MODEL, 10**9, **of), {"batch": 2}),
     "tensor_parallel": (lambda **of: tensor_parallel(MODEL, **of), {"devices": 2}),
@@ -135,6 +142,14 @@ ELSEWHERE = {
     "copy": "test_timing",
     "kv_bytes": "kv_elements() times bytes",
     "optimizer_memory": "test_parallel",
+    "Adapters": "made by lora(), which checks: test_training",
+    "Optimum": "what optimum() found: test_training",
+    "Row": "what activations() lists",
+    "Run": "test_training",
+    "adapter_step": "training_step() less what is frozen: test_training",
+    "loss": "parameters and tokens in billions, which are no sizes of a call",
+    "likely_failures": "hours, and devices that are a number of any kind",
+    "mfu": "test_training",
     "sweep": "test_sweeps",
     "time": "steps is what a step is, not how many: test_roofline",
     "triangle": "a closed form of the library itself, without checks",

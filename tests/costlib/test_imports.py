@@ -31,6 +31,7 @@ LAYERS = (
     "families",
     "kvcache",
     "transformer",
+    "training",
     "catalog",
     "roofline",
     "parallel",

@@ -1,7 +1,6 @@
 """Chapter 4: cache and memory against the oracle, against sums over layers, and what fits."""
 
 import json
-from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -11,16 +10,13 @@ from hypothesis import strategies as st
 
 from costlib import Precision, models, symbols
 from costlib.kvcache import (
-    ADAM_BYTES,
     cached_tokens,
     kv_elements,
     largest_batch,
     largest_context,
     memory,
-    saved_activations,
-    training_memory,
 )
-from costlib.transformer import MLA, MoE, Transformer
+from costlib.transformer import Transformer
 from paths import DATA
 
 MODELS = json.loads((DATA / "models.json").read_text())["models"]
@@ -105,49 +101,6 @@ def test_what_fits_sweeps_devices():
     assert [largest_batch(LLAMA, int(c), 4096).largest for c in capacities] == list(swept)
 
 
-def test_adam_keeps_sixteen_bytes_a_parameter():
-    memory = training_memory(LLAMA, 1, 128)
-    assert sum(ADAM_BYTES.values()) == 16
-    assert memory.weights + memory.gradients + memory.optimizer == 16 * LLAMA.params()
-
-
-def test_activations_kept_for_the_backward_pass():
-    D, F, V, L, tokens = 4096, 11008, 32000, 32, 2 * 128
-    each = 4 * D + 4 * D + 3 * F  # norms and their outputs; q, k, v, o_proj's input; inner ones
-    logits = 2 * tokens * V * 2
-    kept = training_memory(LLAMA, 2, 128).activations - logits
-    assert kept == tokens * L * each * 2
-    scores = training_memory(LLAMA, 2, 128, scores="materialised").activations
-    assert scores - logits - kept == L * 2 * 32 * 128 * 128 * 2
-    selective = training_memory(LLAMA, 2, 128, scores="materialised", recompute="selective")
-    assert selective.activations == kept + logits
-    full = training_memory(LLAMA, 2, 128, recompute="full").activations
-    assert full - logits == tokens * (L * D + each) * 2
-    with pytest.raises(ValueError, match="recompute"):
-        training_memory(LLAMA, 1, 1, recompute="none")
-
-
-def test_activations_of_experts_latents_and_normed_heads():
-    D, F = 64, 48
-    moe = MoE(experts=8, per_token=2, width=F, shared_width=32, dense_layers=1)
-    dense = 4 * D + 4 * D + 3 * 128
-    sparse = 4 * D + 4 * D + 2 * (3 * F + 2 * D) + 3 * 32
-    model = Transformer(layers=3, d_model=D, heads=4, d_ff=128, vocab=500, moe=moe)
-    assert saved_activations(model) == dense + 2 * sparse
-    latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10, q_rank=20)
-    expected = 4 * D + 24 + 4 + 20 + 2 * 4 * (12 + 4 + 10) + 3 * 128
-    assert (
-        saved_activations(
-            Transformer(layers=1, d_model=D, heads=4, d_ff=128, vocab=500, mla=latent)
-        )
-        == expected
-    )
-    normed = Transformer(
-        layers=1, d_model=D, heads=4, d_ff=128, vocab=500, qk_norm="head", gated=False
-    )
-    assert saved_activations(normed) == 4 * D + 4 * D + 2 * D + 2 * 128
-
-
 def test_what_fits_at_other_precisions():
     eight = Precision(weights=1, kv=1, activations=1)
     model, capacity = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000), 10**6
@@ -191,31 +144,14 @@ def test_what_does_not_fit_and_what_always_does():
     assert largest_context(local, held - 1, 1).largest == 7
 
 
-@pytest.mark.parametrize("call", [memory, training_memory])
-def test_a_wrong_option_is_named(call):
+def test_a_wrong_option_is_named():
     with pytest.raises(ValueError, match="scores must be"):
-        call(
+        memory(
             Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000),
             1,
             2,
             scores="somewhere",
         )
-
-
-def test_saved_activations_by_hand():
-    plain = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, head_dim=10)
-    # two norms' inputs, what they feed to two steps, Q, K, V and o_proj's input, three inner ones
-    assert saved_activations(plain) == 2 * (4 * 64 + 4 * 40 + 3 * 256)
-    assert saved_activations(plain.with_(parallel=True)) == 2 * (3 * 64 + 4 * 40 + 3 * 256)
-    assert saved_activations(plain.with_(gated=False)) == 2 * (4 * 64 + 4 * 40 + 2 * 256)
-    latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10)
-    of_heads = 24 + 4 + 2 * 4 * (16 + 10)
-    one = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, mla=latent)
-    assert saved_activations(one) == 2 * (4 * 64 + of_heads + 3 * 256)
-    two = Transformer(
-        layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, mla=replace(latent, q_rank=20)
-    )
-    assert saved_activations(two) == 2 * (4 * 64 + 20 + of_heads + 3 * 256)
 
 
 def test_the_widest_step_is_the_unembedding_or_a_layer():

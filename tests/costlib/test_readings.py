@@ -16,8 +16,6 @@ from costlib.kvcache import (
     largest_batch,
     largest_context,
     memory,
-    saved_activations,
-    training_memory,
 )
 from costlib.matmul import exact as exact_product
 from costlib.matmul import linear_backward, matmul_backward
@@ -29,6 +27,13 @@ from costlib.parallel import (
     optimizer_memory,
     pipeline_messages,
     tensor_parallel,
+)
+from costlib.training import (
+    activations,
+    flops_per_token,
+    saved_activations,
+    state_bytes,
+    training_memory,
 )
 from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
 
@@ -102,6 +107,11 @@ FORMULAS = {
     "memory": lambda a, b, c: memory(MIXED, a, c, new=b, scores="materialised").total,
     "training memory": lambda a, b, c: training_memory(MIXED, a, c, scores="materialised").total,
     "saved activations": lambda a, b, c: saved_activations(model(a, b, 4, c, 50)),
+    "activations": lambda a, b, c: activations(
+        EXPERTS, a, 4 * c, tensor=2, sequence=True, recompute="full", dropout=True
+    ).bytes(),
+    "state": lambda a, b, c: state_bytes(model(a, b, 4, c, 50), "muon").total,
+    "FLOPs a token": lambda a, b, c: flops_per_token(MIXED, 4 * c, "palm"),
     "largest batch": lambda a, b, c: largest_batch(MIXED, 10**4 * a + c, b).largest,
     "largest context": lambda a, b, c: largest_context(MIXED, 10**4 * b + c, a).largest,
     "share": lambda a, b, c: tensor_parallel(MIXED, 2).decode(a, c, b),

@@ -1,0 +1,323 @@
+"""What a training step keeps until its gradients need it, layer by layer.
+
+Every kind of layer says what its backward pass reads (`costlib.layers.Part.saved`): this module
+multiplies by tokens and layers, adds what is kept for each pair of tokens, leaves out what a policy
+computes again, and divides by the devices that share a layer. For a GPT-style block in 16 bits with
+dropout it is Korthikanti et al. (2022) to the byte: s·b·h·(34 + 5·a·s/h).
+
+Left out: statistics of norms (one or two numbers a token), a router's probabilities, and what
+allocators round up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from costlib.attention import SCORES
+from costlib.kvcache import Memory
+from costlib.layers.parts import Block, PerToken, Saved, is_one, plus, saved_elements
+from costlib.numbers import (
+    Number,
+    ceil_div,
+    choose,
+    divides,
+    exact_div,
+    is_zero,
+    maximum,
+    minimum,
+    size,
+)
+from costlib.training.recipes import Recipe, recipe_of, state_bytes
+
+__all__ = ["POLICIES", "Activations", "Row", "activations", "saved_activations", "training_memory"]
+
+#: What is computed again: nothing, scores and what is made of them, or each layer.
+POLICIES = (None, "selective", "full")
+
+
+class Model(Protocol):
+    """What activations are counted from: `costlib.Transformer` has it."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]: ...
+    @property
+    def d_model(self) -> Any: ...
+    @property
+    def vocab(self) -> Any: ...
+    @property
+    def final_norm(self) -> bool: ...
+    @property
+    def predicted(self) -> Any: ...
+    @property
+    def tied(self) -> bool: ...
+    def params(self) -> Any: ...
+    def steps(self) -> tuple[PerToken, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is kept under one name: elements on one device, in all its layers.
+
+    ``place`` is "layers", "outside" them, or "again": held by one layer while it is run again.
+    """
+
+    name: str
+    elements: Number
+    kind: str
+    place: str = "layers"
+
+    def bytes(self, recipe: Recipe | str | None = None) -> Any:
+        """Elements times the bytes of one."""
+        return self.elements * recipe_of(recipe).bytes_of(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Activations:
+    """A list of what is kept.
+
+    >>> held = Activations((Row("queries", 10, "activations"), Row("mask", 6, "mask", "outside")))
+    >>> held.bytes(), held.of_layers(), held.outside(), held.again()
+    (26, 20, 6, 0)
+    """
+
+    rows: tuple[Row, ...]
+
+    def bytes(self, recipe: Recipe | str | None = None) -> Any:
+        """All of it: what is kept, and what one layer holds while it is run again."""
+        return self._bytes(("layers", "outside", "again"), recipe)
+
+    def kept(self, recipe: Recipe | str | None = None) -> Any:
+        """Bytes from the forward pass to the backward pass, of layers and outside them."""
+        return self._bytes(("layers", "outside"), recipe)
+
+    def of_layers(self, recipe: Recipe | str | None = None) -> Any:
+        """Bytes kept of the layers."""
+        return self._bytes(("layers",), recipe)
+
+    def outside(self, recipe: Recipe | str | None = None) -> Any:
+        """Bytes kept outside the layers: embedding, last norm, logits."""
+        return self._bytes(("outside",), recipe)
+
+    def again(self, recipe: Recipe | str | None = None) -> Any:
+        """Bytes that the largest layer holds while it is run again."""
+        return self._bytes(("again",), recipe)
+
+    def _bytes(self, places: tuple[str, ...], recipe: Recipe | str | None) -> Any:
+        total: Number = 0
+        for row in self.rows:
+            if row.place in places:
+                total = plus(total, row.bytes(recipe))
+        return total
+
+    def table(self, recipe: Recipe | str | None = None) -> Any:
+        """A DataFrame with a row for each name; the last row is the total.
+
+        >>> Activations((Row("queries", 10, "activations"),)).table()["bytes"].tolist()
+        [20, 20]
+        """
+        import pandas as pd
+
+        each = recipe_of(recipe)
+        found = [
+            (row.name, row.place, row.elements, each.bytes_of(row.kind), row.bytes(each))
+            for row in self.rows
+        ]
+        found.append(("total", "", sum(row[2] for row in found), "", self.bytes(each)))
+        columns = ["kept", "where", "elements", "bytes each", "bytes"]
+        return pd.DataFrame(found, columns=columns).set_index("kept")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step's tokens, and how devices share it."""
+
+    batch: Number
+    seq: Number
+    encoded: Number
+    scores: str
+    dropout: bool
+    fused: bool
+    tensor: Number
+    sequence: bool
+
+    def share(self, whole: Number, split: str = "tensor", ways: Number | None = None) -> Any:
+        """One device's part of so many elements."""
+        if is_one(self.tensor) or (split == "sequence" and not self.sequence):
+            return whole
+        parts = self.tensor if ways is None else minimum(self.tensor, ways)
+        return exact_div(whole, parts) if divides(parts, whole) else ceil_div(whole, parts)
+
+    def rows(self, terms: Iterable[Saved], times: Number, place: str) -> Iterator[Row]:
+        """What terms take for so many tokens times layers."""
+        for term in terms:
+            if not (term.fusible and self.fused):
+                count = self.share(term.elements * times, term.split, term.ways)
+                yield Row(term.name, count, term.kind, place)
+
+    def of_scores(self, block: Block, place: str = "layers") -> Iterator[Row]:
+        """What is kept for each pair of tokens, and with scores on chip a number for each row."""
+        for part in block.parts:
+            if is_zero(part.score_heads) and is_zero(part.encoder_layers):
+                continue
+            if self.scores == "on-chip":
+                rows = self.batch * self.seq * block.layers * part.score_heads
+                if not is_zero(rows):
+                    yield Row("softmax statistics", self.share(rows), "fp32", place)
+                continue
+            pairs = self.share(self.batch * block.layers * part.scores(self.seq, self.encoded))
+            yield Row("softmax", pairs, "scores", place)
+            if self.dropout:
+                yield Row("softmax dropout mask", pairs, "mask", place)
+                yield Row("softmax after dropout", pairs, "scores", place)
+
+    def of_block(self, d: Number, block: Block, place: str = "layers") -> Iterator[Row]:
+        """All that the layers of a block keep."""
+        tokens = self.batch * self.seq * block.layers
+        yield from self.rows(block.saved(d, dropout=self.dropout), tokens, place)
+        if not is_zero(self.encoded):
+            seen = self.batch * self.encoded * block.layers
+            for part in block.parts:
+                yield from self.rows(part.saved_of_encoded(d), seen, place)
+
+
+def activations(
+    model: Model,
+    batch: Number,
+    seq: Number,
+    *,
+    recompute: str | None = None,
+    scores: str = "on-chip",
+    dropout: bool = False,
+    tensor: Number = 1,
+    sequence: bool = False,
+    fused: bool = True,
+    encoded: Number = 0,
+) -> Activations:
+    """What one device keeps of a step for the backward pass.
+
+    ``recompute``: "selective" keeps nothing that is a number for each pair of tokens, "full" only
+    the input of each layer; what one layer holds while it is run again is listed apart. ``scores``
+    kept on chip leave one number a row instead of a matrix. ``tensor`` devices share each layer;
+    with ``sequence`` they also divide what tensor parallelism leaves whole. Not ``fused``: every
+    activation function is an op of its own and keeps its output. ``encoded``: tokens that an
+    encoder reads.
+
+    >>> from costlib.transformer import Transformer
+    >>> sizes = dict(layers=1, d_model=64, heads=4, d_ff=256, vocab=1000, gated=False)
+    >>> held = activations(Transformer(**sizes), 1, 16, scores="materialised", dropout=True)
+    >>> held.of_layers() == 16 * 64 * (34 + 5 * 4 * 16 // 64)
+    True
+    """
+    choose("recompute", recompute, POLICIES)
+    choose("scores", scores, SCORES)
+    batch, seq, tensor = size("batch", batch), size("seq", seq), size("tensor", tensor)
+    encoded = size("encoded", encoded, least=0)
+    step = _Step(batch, seq, encoded, scores, dropout, fused, tensor, sequence)
+    rows: list[Row] = []
+    for block in model.blocks:
+        if recompute == "full":
+            rows += _inputs(step, model.d_model, block)
+            continue
+        rows += step.of_block(model.d_model, block)
+        if recompute is None or scores == "on-chip":
+            rows += step.of_scores(block)
+    rows += _again(step, model, recompute)
+    rows += _outside(step, model)
+    return Activations(tuple(_merged(rows)))
+
+
+def _inputs(step: _Step, d: Number, block: Block) -> Iterator[Row]:
+    """The input of each layer, and of each of an encoder's."""
+    tokens = step.batch * step.seq * block.layers
+    for part in block.parts:
+        if not is_zero(part.encoder_layers):
+            tokens = tokens + step.batch * step.encoded * block.layers * part.encoder_layers
+    yield Row("layers' inputs", step.share(tokens * d, "sequence"), "activations")
+
+
+def _again(step: _Step, model: Model, recompute: str | None) -> Iterator[Row]:
+    """What the largest layer holds while it, or its scores, are run again."""
+    if recompute is None or (recompute == "selective" and step.scores == "on-chip"):
+        return
+    largest: dict[str, Any] = {}
+    for block in model.blocks:
+        one, held = replace(block, layers=1), dict[str, Any]()
+        rows = [*step.of_scores(one, "again")]
+        if recompute == "full":
+            rows += step.of_block(model.d_model, one, "again")
+        for row in rows:
+            held[row.kind] = plus(held.get(row.kind, 0), row.elements)
+        for kind, count in held.items():  # an encoder's layers run again one by one too
+            each = ceil_div(count, _depth(block)) if _depth(block) > 1 else count
+            largest[kind] = maximum(largest[kind], each) if kind in largest else each
+    for kind, count in largest.items():
+        yield Row(f"one layer run again: {kind}", count, kind, "again")
+
+
+def _depth(block: Block) -> int:
+    """Layers that one layer of a block stands for: an encoder belongs to a decoder's layer."""
+    inner = [part.encoder_layers for part in block.parts]
+    return 1 + sum(int(count) for count in inner if not is_zero(count))
+
+
+def _outside(step: _Step, model: Model) -> Iterator[Row]:
+    """Embedding and logits: masks, the last norm, the unembedding's input, and its output."""
+    tokens, d = step.batch * step.seq, model.d_model
+    whole = step.share(tokens * d, "sequence")
+    if step.dropout:
+        yield Row("embedding dropout mask", whole, "mask", "outside")
+    if model.final_norm:
+        yield Row("final norm's input", whole, "activations", "outside")
+    yield Row("unembedding's input", whole, "inputs", "outside")
+    heads = 1 if is_zero(model.predicted) else 1 + model.predicted
+    yield Row("logits", step.share(tokens * heads * model.vocab), "fp32", "outside")
+
+
+def _merged(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows of the same thing as one."""
+    found: dict[tuple[str, str, str], Any] = {}
+    for row in rows:
+        key = (row.name, row.kind, row.place)
+        found[key] = plus(found.get(key, 0), row.elements)
+    for (name, kind, place), elements in found.items():
+        yield Row(name, elements, kind, place)
+
+
+def saved_activations(model: Model) -> Any:
+    """Elements per token that the backward pass of all layers needs, scores aside.
+
+    >>> from costlib.transformer import Transformer
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
+    2560
+    """
+    total: Number = 0
+    for block in model.blocks:
+        total = plus(total, block.layers * saved_elements(block.saved(model.d_model)))
+    return total
+
+
+def training_memory(
+    model: Model,
+    batch: Number,
+    seq: Number,
+    recipe: Recipe | str | None = None,
+    *,
+    recompute: str | None = None,
+    scores: str = "on-chip",
+    dropout: bool = False,
+    fused: bool = True,
+    encoded: Number = 0,
+) -> Memory:
+    """What one device keeps in a training step: `state_bytes` of a recipe, and `activations`.
+
+    >>> from costlib.transformer import Transformer
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> training_memory(tiny, 1, 16).optimizer
+    3112704
+    """
+    how: dict[str, Any] = {"scores": scores, "dropout": dropout, "fused": fused}
+    held = activations(model, batch, seq, recompute=recompute, encoded=encoded, **how)
+    return replace(state_bytes(model, recipe), activations=held.bytes(recipe))

@@ -1,0 +1,231 @@
+"""What a step computes, by every convention that is in use, and how busy that keeps a device.
+
+Model FLOPs are those that the gradients need, once: a forward pass and two products back for each
+of its products. Hardware FLOPs add what is computed again. Utilisation is either of them over what
+the devices could have done, by their dense peak: MFU never counts recomputation, HFU does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from costlib.device import Device
+from costlib.layers.parts import PerToken
+from costlib.ledger import Elements, Ledger, Op
+from costlib.numbers import Number, choose, is_lazy, is_symbolic, size
+from costlib.training.recipes import Recipe, adapter_params, recipe_of, targeted
+from costlib.transformer import Transformer
+
+__all__ = ["CONVENTIONS", "adapter_step", "flops_per_token", "hfu_over_mfu", "mfu"]
+
+
+def _ledger(model: Transformer, seq: Number, masked: str) -> Any:
+    step = model.training_step(1, seq, scores="materialised", masked=masked)
+    return step.matmul_flops / seq
+
+
+def _six(model: Transformer, _: Number) -> Any:
+    return 6 * model.active_params()
+
+
+def _palm(model: Transformer, seq: Number) -> Any:
+    _check_alike(model)
+    return _six(model, seq) + 12 * model.layers * model.heads * model.head_dim * seq
+
+
+def _megatron(model: Transformer, seq: Number) -> Any:
+    _check_alike(model)
+    layers, h, vocab = model.layers, model.d_model, model.vocab
+    return 72 * layers * h**2 * (1 + seq / (6 * h) + vocab / (12 * h * layers))
+
+
+def _megatron_again(model: Transformer, seq: Number) -> Any:
+    _check_alike(model)
+    layers, h, vocab = model.layers, model.d_model, model.vocab
+    return 96 * layers * h**2 * (1 + seq / (6 * h) + vocab / (16 * layers * h))
+
+
+def _check_alike(model: Transformer) -> None:
+    if not model.is_uniform:
+        raise ValueError("the layers of this model differ: count with convention='ledger' or '6N'")
+
+
+#: FLOPs of training per token, as people count them; a model and a sequence's length go in.
+#:
+#:     ledger            products of the model, masked pairs left out
+#:     ledger-full       products of the model, masked pairs counted
+#:     6N                six for each parameter that a token uses
+#:     palm              6N + 12·L·H·h·S (Chowdhery et al. 2022, appendix B)
+#:     megatron          72·L·D²·(1 + S/6D + V/12DL) (Korthikanti et al. 2022, appendix A)
+#:     megatron-again    96·L·D²·(1 + S/6D + V/16DL): full recomputation (Narayanan et al. 2021)
+CONVENTIONS: dict[str, Callable[[Transformer, Number], Any]] = {
+    "ledger": lambda model, seq: _ledger(model, seq, "skipped"),
+    "ledger-full": lambda model, seq: _ledger(model, seq, "computed"),
+    "6N": _six,
+    "palm": _palm,
+    "megatron": _megatron,
+    "megatron-again": _megatron_again,
+}
+
+
+def flops_per_token(model: Transformer, seq: Number, convention: str = "ledger") -> Any:
+    """FLOPs of training for each token of sequences of ``seq``, by a convention by name.
+
+    >>> from costlib import models
+    >>> model = models["llama-2-7b"]
+    >>> for name in ("6N", "ledger", "ledger-full", "palm"):
+    ...     print(f"{name:12} {flops_per_token(model, 4096, name) / 1e9:.1f}")
+    6N           40.4
+    ledger       42.9
+    ledger-full  46.1
+    palm         46.9
+    """
+    choose("convention", convention, tuple(CONVENTIONS))
+    return CONVENTIONS[convention](model, size("seq", seq))
+
+
+def mfu(
+    model: Transformer,
+    device: Device,
+    *,
+    tokens_per_s: Number,
+    seq: Number,
+    devices: Number = 1,
+    convention: str = "ledger",
+    compute: str | None = None,
+    peak: Number | None = None,
+) -> Any:
+    """Model FLOPs utilisation: FLOPs of the tokens of a second over those the devices could do.
+
+    ``tokens_per_s`` is of all ``devices`` together. The peak is the device's dense one in a format
+    (16 bits unless said), or yours: twice the dense one is the rate for sparse matrices, and is
+    refused.
+
+    >>> from costlib import devices, models
+    >>> round(mfu(models["llama-2-7b"], devices["A100-80GB"], tokens_per_s=3000, seq=4096), 3)
+    0.412
+    >>> mfu(models["llama-2-7b"], devices["H100-SXM"], tokens_per_s=9000, seq=4096, peak=1979e12)
+    Traceback (most recent call last):
+        ...
+    ValueError: peak=1.979e+15 is H100-SXM's rate for sparse matrices: its dense one is 9.894e+14
+    """
+    offered = devices * _peak(device, compute, peak)
+    return flops_per_token(model, seq, convention) * tokens_per_s / offered
+
+
+def _peak(device: Device, compute: str | None, peak: Number | None) -> Any:
+    """The dense peak of a device in a format, without its efficiency; or a given one, checked."""
+    name = device.sixteen_bits if compute is None else compute
+    ideal = device.with_(compute_efficiency=1)
+    if peak is None:
+        return ideal.compute_rate(name)
+    dense = device.flops_per_s.get(name)
+    known = dense is not None and not any(is_symbolic(x) or is_lazy(x) for x in (dense, peak))
+    if known and bool(np.any(abs(peak / (2 * dense) - 1) < 0.01)):  # type: ignore[operator]
+        text = f"peak={peak:g} is {device.name}'s rate for sparse matrices"
+        raise ValueError(f"{text}: its dense one is {dense:g}")
+    return peak
+
+
+def hfu_over_mfu(
+    model: Transformer,
+    seq: Number,
+    *,
+    recompute: str | None = None,
+    scores: str = "materialised",
+    masked: str = "skipped",
+) -> Any:
+    """Hardware FLOPs over model FLOPs: what a policy's recomputation makes of MFU.
+
+    Full recomputation is 4/3 only in the limit, as nothing outside the layers is run again. With
+    ``scores="on-chip"`` the kernel's own recomputation of scores counts as well.
+
+    >>> from costlib import models
+    >>> gpt = models["llama-2-7b"]
+    >>> [round(hfu_over_mfu(gpt, 4096, recompute=p), 3) for p in (None, "selective", "full")]
+    [1.0, 1.025, 1.327]
+    """
+    batch = {"batch": 1, "seq": size("seq", seq), "masked": masked}
+    needed = model.training_step(**batch, scores="materialised")
+    done = model.training_step(**batch, scores=scores, recompute=recompute)
+    return done.matmul_flops / needed.matmul_flops
+
+
+def adapter_step(
+    model: Transformer, batch: Number, seq: Number, recipe: Recipe, **how: Any
+) -> Ledger:
+    """A training step of adapters beside a frozen model, as `costlib.training.lora` makes them.
+
+    Frozen matrices have no gradients of weights; the projections of the first layer need none of
+    their inputs either, since nothing below them learns. Attention has all of its gradients.
+
+    >>> from costlib import models
+    >>> from costlib.training.recipes import lora
+    >>> model = models["llama-2-7b"]
+    >>> whole, part = model.training_step(1, 4096), adapter_step(model, 1, 4096, lora(16))
+    >>> round(part.matmul_flops / whole.matmul_flops, 3)
+    0.694
+    """
+    adapters = recipe_of(recipe).adapters
+    if adapters is None:
+        raise ValueError("recipe has no adapters: make one with costlib.training.lora()")
+    whole = model.training_step(batch, seq, **how)
+    tokens = size("batch", batch) * size("seq", seq)
+    lowest = {step.name: step for step in _first_products(model)}
+    kept = []
+    for op in whole:
+        name, _, part = op.name.rpartition(".")
+        if part == "grad_weights":
+            continue
+        if part == "grad_input" and name in lowest:
+            op = _less(op, lowest.pop(name).flops * tokens)
+        if op.name == "embedding.backward":
+            continue
+        kept.append(op)
+    own = [*_adapter_ops(model, recipe, tokens)]
+    unused = _first_adapters(model, adapters.targets) * adapters.rank * 2 * tokens
+    own = [_less(op, unused) if op.name == "adapters.grad_input" else op for op in own]
+    return replace(whole, ops=(*kept, *own))
+
+
+def _first_products(model: Transformer) -> list[PerToken]:
+    """Products that read the first layer's input, and so the embedding."""
+    part = next(part for part in model.blocks[0].parts if part.before(model.d_model))
+    first = [step for step in part.before(model.d_model) if step.is_matmul]
+    return [step for step in first if is_same(step.reads, model.d_model)]
+
+
+def is_same(a: Number, b: Number) -> bool:
+    """Whether two numbers are known to be equal."""
+    return bool(np.all(np.asarray(a == b)))
+
+
+def _first_adapters(model: Transformer, targets: tuple[str, ...]) -> Any:
+    """Widths of the inputs of those adapters that read the first layer's input."""
+    return sum(step.reads for step in _first_products(model) if step.name in targets)
+
+
+def _adapter_ops(model: Transformer, recipe: Recipe, tokens: Number) -> list[Op]:
+    """Two thin products for each matrix, forward, and two for each of them back."""
+    adapters = recipe_of(recipe).adapters
+    assert adapters is not None
+    through: Number = 0  # parameters that a token goes through: of experts, the chosen ones
+    for step in targeted(model, adapters):
+        through = through + adapters.rank * (step.reads + step.writes + step.kv_writes)
+    each = 2 * through * tokens
+    stored = adapter_params(model, recipe)
+    reads = Elements(weights=stored)
+    return [
+        Op("adapters", each, reads, is_matmul=True),
+        Op("adapters.grad_input", each, reads, is_matmul=True),
+        Op("adapters.grad_weights", each, elements_written=reads, is_matmul=True),
+    ]
+
+
+def _less(op: Op, flops: Number) -> Op:
+    """The same op with fewer FLOPs."""
+    return replace(op, flops=op.flops - flops)

@@ -1,0 +1,135 @@
+"""What a run costs: FLOPs over what devices reach, in days, device-hours, energy and money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from costlib.device import Device
+from costlib.numbers import Number, is_lazy, is_symbolic, size
+from costlib.training.flops import flops_per_token, mfu
+from costlib.transformer import Transformer
+
+__all__ = ["Run"]
+
+HOUR = 3600
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Tokens through a model on so many devices, at a model FLOPs utilisation.
+
+    ``goodput`` is the share of the time in which steps are made: the rest goes to checkpoints,
+    failures and restarts. ``compute`` is the format whose dense peak counts (16 bits unless said).
+    Every cost beyond the ledger is the reader's: watts, dollars.
+
+    >>> from costlib import devices, models
+    >>> run = Run(model=models["llama-2-7b"], tokens=2e12, device=devices["A100-80GB"],
+    ...           devices=1024, mfu=0.4, seq=4096)
+    >>> round(run.device_hours), round(run.days, 1)
+    (190814, 7.8)
+    >>> round(run.energy_kwh(watts=400)), round(run.dollars(per_device_hour=2))
+    (76326, 381628)
+    """
+
+    model: Transformer
+    tokens: Number
+    device: Device
+    devices: Number
+    mfu: Number
+    seq: Number
+    convention: str = "ledger"
+    compute: str | None = None
+    goodput: Number = 1
+
+    def __post_init__(self) -> None:
+        size("devices", self.devices)
+        for name in ("mfu", "goodput"):
+            value = getattr(self, name)
+            if isinstance(value, (bool, str)):
+                raise TypeError(f"{name} must be a share between 0 and 1, got {value!r}")
+            if is_symbolic(value) or is_lazy(value):
+                continue
+            if not _within(value):
+                raise ValueError(f"{name} must be more than 0 and at most 1, got {value}")
+        if isinstance(self.tokens, (int, float)) and not self.tokens > 0:
+            raise ValueError(f"tokens must be more than 0, got {self.tokens}")
+
+    @classmethod
+    def measured(
+        cls,
+        model: Transformer,
+        device: Device,
+        *,
+        tokens: Number,
+        device_hours: Number,
+        seq: Number,
+        devices: Number = 1,
+        convention: str = "ledger",
+        compute: str | None = None,
+    ) -> Run:
+        """The run that took so many device-hours: its MFU is what is left to say.
+
+        >>> from costlib import devices, models
+        >>> run = Run.measured(models["llama-2-7b"], devices["A100-80GB"], tokens=2e12,
+        ...                    device_hours=184320, seq=4096)
+        >>> round(run.mfu, 3)
+        0.414
+        """
+        rate = tokens / (device_hours * HOUR)
+        how: dict[str, Any] = {"seq": seq, "convention": convention, "compute": compute}
+        reached = mfu(model, device, tokens_per_s=rate, **how)
+        return cls(model=model, tokens=tokens, device=device, devices=devices, mfu=reached, **how)
+
+    @property
+    def flops(self) -> Any:
+        """Model FLOPs of all tokens."""
+        return flops_per_token(self.model, self.seq, self.convention) * self.tokens
+
+    @property
+    def tokens_per_s(self) -> Any:
+        """Tokens a second of all devices, while steps are made."""
+        one = mfu(
+            self.model,
+            self.device,
+            tokens_per_s=1,
+            seq=self.seq,
+            devices=self.devices,
+            convention=self.convention,
+            compute=self.compute,
+        )
+        return self.mfu / one
+
+    @property
+    def seconds(self) -> Any:
+        """From begin to end."""
+        return self.tokens / self.tokens_per_s / self.goodput
+
+    @property
+    def days(self) -> Any:
+        """From begin to end."""
+        return self.seconds / DAY
+
+    @property
+    def device_hours(self) -> Any:
+        """Hours of all devices together."""
+        return self.seconds * self.devices / HOUR
+
+    def energy_kwh(self, *, watts: Number, overhead: Number = 1) -> Any:
+        """Kilowatt-hours at so many watts a device; ``overhead`` is the data centre's factor."""
+        return self.device_hours * watts * overhead / 1000
+
+    def dollars(self, *, per_device_hour: Number) -> Any:
+        """What the hours cost at a price of your own."""
+        return self.device_hours * per_device_hour
+
+    def with_(self, **changes: Any) -> Run:
+        """The same run with some of it changed."""
+        return replace(self, **changes)
+
+
+def _within(share: Any) -> bool:
+    """More than 0, at most 1, everywhere."""
+    inside = (share > 0) & (share <= 1)
+    return bool(inside if isinstance(inside, bool) else inside.all())
