@@ -22,6 +22,7 @@ MAKERS = {  # file made: module that makes it
     "flops": "flops",
     "families": "rows",
     "mutants": "mutants",
+    "saved_tensors": "saved_tensors",
 }
 
 
