@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -289,10 +290,10 @@ def _told(search: _Search, flat: _Flat, measured: Any) -> tuple[_Search, tuple[_
 def _best(search: _Search, flat: _Flat, measured: Any) -> tuple[_Constants, float]:
     """The constants that explain the rows best, and what is left."""
 
-    def residual(point: Any) -> Any:
-        return np.log(_predictions(flat, search.constants(point)) / measured)
+    def residuals(points: Any) -> Any:
+        return np.log(_predictions(flat, search.at(points)) / measured)
 
-    found = [_descend(residual, *search.start(seconds)) for seconds in _STARTS]
+    found = [_descend(residuals, *search.start(seconds)) for seconds in _STARTS]
     point, cost = min(found, key=lambda pair: pair[1])
     return search.constants(point), cost
 
@@ -320,9 +321,9 @@ def _free(flat: _Flat, level: str, keep: tuple[str, ...]) -> tuple[str, ...]:
         names += ["overhead_per_message", "interconnect_efficiency"]
     if level == "shaped":
         names += ["blend"]
-        names += ["edge"] if flat.is_product.any() else []
+        names += ["edge"] if flat.shape.any() else []
         names += ["floor_per_head"] if flat.heads.any() else []
-        ops = flat.per_row(flat.launches) / flat.steps
+        ops = flat.per_row(flat.launches)[0] / flat.steps
         if ops.min() > 1 and ops.max() > 1.2 * ops.min():  # else a step is so many ops, always
             names.append("overhead_per_step")
     return tuple(name for name in names if name not in keep)
@@ -363,44 +364,61 @@ class _Search:
         slow = [_SLOW if name in _RATES else inf for name in self.free]
         return np.array(begin), np.array(prior), np.array(slow)
 
+    def at(self, points: Any) -> _Constants:
+        """The constants at points, one a line: no rate above its peak, a blend of 1 to 55."""
+        least, most, shift = _ranges(self.free)
+        columns = (shift + np.exp(np.minimum(np.maximum(points, least), most))).T[:, :, None]
+        values = {_FIELDS[name][0]: getattr(self.rest, _FIELDS[name][0]) for name in self.keep}
+        for name, column in zip(self.free, columns, strict=True):
+            values[_FIELDS[name][0]] = column
+        return _Constants(**values)
+
     def constants(self, point: Any) -> _Constants:
-        """The constants at a point: no rate above its peak, a blend of 1 to 55."""
-        values = {}
-        for name, value in zip(self.free, map(float, point), strict=True):
-            if name in _RATES:
-                value = max(value, 0.0)
-            shift, most = (1.0, 4.0) if name == "blend" else (0.0, 50.0)
-            values[_FIELDS[name][0]] = shift + float(np.exp(min(value, most)))
-        kept = {_FIELDS[name][0]: getattr(self.rest, _FIELDS[name][0]) for name in self.keep}
-        return replace(_Constants(), **kept | values)
+        """The constants at one point, as numbers."""
+        found = self.at(point[None, :])
+        values = {_FIELDS[name][0]: getattr(found, _FIELDS[name][0]).item() for name in self.free}
+        return replace(found, **values)
+
+
+@cache
+def _ranges(names: tuple[str, ...]) -> Any:
+    """The least and the largest logarithm of each constant, and what is added to its value."""
+    least = [0.0 if name in _RATES else -inf for name in names]
+    most = [4.0 if name == "blend" else 50.0 for name in names]
+    return np.array([least, most, [float(name == "blend") for name in names]])
 
 
 @dataclass(frozen=True, slots=True)
 class _Flat:
-    """Every op of every measurement, one array a column; ``row`` says whose op it is.
+    """Every op of every measurement: ``row`` says whose it is, ``kind`` which of the kinds.
 
-    The columns are what `costlib.roofline.time` computes with, on the device without its constants;
-    a fit tries thousands of constants on them at once.
+    A kind is what `costlib.roofline.time` computes with, one array a column, on the device without
+    its constants. Layers are alike, so kinds are fewer than ops; a fit tries thousands of constants
+    on them.
     """
 
     row: Any
+    kind: Any
     compute: Any  # ideal seconds
     memory: Any
     launches: Any
     messages: Any
     sending: Any
-    waves: Any  # how much more is computed with whole waves, a line for each kind of tile
-    is_product: Any
     heads: Any  # KV heads that each core serves
+    shape: Any  # which of the columns of waves; the first is of what is no product
+    waves: Any  # how much more is computed with whole waves, a line for each kind of tile
     steps: Any  # one a measurement
 
-    def per_row(self, column: Any) -> Any:
-        """A column's sum over the ops of each measurement."""
-        return np.bincount(self.row, column, len(self.steps))
+    def per_row(self, seconds: Any) -> Any:
+        """What kinds take, a line for each choice of constants, summed over each measurement."""
+        lines, rows = np.atleast_2d(seconds)[:, self.kind], len(self.steps)
+        whose = self.row + rows * np.arange(len(lines))[:, None]
+        return np.bincount(whose.ravel(), lines.ravel(), rows * len(lines)).reshape(-1, rows)
 
 
 def _flat(rows: Sequence[Measurement], device: Device) -> _Flat:
-    ideal, columns, waves = device.with_(**IDEAL), [], []
+    ideal, whose, kinds = device.with_(**IDEAL), [], []
+    shapes: dict[tuple[float, ...], int] = {(): 0}
     for number, row in enumerate(rows):
         precision = precision_of(row.precision)
         rates = float(ideal.compute_rate(precision.compute)), float(ideal.memory_rate)
@@ -408,23 +426,24 @@ def _flat(rows: Sequence[Measurement], device: Device) -> _Flat:
             sent = float(op.bytes_sent(precision) / ideal.link_rate) if op.axis else 0.0
             times = float(op.flops) / rates[0], float(op.bytes(precision)) / rates[1]
             counts = (0.0, float(op.count)) if op.axis else (float(op.count), 0.0)
-            factors = wave_factors(op, device.cores)
             heads = float(heads_served(op)) / device.cores if device.cores else 0.0
-            columns.append((number, *times, *counts, sent, bool(factors), heads))
-            waves.append(factors or [1.0] * len(TILES))
-    whose, compute, memory, launches, messages, sending, is_product, heads = np.array(columns).T
-    steps = np.array([float(row.steps) for row in rows])
+            factors = tuple(map(float, wave_factors(op, device.cores)))
+            whose.append(number)
+            kinds.append((*times, *counts, sent, heads, shapes.setdefault(factors, len(shapes))))
+    alike, kind = np.unique(np.array(kinds), axis=0, return_inverse=True)
+    compute, memory, launches, messages, sending, heads, shape = alike.T
     return _Flat(
-        row=whose.astype(int),
+        row=np.array(whose),
+        kind=kind.ravel(),
         compute=compute,
         memory=memory,
         launches=launches,
         messages=messages,
         sending=sending,
-        waves=np.array(waves).T,
-        is_product=is_product > 0,
         heads=heads,
-        steps=steps,
+        shape=shape.astype(int),
+        waves=np.array([each or (1.0,) * len(TILES) for each in shapes]).T,
+        steps=np.array([float(row.steps) for row in rows]),
     )
 
 
@@ -432,11 +451,14 @@ _EDGES = np.array([[1 / rows + 1 / columns] for rows, columns in TILES])
 
 
 def _predictions(flat: _Flat, constants: _Constants) -> Any:
-    """Seconds of every row: `costlib.roofline.time`, for all ops at once."""
+    """Seconds of every row, a line for each choice of constants: `costlib.roofline.time`, for all
+    ops at once."""
     computing = constants.compute * flat.compute
-    if np.isfinite(constants.blend):
-        paid = (flat.waves * (1 + constants.edge * _EDGES)).min(axis=0)
-        computing = computing * np.where(flat.is_product, paid, 1.0)
+    if np.all(np.isfinite(constants.blend)):
+        edge = np.reshape(constants.edge, (-1, 1, 1))
+        paid = (flat.waves * (1 + edge * _EDGES)).min(axis=1)
+        paid[:, 0] = 1.0
+        computing = computing * paid[:, flat.shape]
     busy = overlapped(computing, constants.bandwidth * flat.memory, constants.blend)
     busy = np.maximum(busy, constants.floor * flat.heads)
     called = constants.op * flat.launches + constants.message * flat.messages
@@ -475,26 +497,26 @@ def _empirical(device: Device, found: _Constants, level: str) -> Empirical:
 
 
 def _descend(
-    residual: Callable[[Any], Any], start: Any, prior: Any, slow: Any, most: int = 200
+    residuals: Callable[[Any], Any], start: Any, prior: Any, slow: Any, most: int = 200
 ) -> tuple[Any, float]:
     """Levenberg and Marquardt's least squares, with weights that make large errors count less."""
-    point, damping = start, 1e-2
+    point, damping, nudges = start, 1e-2, 1e-5 * np.eye(len(start))
 
     def cost(at: Any) -> float:
-        errors = residual(at)
+        [errors] = residuals(at[None, :])
         held = _RIDGE * (at - prior) ** 2 + _DOUBT * np.maximum(at - slow, 0) ** 2
         return float(np.sum(np.hypot(errors, _SMOOTH)) + np.sum(held))
 
-    value = cost(point)
-    for _ in range(most):
-        errors = residual(point)
-        slopes = np.column_stack(
-            [(residual(point + step) - errors) / 1e-5 for step in 1e-5 * np.eye(len(point))]
-        )
+    def downhill() -> tuple[Any, Any]:
+        errors, *nudged = residuals(np.vstack([point, point + nudges]))
+        slopes = np.column_stack([(each - errors) / 1e-5 for each in nudged])
         weighted = slopes / np.hypot(errors, _SMOOTH)[:, None]
         doubt = _DOUBT * np.maximum(point - slow, 0)
         gradient = weighted.T @ errors + 2 * (_RIDGE * (point - prior) + doubt)
-        curve = weighted.T @ slopes + 2 * np.diag(_RIDGE + _DOUBT * (point > slow))
+        return gradient, weighted.T @ slopes + 2 * np.diag(_RIDGE + _DOUBT * (point > slow))
+
+    value, (gradient, curve) = cost(point), downhill()
+    for _ in range(most):
         step = np.linalg.solve(curve + damping * np.diag(np.diag(curve)), -gradient)
         moved = cost(point + step)
         if moved < value:
@@ -502,6 +524,7 @@ def _descend(
             point, value, damping = point + step, moved, max(damping / 3, 1e-9)
             if done:
                 break
+            gradient, curve = downhill()
         elif damping > 1e6:
             break
         else:

@@ -91,7 +91,7 @@ def test_what_a_fit_computes_with_is_time():
             ideal.with_(blend=3.0, edge=12.0, overhead_per_message=2e-5),
             ideal.with_(floor_per_head=4e-6),
         ):
-            at_once = _predictions(_flat(rows, device), _constants(device))
+            [at_once] = _predictions(_flat(rows, device), _constants(device))
             assert at_once == pytest.approx([row.predicted(device) for row in rows], rel=1e-12)
 
 
