@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from html import escape
 from typing import Any, Protocol
 
 from costlib.numbers import Number, is_symbolic
 
-__all__ = ["latex", "ledger_html", "ledger_latex", "quantity"]
+__all__ = ["bar", "latex", "ledger_html", "ledger_latex", "quantity"]
 
 
 class Cost(Protocol):
@@ -51,6 +52,17 @@ def quantity(value: Number, unit: str = "", digits: int = 4) -> str:
     while abs(float(f"{value:.{digits}g}")) >= 1000 and power < len(_SI) - 1:
         value, power = value / 1000, power + 1
     return f"{value:.{digits}g} {_SI[power]}{unit}".strip()
+
+
+def bar(done: int, count: int, what: str) -> None:
+    """How much of a long piece of work is done, as a bar on the terminal.
+
+    >>> bar(3, 4, "pieces")  # on standard error: [##############################..........] 3 of 4
+    """
+    filled = 40 * done // count
+    drawn = "#" * filled + "." * (40 - filled)
+    end = "\n" if done == count else ""
+    print(f"\r[{drawn}] {done:,} of {count:,} {what}", end=end, file=sys.stderr, flush=True)
 
 
 def latex(value: Number) -> str:

@@ -10,7 +10,6 @@ Left out: whatever `costlib.roofline.time` leaves out of a single configuration.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,6 +21,7 @@ import numpy as np
 
 from costlib.catalog import device_of, model_of
 from costlib.device import Device
+from costlib.display import bar
 from costlib.kvcache import memory
 from costlib.layers.parts import Pass
 from costlib.ledger import Ledger, Op
@@ -340,10 +340,7 @@ def _bar(tables: Iterator[Any], count: int, progress: bool) -> Iterator[Any]:
     """The tables as they come, with a bar on the terminal."""
     for done, table in enumerate(tables, start=1):
         if progress:
-            filled = 40 * done // count
-            bar = "#" * filled + "." * (40 - filled)
-            end = "\n" if done == count else ""
-            print(f"\r[{bar}] {done} of {count} pieces", end=end, file=sys.stderr, flush=True)
+            bar(done, count, "pieces")
         yield table
 
 

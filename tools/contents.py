@@ -57,7 +57,7 @@ PARTS = (
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("device", "roofline", "messages", "parallel", "sweeps"),
+                ("device", "roofline", "messages", "parallel", "sweeps", "serving"),
             ),
         ),
     ),

@@ -30,6 +30,29 @@ from costlib.parallel import (
     tensor_parallel,
 )
 from costlib.parallel.collectives import least_rounds, least_sent, two_tier_sent
+from costlib.serving import (
+    Pages,
+    Server,
+    best_batch,
+    bill,
+    chunk_extra_reads,
+    even_context,
+    expert_exchange,
+    experts_share,
+    frontier,
+    machine_ratio,
+    mean_empty,
+    mixing_flops,
+    pays_up_to,
+    prefix_saving,
+    regimes,
+    ridge_batch,
+    saturation,
+    speculate,
+    tokens_per_expert,
+    transfer,
+    weight_gain,
+)
 from costlib.training import activations, flops_per_token, hfu_over_mfu, lora, training_memory
 from costlib.transformer import MLA, MoE, Transformer
 
@@ -37,6 +60,8 @@ MODEL = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
 SPAN = {"batch": 1, "seq": 2, "heads": 4, "head_dim": 8}
 OF_HEADS = {"kv_heads": 2, "context": 5, "window": 3, "value_dim": 4}
 OF_LATENTS = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 6, "context": 7}
+ROUTED = MODEL.with_(moe=MoE(experts=8, per_token=2, width=16))
+SERVER = Server(MODEL, costlib.devices["H100-SXM"].with_(capacity=10**7))
 CALLS = {
     "matmul": (matmul, {"m": 1, "k": 2, "n": 3, "batch": 4}),
     "exact": (exact, {"m": 1, "k": 2, "n": 3}),
@@ -97,9 +122,54 @@ CALLS = {
         lambda **of: memory_per_device(MODEL, **of),
         {"batch": 4, "context": 3, "tensor": 2, "pipeline": 2, "data": 2},
     ),
+    "Server": (lambda **of: Server(MODEL, "H100-SXM", **of), {"tensor": 2}),
+    "step": (SERVER.step, {"batch": 2, "context": 3, "new": 2}),
+    "room": (SERVER.room, {"context": 3}),
+    "cache_bytes": (SERVER.cache_bytes, {"batch": 1, "context": 3}),
+    "frontier": (lambda **of: frontier(SERVER, **of), {"context": 3, "prompt": 2}),
+    "regimes": (lambda **of: regimes(SERVER, **of), {"context": 3}),
+    "best_batch": (lambda **of: best_batch(SERVER, per_token=1, **of), {"context": 3}),
+    "saturation": (
+        lambda **of: saturation(SERVER, **of),
+        {"prompt": 2, "answer": 3},
+    ),
+    "chunk_extra_reads": (chunk_extra_reads, {"prompt": 5, "chunk": 2}),
+    "Pages": (lambda **of: Pages(SERVER, **of), {"block": 2}),
+    "mean_empty": (mean_empty, {"block": 2}),
+    "prefix_saving": (prefix_saving, {"sequences": 3, "shared": 5, "block": 2}),
+    "machine_ratio": (
+        lambda **of: machine_ratio(SERVER, SERVER, **of),
+        {"prompt": 4, "answer": 2, "batch": 2},
+    ),
+    "transfer": (lambda **of: transfer(SERVER, link=1, **of), {"prompt": 2}),
+    "bill": (
+        lambda **of: bill(SERVER, per_hour=1, **of),
+        {"prompt": 2, "answer": 2, "batch": 2},
+    ),
+    "ridge_batch": (
+        lambda **of: ridge_batch("H100-SXM", **of),
+        {"experts": 8, "per_token": 2},
+    ),
+    "weight_gain": (lambda **of: weight_gain("H100-SXM", "int4", **of), {"batch": 2}),
+    "experts_share": (lambda **of: experts_share(ROUTED, **of), {"tokens": 2}),
+    "tokens_per_expert": (lambda **of: tokens_per_expert(ROUTED, **of), {"tokens": 2}),
+    "expert_exchange": (
+        lambda **of: expert_exchange(ROUTED, **of),
+        {"tokens": 2, "devices": 2},
+    ),
+    "mixing_flops": (lambda **of: mixing_flops(MODEL, **of), {"context": 2}),
+    "even_context": (even_context, {"state": 4, "per_token": 2}),
+    "pays_up_to": (
+        lambda **of: pays_up_to(SERVER, accepted=0.5, drafts=1, **of),
+        {"context": 2},
+    ),
+    "speculate": (
+        lambda **of: speculate(SERVER, SERVER, accepted=0.5, drafts=1, **of),
+        {"batch": 2, "context": 2},
+    ),
 }
 #: Sizes that may be 0.
-MAY_BE_ZERO = {"steps", "rope_dim"}  # no steps; latents without rotation
+MAY_BE_ZERO = {"steps", "rope_dim", "shared"}  # no steps; latents without rotation; no prefix
 
 
 def cases():
@@ -122,6 +192,21 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
 
 #: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
 ELSEWHERE = {
+    "Clock": "tables for simulate(), as are its methods: test_serving",
+    **dict.fromkeys(("steps", "steps_within", "until_bend", "mixed", "reading"), "test_serving"),
+    "Best": "what best_batch() found",
+    "Frontier": "what frontier() found",
+    "Saturation": "what saturation() found",
+    "of": "of Pages, for simulate(), as is fixed()",
+    "fixed": "of Pages",
+    "empty_slots": "its lengths are many: test_serving",
+    "Requests": "made by listed() and poisson(): test_simulator",
+    "listed": "test_simulator",
+    "poisson": "test_simulator",
+    "Run": "what simulate() found",
+    "free_bytes": "of a server's own memory: test_serving",
+    "check": "room() in a sentence: test_serving",
+    "Policy": "test_simulator",
     "Storage": "made by from_hf() alone: test_checkpoint",
     "Played": "what played() found: test_pipeline",
     "played": "of a named schedule: test_pipeline",

@@ -36,6 +36,7 @@ LAYERS = (
     "roofline",
     "parallel",
     "sweeps",
+    "serving",
     "iomodel",
     "sources",
     "measured",

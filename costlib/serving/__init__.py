@@ -1,0 +1,86 @@
+"""Serving: from a latency target to a batch, a number of machines and a price.
+
+>>> server = Server("llama-3.1-8b", "H100-SXM")
+>>> best = best_batch(server, context=2000, per_token=0.025)
+>>> best.batch, best.limit, round(best.throughput)
+(233, 'memory', 9887)
+>>> requests = poisson(10, 1000, prompt=1000, answer=uniform(100, 300))
+>>> run = simulate(requests, server)
+>>> run.written == requests.answer.sum(), round(run.throughput, -2)
+(True, 2000.0)
+"""
+
+from costlib.serving.bits import ridge_batch, weight_gain
+from costlib.serving.clock import Clock
+from costlib.serving.contexts import Lines, crossings, even_context, mixing_flops, read_lines
+from costlib.serving.disaggregation import disaggregate, machine_ratio, transfer
+from costlib.serving.frontier import Best, Frontier, Regimes, best_batch, frontier, regimes
+from costlib.serving.load import Overloaded, Saturation, chunk_extra_reads, saturation
+from costlib.serving.mixtures import expert_exchange, experts_share, tokens_per_expert
+from costlib.serving.money import RENTALS, Bill, Rental, bill, per_million
+from costlib.serving.pages import Pages, empty_slots, mean_empty, prefix_saving
+from costlib.serving.requests import Requests, listed, lognormal, poisson, uniform
+from costlib.serving.run import Run
+from costlib.serving.server import Server
+from costlib.serving.simulator import Policy, simulate
+from costlib.serving.speculation import (
+    best_drafts,
+    best_length,
+    expected_tokens,
+    lambert_w,
+    pays_up_to,
+    speculate,
+    speed_up,
+)
+
+__all__ = [
+    "RENTALS",
+    "Best",
+    "Bill",
+    "Clock",
+    "Frontier",
+    "Lines",
+    "Overloaded",
+    "Pages",
+    "Policy",
+    "Regimes",
+    "Rental",
+    "Requests",
+    "Run",
+    "Saturation",
+    "Server",
+    "best_batch",
+    "best_drafts",
+    "best_length",
+    "bill",
+    "chunk_extra_reads",
+    "crossings",
+    "disaggregate",
+    "empty_slots",
+    "even_context",
+    "expected_tokens",
+    "expert_exchange",
+    "experts_share",
+    "frontier",
+    "lambert_w",
+    "listed",
+    "lognormal",
+    "machine_ratio",
+    "mean_empty",
+    "mixing_flops",
+    "pays_up_to",
+    "per_million",
+    "poisson",
+    "prefix_saving",
+    "read_lines",
+    "regimes",
+    "ridge_batch",
+    "saturation",
+    "simulate",
+    "speculate",
+    "speed_up",
+    "tokens_per_expert",
+    "transfer",
+    "uniform",
+    "weight_gain",
+]

@@ -1,0 +1,135 @@
+"""How much a server can take: its rate at saturation, in closed form.
+
+A request of S tokens and an answer of η holds one of B places while its prompt is read, which takes
+p(S) and nobody else writes, and for η − 1 steps, which B share:
+
+    requests a second = 1 / (p(S) + (η − 1)·t(B, T̄)/B)
+
+with T̄ the mean context of a step, S + η/2 − 1. In pieces of c tokens the others write beside it:
+⌈S/c⌉ passes take a step with them, and only the steps that are left are taken alone.
+
+Left out: places that are empty because memory is short for some and not for others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Any
+from warnings import warn
+
+import numpy as np
+
+from costlib.numbers import Number, ceil_div, size
+from costlib.serving.clock import Clock
+from costlib.serving.pages import Pages
+from costlib.serving.requests import Requests
+from costlib.serving.server import Server
+
+__all__ = ["Overloaded", "Saturation", "chunk_extra_reads", "saturation"]
+
+
+class Overloaded(UserWarning):
+    """More requests arrive than can be served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saturation:
+    """What a server does when nobody ever has to be waited for."""
+
+    batch: int
+    requests_per_s: float
+    tokens_per_s: float
+    #: The share of time in which prompts are read.
+    reading: float
+
+
+def saturation(
+    server: Server,
+    prompt: Any,
+    answer: Any,
+    *,
+    batch: int | None = None,
+    chunk: int | None = None,
+    block: int = 16,
+    most: int = 4096,
+) -> Saturation:
+    """The most that a server can take of requests like these; lengths are numbers or lists.
+
+    Without a ``batch`` as many places as memory has, if every answer's room is reserved, up to
+    ``most``.
+
+    >>> full = saturation(Server("llama-3.1-8b", "H100-SXM"), 1000, 200, batch=128)
+    >>> round(full.requests_per_s, 1), round(full.tokens_per_s), round(full.reading, 2)
+    (30.5, 6107, 0.5)
+    """
+    prompts, answers = np.broadcast_arrays(np.atleast_1d(prompt), np.atleast_1d(answer))
+    prompts, answers = size("prompt", prompts), size("answer", answers)
+    last = prompts + answers - 1
+    server.check(int(last.max()))
+    pages = Pages(server, block=block)
+    each = np.mean([pages.of(int(t)) + pages.fixed(int(t)) for t in last])
+    room = min(int(pages.blocks // each), int(size("most", most)))
+    places = room if batch is None else int(size("batch", batch))
+    steps = answers - 1
+    mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
+    count, clock = len(prompts), Clock(server, sequences=places, longest=int(last.max()) + 1)
+    read, beside = _reading(clock, prompts, places, mean, chunk)
+    left = float(np.sum(steps)) / count - beside
+    if left < 0:  # prompts are never done: fewer write, those that finish in the meantime
+        fewer = max(1, round(places * np.sum(steps) / count / beside))
+        read, _ = _reading(clock, prompts, fewer, mean, chunk)
+        left = 0.0
+    spent = read + left / places * clock.steps(places, round(places * mean), 1)
+    return Saturation(places, 1 / spent, float(np.mean(answers)) / spent, read / spent)
+
+
+def _reading(
+    clock: Clock, prompts: Any, places: int, mean: float, chunk: int | None
+) -> tuple[float, float]:
+    """Seconds of passes over one prompt on average, and the tokens that others write in them."""
+    others = places - 1 if chunk is not None else 0
+    spent, passes = 0.0, 0
+    lengths, counts = np.unique(prompts, return_counts=True)
+    for length, times in zip(lengths.astype(int).tolist(), counts.tolist(), strict=True):
+        each = chunk or length
+        pieces = [(min(each, length - at), at) for at in range(0, length, each)]
+        clock.learn(pieces)
+        for new, at in pieces:
+            is_last = at + new == length
+            spent += times * clock.mixed(others, round(others * mean), new, at, is_last)
+        passes += times * len(pieces)
+    return spent / len(prompts), others * passes / len(prompts)
+
+
+def warn_if_overloaded(
+    requests: Requests, server: Server, most: int, chunk: int | None, block: int
+) -> None:
+    """Say so if more requests arrive, and go on arriving, than can be served."""
+    if not requests.rate < inf:  # all at once: nobody expects them to be served as they come
+        return
+    some = slice(None, None, max(1, len(requests) // 500))
+    lengths = requests.prompt[some], requests.answer[some]
+    full = saturation(server, *lengths, chunk=chunk, block=block, most=most)
+    if requests.rate > full.requests_per_s:
+        needed = ceil(requests.rate / full.requests_per_s)
+        warn(
+            f"{requests.rate:.3g} requests a second arrive, and at most "
+            f"{full.requests_per_s:.3g} can be served: the line grows as long as they come; "
+            f"{needed} such servers would do",
+            Overloaded,
+            stacklevel=3,
+        )
+
+
+def chunk_extra_reads(prompt: Number, chunk: Number) -> Any:
+    """Keys that are read again because a prompt is read in n = ⌈S/c⌉ pieces: c·n·(n − 1)/2.
+
+    Each piece reads all that came before it. Times κ they are bytes. The FLOPs stay what they are;
+    the weights are read n times, unless steps of others need them anyway.
+
+    >>> chunk_extra_reads(4096, 512), chunk_extra_reads(4096, 4096)
+    (14336, 0)
+    """
+    pieces = ceil_div(size("prompt", prompt), size("chunk", chunk))
+    return chunk * pieces * (pieces - 1) // 2

@@ -1,0 +1,112 @@
+"""Dollars and joules for a million tokens, from a price an hour and watts that are yours.
+
+A device costs the same whether it works or not. So a token costs what its seconds cost, of all
+devices, over the share of time in which they are used.
+
+Prices in `RENTALS` are examples with a date and a source, not advice.
+
+Left out: what people, networks and empty nights cost, and cooling, which your watts may include.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from costlib.numbers import Number, size
+from costlib.serving.server import Server
+
+__all__ = ["RENTALS", "Bill", "Rental", "bill", "per_million"]
+
+_MILLION = 1e6
+_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Rental:
+    """What somebody asked for an hour of one device, on demand, on a day."""
+
+    device: str
+    provider: str
+    per_hour: float
+    date: str
+    source: str
+
+
+_DATA = "datareceipts/data-receipts, 109-gpu-pricing"
+_PLANS = "api-evangelist, provider plans, transcribed"
+#: Asking prices on the day given, in dollars for one device and hour.
+RENTALS = (
+    Rental("A100-80GB", "RunPod", 1.79, "2026-11-09", _DATA),
+    Rental("A100-80GB", "AWS p4de.24xlarge, us-east-1", 3.4309, "2026-11-09", _DATA),
+    Rental("H100-SXM", "RunPod", 3.99, "2026-11-09", _DATA),
+    Rental("H100-SXM", "AWS p5.48xlarge, us-east-1", 6.88, "2026-11-09", _DATA),
+    Rental("H100-SXM", "Lambda, 8 at once", 3.99, "2026-09-20", _PLANS),
+    Rental("H200", "Hyperstack", 3.99, "2026-08-26", _PLANS),
+    Rental("B200", "Lambda, 8 at once", 6.69, "2026-09-20", _PLANS),
+    Rental("RTX-4090", "OpenRelay", 0.29, "2026-09-20", _PLANS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Dollars, and joules, for a million tokens of each kind."""
+
+    input: float
+    cached: float
+    output: float
+    joules_input: float
+    joules_cached: float
+    joules_output: float
+
+
+def per_million(seconds: Number, per_hour: Number, *, utilisation: Number = 1) -> Any:
+    """Dollars for a million tokens that take so many seconds each.
+
+    >>> per_million(0.001, 3.6)  # 1000 tokens a second for 3.60 an hour
+    1.0
+    """
+    if not 0 < utilisation <= 1:
+        raise ValueError(f"utilisation must be a share of the time up to 1, got {utilisation}")
+    return seconds * _MILLION * per_hour / _HOUR / utilisation
+
+
+def bill(
+    server: Server,
+    *,
+    prompt: Number,
+    answer: Number,
+    batch: Number,
+    per_hour: float,
+    watts: float = 0,
+    utilisation: float = 1,
+) -> Bill:
+    """What a million tokens read, found in a cache, and written cost; for each device, an hour.
+
+    A token read is its share of the prompt's pass. One that a cache had takes the time that a pass
+    over the second half of the prompt is longer for finding the first half there: its keys are
+    read, and met. A token written is its share of a step of ``batch`` sequences, at the answer's
+    mean context.
+
+    >>> cost = bill(Server("llama-3.1-8b", "H100-SXM"), prompt=2000, answer=500, batch=128,
+    ...             per_hour=3.99, watts=700)
+    >>> [round(each, 4) for each in (cost.input, cost.cached, cost.output)]
+    [0.0184, 0.0006, 0.1404]
+    >>> round(cost.joules_output)
+    88689
+    """
+    if not per_hour >= 0 or not watts >= 0:
+        raise ValueError(f"per_hour and watts must be 0 or more, got {per_hour} and {watts}")
+    prompt, answer = size("prompt", prompt, least=2), size("answer", answer)
+    half = prompt // 2
+    found = server.prefill(half, cached=prompt - half) - server.prefill(half)
+    seconds = (
+        server.prefill(prompt) / prompt,
+        found / (prompt - half),
+        server.step(batch, prompt + answer // 2) / batch,
+    )
+    dollars = [
+        per_million(each, per_hour * server.tensor, utilisation=utilisation) for each in seconds
+    ]
+    joules = [each * _MILLION * watts * server.tensor / utilisation for each in seconds]
+    return Bill(*dollars, *joules)

@@ -1,0 +1,101 @@
+"""The cache in blocks: how many there are, what a sequence takes of them, and what stays empty.
+
+What grows with every token is kept in blocks of so many tokens. What has a largest size (states of
+scans, the windows of local layers) is reserved whole. A block is as many bytes in all layers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costlib.numbers import Number, ceil_div, size
+from costlib.serving.server import Server
+
+if TYPE_CHECKING:
+    from costlib.serving.requests import Requests
+
+__all__ = ["Pages", "empty_slots", "mean_empty", "prefix_saving"]
+
+
+class Pages:
+    """A server's memory for caches, as blocks of ``block`` tokens.
+
+    >>> pages = Pages(Server("llama-3.1-8b", "H100-SXM"), block=16)
+    >>> pages.block_bytes, pages.blocks, pages.of(100), pages.fixed(100)
+    (2097152, 29205, 7, 0)
+    """
+
+    def __init__(self, server: Server, *, block: int = 16, sequences: int = 1) -> None:
+        self.block = int(size("block", block))
+        share, kv = server.share, server.element_bytes
+        self.server = server
+        self._fixed: list[tuple[Any, Any]] = []  # bytes a token, and up to how many tokens
+        grows: Any = 0
+        for cache, layers in share.caches():
+            each = layers * cache.per_token * kv / cache.every
+            if cache.window is None:
+                grows += each
+            else:
+                self._fixed.append((each, cache.window))
+        self._state = share.state_elements() * kv
+        self.grows = grows > 0
+        self._longest = 1 << 40
+        whole = self.block * grows if self.grows else max(1, self._fixed_bytes(self._longest))
+        self.block_bytes = int(whole) if whole == int(whole) else whole
+        self.blocks = max(0, int(server.free_bytes(sequences) // whole))
+
+    def of(self, tokens: int) -> int:
+        """Blocks that so many tokens of a sequence take."""
+        return -(-tokens // self.block) if self.grows else 0
+
+    def fixed(self, tokens: int) -> int:
+        """Blocks of what is reserved whole for a sequence that ends with so many tokens."""
+        return int(-(-self._fixed_bytes(tokens) // self.block_bytes))
+
+    def _fixed_bytes(self, tokens: int) -> Any:
+        return self._state + sum(each * min(tokens, window) for each, window in self._fixed)
+
+    def check(self, requests: Requests) -> None:
+        """Say so if there is a request that could never be served."""
+        last = requests.prompt + requests.answer - 1
+        longest = int(last.max())
+        needs = self.of(longest) + self.fixed(longest)
+        if needs <= self.blocks:
+            return
+        self.server.check(longest)
+        text = (
+            f"a request of {longest:,} tokens needs {needs:,} blocks of {self.block}, and there "
+            f"are {self.blocks:,}"
+        )
+        raise ValueError(f"{text}: requests of up to {self.blocks * self.block:,} tokens fit")
+
+
+def empty_slots(lengths: Any, block: Number) -> Any:
+    """Slots of blocks that stay without a token, each sequence in blocks of its own.
+
+    >>> empty_slots([5, 16, 17, 100], 16)
+    38
+    """
+    lengths = np.asarray(lengths)
+    return int(np.sum(ceil_div(lengths, size("block", block)) * block - lengths))
+
+
+def mean_empty(block: Number) -> Any:
+    """Slots that a sequence leaves empty on average, all lengths equally likely: (φ − 1)/2.
+
+    >>> mean_empty(16), empty_slots(range(1, 161), 16) / 160
+    (7.5, 7.5)
+    """
+    return (size("block", block) - 1) / 2
+
+
+def prefix_saving(sequences: Number, shared: Number, block: Number = 1) -> Any:
+    """Tokens that are neither read nor kept again where sequences begin alike: (n − 1)·⌊s/φ⌋·φ.
+
+    >>> prefix_saving(100, 1000, 16)
+    98208
+    """
+    sequences, block = size("sequences", sequences), size("block", block)
+    return (sequences - 1) * (size("shared", shared, least=0) // block) * block

@@ -1,0 +1,94 @@
+"""What a simulated server did: times of every request, and a trace of what was in it when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from costlib.serving.pages import Pages
+from costlib.serving.requests import Requests
+
+__all__ = ["Run"]
+
+
+@dataclass(slots=True)
+class Run:
+    """Seconds at which each request was begun, had its first token and its last; and totals.
+
+    ``steps`` are decode steps, ``passes`` those and the passes over prompts alone; ``read`` and
+    ``hit`` are tokens of prompts that were read and that a prefix cache had; ``written`` are tokens
+    of answers. ``trace`` has a row for each event: seconds, sequences that write, that wait, blocks
+    taken, tokens cached by those that write.
+    """
+
+    requests: Requests
+    pages: Pages
+    started: Any
+    first: Any
+    finish: Any
+    trace: Any = None
+    steps: int = 0
+    passes: int = 0
+    read: int = 0
+    hit: int = 0
+    written: int = 0
+    put_back: int = 0
+    rows: list[tuple[float, int, int, int, int]] = field(default_factory=list, repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """From 0 to the last token."""
+        return float(self.finish.max())
+
+    @property
+    def throughput(self) -> float:
+        """Tokens of answers a second."""
+        return self.written / self.seconds
+
+    @property
+    def waited(self) -> Any:
+        """Seconds from arrival until reading begins."""
+        return self.started - self.requests.arrival
+
+    @property
+    def time_to_first(self) -> Any:
+        """Seconds from arrival to the first token."""
+        return self.first - self.requests.arrival
+
+    @property
+    def per_token(self) -> Any:
+        """Seconds for each further token, of requests that have one."""
+        more = self.requests.answer - 1
+        return (self.finish - self.first)[more > 0] / more[more > 0]
+
+    @property
+    def latency(self) -> Any:
+        """Seconds from arrival to the last token."""
+        return self.finish - self.requests.arrival
+
+    def column(self, name: str) -> Any:
+        """One column of the trace: seconds, writing, waiting, blocks or tokens.
+
+        Each value holds until the next row's time.
+        """
+        names = ("seconds", "writing", "waiting", "blocks", "tokens")
+        if self.trace is None or len(self.trace) != len(self.rows):
+            self.trace = np.array(self.rows, dtype=float).reshape(-1, len(names))
+        return self.trace[:, names.index(name)]
+
+    def mean(self, name: str) -> float:
+        """A column's average over time."""
+        spans = np.diff(self.column("seconds"))
+        return float(np.sum(self.column(name)[:-1] * spans) / np.sum(spans))
+
+    def little(self) -> tuple[float, float]:
+        """Requests in the system on average, from their comings and goings; and λ·W."""
+        count, arrival = len(self.requests), self.requests.arrival
+        times = np.concatenate([arrival, self.finish])
+        changes = np.concatenate([np.ones(count), -np.ones(count)])
+        order = np.argsort(times, kind="stable")
+        inside = np.cumsum(changes[order])[:-1]
+        average = float(np.sum(inside * np.diff(times[order])) / self.seconds)
+        return average, count / self.seconds * float(np.mean(self.latency))

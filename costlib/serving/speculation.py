@@ -1,0 +1,214 @@
+"""Guess, then check: what a draft is worth, and how long it should be.
+
+A small model, or heads of the large one, propose k tokens; one pass of the large model checks them
+all. Each is kept with probability α if those before it were. With drafts that cost c of a step
+each, and a check that costs one step,
+
+    tokens = (1 − α^(k+1))/(1 − α)          speed-up = tokens / (1 + c·k)
+
+Left out: acceptance that differs from place to place, and drafts that are trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import e, exp, floor, inf, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from costlib.numbers import Number, size
+from costlib.serving.frontier import regimes
+from costlib.serving.server import Server
+
+__all__ = [
+    "best_drafts",
+    "best_length",
+    "expected_tokens",
+    "lambert_w",
+    "pays_up_to",
+    "speculate",
+    "speed_up",
+]
+
+
+def expected_tokens(accepted: Any, drafts: Number | None = None) -> Any:
+    """Tokens that one check yields: 1 + α + … + α^k, the large model's own among them.
+
+    A list has one probability for each place, as heads for further tokens have: then
+    1 + α₁ + α₁·α₂ + …
+
+    >>> round(expected_tokens(0.8, 4), 4), expected_tokens(1, 4), expected_tokens([0.5, 0.5])
+    (3.3616, 5, 1.75)
+    """
+    if isinstance(accepted, (list, tuple)):
+        return 1 + float(np.sum(np.cumprod([_share(each) for each in accepted])))
+    accepted, drafts = _share(accepted), _count(drafts)
+    if isinstance(accepted, (int, float)) and accepted == 1:
+        return drafts + 1
+    return (1 - accepted ** (drafts + 1)) / (1 - accepted)
+
+
+def speed_up(accepted: Any, drafts: Number, draft_cost: Any, check_cost: Any = 1) -> Any:
+    """Tokens for each step's time, where a draft costs ``draft_cost`` and the check ``check_cost``.
+
+    >>> round(speed_up(0.8, 4, 0.1), 3)
+    2.401
+    """
+    return expected_tokens(accepted, drafts) / (check_cost + _count(drafts) * draft_cost)
+
+
+def best_drafts(accepted: float, draft_cost: float) -> int:
+    """The number of drafts with the largest `speed_up`: the first that one more does not raise.
+
+    One more raises it exactly if α^(k+1)·(1 + c·k) > c·tokens(k); once it does not, none does.
+
+    >>> best_drafts(0.8, 0.1), best_drafts(0.8, 0.85)
+    (6, 0)
+    """
+    accepted, draft_cost = _share(accepted), _cost(draft_cost)
+    if accepted == 1 and draft_cost < 1:
+        raise ValueError("accepted must be less than 1: with 1 ever longer drafts are better")
+    drafts = max(0, floor(best_length(accepted, draft_cost)) - 1)
+    while drafts and _gain(accepted, draft_cost, drafts - 1) <= 0:
+        drafts -= 1
+    while _gain(accepted, draft_cost, drafts) > 1e-15:
+        drafts += 1
+    return drafts
+
+
+def _gain(accepted: float, cost: float, drafts: int) -> float:
+    """Whether one draft more raises the speed-up: its sign."""
+    better = accepted ** (drafts + 1) * (1 + cost * drafts)
+    return float(better - cost * expected_tokens(accepted, drafts))
+
+
+def best_length(accepted: float, draft_cost: float) -> float:
+    """Where the speed-up is largest if drafts need not be whole: in closed form.
+
+    With u = −ln α: k = (−1 − W₋₁(−exp(−1 − u·(1/c − 1))))/u − 1/c, and 0 where that is negative.
+
+    >>> round(best_length(0.8, 0.1), 3)
+    5.756
+    """
+    accepted, cost = _share(accepted), _cost(draft_cost)
+    if not 0 < accepted < 1 or cost == 0:
+        return 0.0 if accepted == 0 or cost >= 1 else inf
+    u = -log(accepted)
+    grown = u * (1 / cost - 1)
+    if grown <= 0:
+        return 0.0
+    return max(0.0, (-1 - _lower_branch(1 + grown)) / u - 1 / cost)
+
+
+def lambert_w(x: float, branch: int = 0) -> float:
+    """The w with w·exp(w) = x: the larger one, or with branch −1 the smaller of two.
+
+    >>> round(lambert_w(1.0), 6), round(lambert_w(-0.1, -1), 6)
+    (0.567143, -3.577152)
+    """
+    if branch not in (0, -1) or x < -1 / e or (branch == -1 and x >= 0):
+        raise ValueError(f"no branch {branch} of W at {x}")
+    if branch == -1:
+        return _lower_branch(-log(-x))
+    w = log(1 + x) if x > 0 else -1 + sqrt(max(0.0, 2 * (1 + e * x)))
+    for _ in range(100):
+        step = (w * exp(w) - x) / (exp(w) * (w + 1)) if w != -1 else 0.0
+        w -= step
+        if abs(step) <= 1e-15 * max(1.0, abs(w)):
+            break
+    return w
+
+
+def _lower_branch(s: float) -> float:
+    """W₋₁(−exp(−s)): minus the y ≥ 1 with y − ln y = s, by Newton's steps."""
+    y = s + log(s) + 1 if s > 1 else 1.0
+    for _ in range(100):
+        if y <= 1:
+            break
+        step = (y - log(y) - s) / (1 - 1 / y)
+        y = max(1.0, y - step)
+        if abs(step) <= 1e-15 * y:
+            break
+    return -y
+
+
+def speculate(
+    server: Server,
+    draft: Server | None,
+    *,
+    batch: Number,
+    context: Number,
+    accepted: float | Sequence[float],
+    drafts: int,
+) -> Any:
+    """The speed-up on a server, by the ledger: checks and drafts as long as they take.
+
+    Drafts are steps of a ``draft`` server, or with None of the model's own heads for further
+    tokens: then a check is a pass of the model with them, and drafts cost nothing else.
+
+    >>> server, small = (Server(name, "H100-SXM") for name in ("llama-3.1-8b", "llama-3.2-1b"))
+    >>> cases = ((1, 2048), (128, 2048))
+    >>> [round(speculate(server, small, batch=b, context=c, accepted=0.8, drafts=4), 2)
+    ...  for b, c in cases]
+    [2.02, 1.46]
+    """
+    drafts = size("drafts", drafts, least=0)
+    plain = server.step(batch, context)
+    if draft is None:
+        heads = Server(
+            server.model.with_prediction_heads(), server.device, server.precision, server.tensor
+        )
+        spent = heads.step(batch, context, drafts + 1)
+    else:
+        spent = server.step(batch, context, drafts + 1) + drafts * draft.step(batch, context)
+    tokens = expected_tokens(accepted, None if isinstance(accepted, (list, tuple)) else drafts)
+    return tokens * plain / spent
+
+
+def pays_up_to(
+    server: Server, context: Number, *, accepted: float, drafts: int, draft_cost: float = 0
+) -> float:
+    """The batch beyond which drafts cost more than they bring, by the straight lines; or infinity.
+
+    A step takes W + r·B, and its check of k + 1 tokens a sequence, once arithmetic binds,
+    ((k + 1)·a + r)·B, with a the seconds of arithmetic of a token and r those of reading its
+    sequence's cache. With E tokens a check, less c·k for drafts: B = E·W / ((k + 1)·a − (E − 1)·r).
+    If that is beyond W/a, where a plain step is bound by arithmetic too, caches are so long that no
+    batch is too large.
+
+    >>> server = Server("llama-3.1-8b", "H100-SXM")
+    >>> round(pays_up_to(server, 128, accepted=0.8, drafts=4)), pays_up_to(
+    ...     server, 16384, accepted=0.8, drafts=4)
+    (230, inf)
+    """
+    lines = regimes(server, context)
+    brought = expected_tokens(accepted, drafts) - _count(drafts) * _cost(draft_cost)
+    each = server.share.prefill(_MANY, 1)  # a token's arithmetic, without a cache to read
+    arithmetic = server.seconds(each) / _MANY
+    if brought <= 1:  # not even where the check takes no longer than a step
+        return 0.0
+    rest = (drafts + 1) * arithmetic - (brought - 1) * lines.reading
+    found = brought * lines.weights / rest if rest > 0 else inf
+    return found if found * arithmetic <= lines.weights else inf
+
+
+_MANY = 2**20
+
+
+def _share(value: Any) -> Any:
+    if isinstance(value, (int, float)) and not 0 <= value <= 1:
+        raise ValueError(f"accepted must be a probability from 0 to 1, got {value}")
+    return value
+
+
+def _cost(value: float) -> float:
+    if not 0 <= value < inf:
+        raise ValueError(f"draft_cost must be a share of a step, 0 or more, got {value}")
+    return value
+
+
+def _count(drafts: Number | None) -> Any:
+    if drafts is None:
+        raise ValueError("drafts must be given where accepted is one number")
+    return size("drafts", drafts, least=0)

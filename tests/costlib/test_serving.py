@@ -1,0 +1,383 @@
+"""Serving in closed form: the ledger point by point, sums done another way, published numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costlib import Precision, devices, models, roofline
+from costlib.layers import Attention, Block, DeltaRule, Mlp
+from costlib.parallel import tensor_parallel
+from costlib.serving import (
+    RENTALS,
+    Clock,
+    Lines,
+    Server,
+    best_batch,
+    best_drafts,
+    best_length,
+    bill,
+    chunk_extra_reads,
+    crossings,
+    empty_slots,
+    even_context,
+    expected_tokens,
+    expert_exchange,
+    experts_share,
+    frontier,
+    lambert_w,
+    machine_ratio,
+    mean_empty,
+    mixing_flops,
+    pays_up_to,
+    per_million,
+    prefix_saving,
+    read_lines,
+    regimes,
+    ridge_batch,
+    saturation,
+    speculate,
+    speed_up,
+    tokens_per_expert,
+    transfer,
+    weight_gain,
+)
+from costlib.transformer import Transformer
+
+LLAMA = Server("llama-3.1-8b", "H100-SXM")
+#: Dense, windows, a mixture, latents with a mixture, states, a calibrated kind of device.
+SERVERS = {
+    "dense": LLAMA,
+    "fp8": Server("llama-3.1-8b", "H100-SXM", "fp8"),
+    "four devices": Server("llama-3.1-70b", "H100-SXM", tensor=4),
+    "windows": Server("gemma-2-9b", "H100-SXM"),
+    "mixture": Server("mixtral-8x7b", "H100-SXM", "int4"),
+    "latents": Server("deepseek-v3", "H200", tensor=8),
+    "states": Server("qwen3-next-80b-a3b", "H200", tensor=2),
+    "overheads": Server(
+        "llama-3.1-8b",
+        devices["A100-80GB"].with_(overhead_per_op=3e-6, overhead_per_step=1e-4, blend=3.0),
+    ),
+}
+every_server = pytest.mark.parametrize("server", SERVERS.values(), ids=SERVERS)
+
+
+@every_server
+def test_the_frontier_is_the_ledger_point_by_point(server):
+    batches = np.array([1, 2, 7, 33, 128, 1000])
+    found = frontier(server, 3000, batches, prompt=500)
+    share = tensor_parallel(server.model, server.tensor)
+    for batch, seconds, rate in zip(batches, found.per_token, found.throughput, strict=True):
+        work = share.decode(int(batch), 3000)
+        how = {"precision": server.precision, "too_large": "ignore"}
+        assert seconds == pytest.approx(roofline.time(work, server.device, **how), rel=1e-12)
+        assert rate == pytest.approx(batch / seconds)
+        assert found.fits[list(batches).index(batch)] == (batch <= server.room(3001))
+    prefill = server.seconds(share.prefill(1, 500, logits="last"))
+    assert found.first == pytest.approx(prefill, rel=1e-3)  # a hybrid's first pass reads no state
+
+
+@every_server
+def test_the_two_lines_are_the_step_at_both_ends(server):
+    lines = regimes(server, 2000)
+    for batch in (1, 8, 64, 512, 10**5, 10**9):
+        seconds = server.seconds(server.share.decode(batch, 2000, experts="all"))
+        if server.device.blend == math.inf:
+            assert seconds >= lines.step(batch) * (1 - 1e-9)
+    assert lines.step(10**10) == pytest.approx(server.step(10**10, 2000), rel=1e-6)
+    assert lines.step(1) == pytest.approx(
+        server.seconds(server.share.decode(1, 2000, experts="all")), rel=1e-9
+    )
+
+
+def test_the_lines_are_bytes_and_flops_of_the_model():
+    """What a reader computes by hand: weights and caches over β, two FLOPs a weight over π."""
+    model, device = LLAMA.model, LLAMA.device
+    lines = regimes(LLAMA, 8000)
+    in_products = model.params() - model.vocab * model.d_model  # no table that is looked up
+    assert lines.weights == pytest.approx(2 * in_products / device.memory_rate, rel=1e-4)
+    cache = model.kv_bytes(1, 8000) / device.memory_rate
+    assert lines.reading == pytest.approx(cache, rel=0.02)  # and activations
+    arithmetic = 2 * in_products / device.compute_rate()
+    assert lines.computing == pytest.approx(arithmetic + cache, rel=0.02)
+    assert ridge_batch(device) < lines.bend < 1.15 * ridge_batch(device)  # activations move too
+    assert lines.most == pytest.approx(1 / lines.computing)
+    assert lines.even == pytest.approx(lines.weights / lines.reading)
+
+
+def test_the_bend_is_where_the_precision_says():
+    """Weights in fewer bits meet the ridge earlier; fp8 in fp8 where 16 bits did."""
+    bends = {
+        name: regimes(Server("llama-3.1-8b", "H100-SXM", name), 100).bend
+        for name in ("bf16", "fp8", "int4")
+    }
+    assert bends["fp8"] == pytest.approx(bends["bf16"], rel=0.1)
+    assert bends["int4"] == pytest.approx(bends["bf16"] * 0.515625 / 2, rel=0.1)
+
+
+@every_server
+@pytest.mark.parametrize("target", [0.008, 0.025, 0.1, 10.0])
+def test_the_best_batch_is_the_last_within_the_target(server, target):
+    context = 2000
+    if server.step(1, context) > target:
+        with pytest.raises(ValueError, match="no batch writes a token in"):
+            best_batch(server, context, target)
+        return
+    best = best_batch(server, context, target)
+    assert server.step(best.batch, context) <= target
+    assert best.throughput == pytest.approx(best.batch / best.per_token)
+    room = server.room(context + 1)
+    if best.limit == "latency":
+        assert best.batch < room
+        assert server.step(best.batch + 1, context) > target
+    else:
+        assert best.batch == room
+
+
+def test_the_best_batch_by_the_lines_is_near():
+    for target in (0.006, 0.01, 0.02):
+        exact = best_batch(LLAMA, 1000, target).batch
+        assert regimes(LLAMA, 1000).batch_within(target) == pytest.approx(exact, abs=1.5)
+
+
+def test_what_would_do_is_said():
+    with pytest.raises(ValueError, match=r"one sequence takes 4\.56.* tensor=2 takes 2\.28"):
+        best_batch(LLAMA, 2000, 0.003)
+    with pytest.raises(ValueError, match=r"tensor=16 would do"):
+        Server("llama-3.1-405b", "H100-SXM").check(1000)
+    with pytest.raises(ValueError, match=r"gives out 77\.3 GB; tensor=2 would do"):
+        frontier(Server("llama-3.1-70b", "H100-SXM", "fp8"), 100_000)
+    with pytest.raises(ValueError, match="per_token must be a positive"):
+        best_batch(LLAMA, 2000, 0)
+
+
+@every_server
+def test_the_clock_says_what_the_ledger_says(server):
+    clock = Clock(server, sequences=64, longest=9000)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        batch, context = int(random.integers(1, 65)), int(random.integers(1, 8900))
+        assert clock.steps(batch, batch * context, 1) == pytest.approx(
+            server.step(batch, context), rel=1e-6
+        )
+        new = int(random.integers(1, 4000))
+        assert clock.mixed(0, 0, new, 0, True) == pytest.approx(
+            server.seconds(server.share.prefill(1, new, logits="last")), rel=1e-9
+        )
+        assert clock.mixed(0, 0, new, context, True) == pytest.approx(
+            server.prefill(new, cached=context), rel=1e-9
+        )
+
+
+def test_a_piece_and_a_step_in_one_pass_share_the_weights():
+    """Attention adds up; what treats tokens alike sees all of them at once."""
+    clock = Clock(LLAMA, sequences=32, longest=5000)
+    both = clock.mixed(32, 32 * 1000, 200, 400, False)
+    apart = clock.steps(32, 32 * 1000, 1) + clock.mixed(0, 0, 200, 400, False)
+    weights = regimes(LLAMA, 1).weights
+    assert apart - both == pytest.approx(weights, rel=0.15)  # read once, not twice
+    assert both > clock.steps(32, 32 * 1000, 1)
+
+
+@given(st.integers(1, 60), st.integers(1, 4000), st.floats(0, 3), st.integers(1, 500))
+def test_steps_within_a_time_are_the_fewest(batch, context, seconds, most):
+    clock = CLOCK
+    count = clock.steps_within(batch, batch * context, seconds, most)
+    assert 1 <= count <= most
+    if count < most:
+        assert clock.steps(batch, batch * context, count) >= seconds * (1 - 1e-9)
+    if count > 1:
+        assert clock.steps(batch, batch * context, count - 1) <= seconds * (1 + 1e-9)
+
+
+CLOCK = Clock(LLAMA, sequences=60, longest=5000)
+
+
+@given(st.integers(1, 3000), st.integers(1, 700))
+def test_the_extra_reads_of_chunks_are_the_ledgers(prompt, chunk):
+    model = models["llama-3.2-1b"]
+    whole = model.prefill(1, prompt)
+    pieces = [
+        model.decode(1, at, min(chunk, prompt - at)) if at else model.prefill(1, min(chunk, prompt))
+        for at in range(0, prompt, chunk)
+    ]
+    if len(pieces) > 40:
+        return
+    extra = sum(piece.elements_read.kv for piece in pieces) - whole.elements_read.kv
+    each = model.kv_elements_per_token()
+    assert extra == chunk_extra_reads(prompt, chunk) * each
+    assert sum(piece["scores"].flops for piece in pieces) == whole["scores"].flops
+
+
+def test_paging_and_prefixes_in_closed_form():
+    assert empty_slots([5, 16, 17, 100], 16) == 11 + 0 + 15 + 12
+    lengths = np.arange(1, 16 * 50 + 1)
+    assert empty_slots(lengths, 16) / len(lengths) == mean_empty(16) == 7.5
+    assert prefix_saving(100, 1000, 16) == 99 * 992
+    assert prefix_saving(1, 1000) == 0
+
+
+def test_a_cache_crosses_a_link():
+    assert transfer(LLAMA, 4096, 50e9) == pytest.approx(4096 * 131072 / 50e9)
+    with pytest.raises(ValueError, match="link must be a positive"):
+        transfer(LLAMA, 4096, 0)
+    ratio = machine_ratio(LLAMA, LLAMA, 4096, 256, 64)
+    assert ratio == pytest.approx(
+        64 * LLAMA.prefill(4096) / (255 * LLAMA.step(64, 4096 + 127)), rel=1e-3
+    )
+
+
+def test_bytes_to_the_bit_and_the_ridge_that_counts():
+    assert 8 * Precision(weights="mxfp4").weights == 4.25
+    assert 8 * Precision(weights="nvfp4").weights == 4.5
+    assert 8 * Precision(weights="int4").weights == 4.125
+    h100 = devices["H100-SXM"]
+    assert ridge_batch(h100, "fp8") == pytest.approx(h100.ridge("fp8") / 2)
+    assert ridge_batch(h100, "fp8") == pytest.approx(ridge_batch(h100, "bf16"), rel=1e-3)
+    assert ridge_batch(h100, "mxfp4") == pytest.approx(h100.ridge() * 4.25 / 16)
+    assert ridge_batch(h100, "bf16", experts=256, per_token=8) == pytest.approx(32 * h100.ridge())
+
+
+def test_weight_only_bits_stop_helping_at_the_plain_ridge():
+    """The closed form against one product's time with negligible rows and results."""
+    h100 = devices["H100-SXM"]
+    wide = Transformer(layers=1, d_model=2**16, heads=2**9, d_ff=2**18, vocab=8)
+    for batch in (1, 50, 76, 150, 250):
+        op = wide.decode(batch, 1)["ffn.up"]
+        gain = roofline.time(op, h100, precision="bf16") / roofline.time(op, h100, precision="int4")
+        assert weight_gain(h100, "int4", batch) == pytest.approx(gain, rel=0.02)
+    assert weight_gain(h100, "int4", 296) == 1
+    assert weight_gain(h100, "fp8", 10**6) == pytest.approx(2, rel=1e-3)
+
+
+@given(st.floats(0.02, 0.98), st.floats(0.01, 1.2))
+def test_the_best_number_of_drafts_is_the_best(accepted, cost):
+    best = best_drafts(accepted, cost)
+    rates = [speed_up(accepted, k, cost) for k in range(best + 60)]
+    assert rates[best] == pytest.approx(max(rates), rel=1e-12)
+    real = best_length(accepted, cost)
+    assert best in (math.floor(real), math.ceil(real))
+
+
+def test_drafts_of_0_8_at_a_tenth():
+    assert expected_tokens(0.8, 4) == pytest.approx(3.3616)
+    assert speed_up(0.8, 4, 0.1) == pytest.approx(3.3616 / 1.4)
+    assert best_drafts(0.8, 0.1) == 6
+    assert expected_tokens([0.8] * 4) == pytest.approx(3.3616)
+    u = math.log(1 / 0.8)
+    w = lambert_w(-math.exp(-1 - 9 * u), -1)
+    assert best_length(0.8, 0.1) == pytest.approx((-1 - w) / u - 10)
+    with pytest.raises(ValueError, match="accepted must be less than 1"):
+        best_drafts(1, 0.1)
+    with pytest.raises(ValueError, match="accepted must be a probability"):
+        expected_tokens(1.5, 3)
+    with pytest.raises(ValueError, match="draft_cost must be a share"):
+        best_drafts(0.5, -1)
+
+
+@given(st.floats(-0.3678, 50))
+def test_lambert_w_solves_its_equation(x):
+    w = lambert_w(x)
+    assert w * math.exp(w) == pytest.approx(x, rel=1e-9, abs=1e-9)
+    if x < -1e-12:
+        lower = lambert_w(x, -1)
+        assert lower <= w + 1e-6
+        assert lower * math.exp(lower) == pytest.approx(x, rel=1e-9)
+
+
+def test_speculation_by_the_ledger_stops_paying_where_the_lines_say():
+    for context in (64, 128):
+        stop = pays_up_to(LLAMA, context, accepted=0.8, drafts=4)
+        near = [
+            speculate(
+                LLAMA, LLAMA, batch=round(stop * share), context=context, accepted=0.8, drafts=4
+            )
+            for share in (0.8, 1.2)
+        ]
+        free = [
+            LLAMA.step(b, context) * 3.3616 / LLAMA.step(b, context, 5)
+            for b in (round(0.8 * stop), round(1.2 * stop))
+        ]
+        assert free[0] > 1 > free[1]
+        assert near[0] < free[0]  # drafts as dear as steps
+    assert pays_up_to(LLAMA, 16384, accepted=0.8, drafts=4) == math.inf
+    assert LLAMA.step(10**5, 16384) * 3.3616 / LLAMA.step(10**5, 16384, 5) > 1
+    assert pays_up_to(LLAMA, 64, accepted=0.5, drafts=4, draft_cost=0.5) == 0
+
+
+def test_heads_of_the_model_draft_too():
+    server = Server("deepseek-v3", "H200", tensor=8)
+    gain = speculate(server, None, batch=1, context=4096, accepted=[0.85], drafts=1)
+    many = speculate(server, None, batch=128, context=4096, accepted=[0.85], drafts=1)
+    assert 1 < gain < many < 1.85  # two tokens alone ask twice as many experts
+
+
+def test_mixtures_touch_share_and_send():
+    v3 = models["deepseek-v3"]
+    assert experts_share(v3, 1) == pytest.approx(8 / 256)
+    drawn = np.random.default_rng(0)
+    touched = [
+        len(np.unique([drawn.choice(256, 8, replace=False) for _ in range(32)])) / 256
+        for _ in range(200)
+    ]
+    assert experts_share(v3, 32) == pytest.approx(np.mean(touched), rel=0.01)
+    assert tokens_per_expert(v3, 4096) == 128
+    sent = expert_exchange(v3, 128, 32)
+    assert sent.sends == 2 * 58 * 128 * 8 * 7168 * 31 // 32
+    with pytest.raises(ValueError, match="no experts"):
+        experts_share(models["llama-3.1-8b"], 1)
+
+
+def test_lines_of_reading_are_the_ledger_and_cross_where_they_are_equal():
+    for name in ("llama-3.1-8b", "gemma-2-9b", "deepseek-v3.2", "qwen3-next-80b-a3b"):
+        lines = read_lines(models[name])
+        for context in (10, 1000, 5000, 100_000):
+            step = models[name].decode(1, context)
+            moved = (step.elements_read.kv + step.elements_written.kv) * models[name].precision.kv
+            assert lines(context) == pytest.approx(moved, rel=1e-6)
+    full, states = read_lines(models["qwen3-8b"]), read_lines(models["qwen3-next-80b-a3b"])
+    [at] = crossings(full, states)
+    assert full(at) == pytest.approx(states(at))
+    state = models["qwen3-next-80b-a3b"].state_elements() * 2
+    assert at == pytest.approx(2 * state / (full.slope - states.slope), rel=0.05)  # read, written
+    assert crossings(Lines((0, 10), (0, 10)), Lines((0, 10), (5, 5))) == (5.0,)
+
+
+def test_a_state_against_a_cache():
+    layer = DeltaRule(value_heads=32, key_heads=16, key_dim=128, value_dim=128, kernel=4)
+    hybrid = Transformer(
+        d_model=2048, vocab=1000, blocks=(Block(layers=1, parts=(layer, Mlp(width=4096))),)
+    )
+    [state] = {cache.state for cache, _ in hybrid.caches() if cache.state > 32 * 128 * 128 - 1}
+    assert state >= 32 * 128 * 128
+    assert even_context(32 * 128 * 128, 2 * 8 * 128) == 256
+    plain = Attention(heads=32, head_dim=128, kv_heads=8)
+    full = Transformer(
+        d_model=4096, vocab=1000, blocks=(Block(layers=1, parts=(plain, Mlp(width=4096))),)
+    )
+    assert mixing_flops(full, 999) == pytest.approx(4 * 32 * 128 * 1000, rel=0.05)
+
+
+def test_money_and_energy():
+    assert per_million(1 / 2500, 3.99) == pytest.approx(3.99 / 2500 / 3600 * 1e6)
+    how = {"prompt": 2000, "answer": 500, "batch": 64, "per_hour": 4.0, "watts": 700}
+    one = bill(LLAMA, **how)
+    assert one.output == pytest.approx(4 / 3600 * 1e6 * LLAMA.step(64, 2250) / 64)
+    assert one.input == pytest.approx(4 / 3600 * 1e6 * LLAMA.prefill(2000) / 2000)
+    assert one.joules_output / one.output == pytest.approx(700 * 3600 / 4)
+    assert one.cached < one.input / 4
+    half = bill(LLAMA, **how, utilisation=0.5)
+    assert half.output == pytest.approx(2 * one.output)
+    pair = bill(Server("llama-3.1-8b", "H100-SXM", tensor=2), **how)
+    assert pair.output > one.output  # two devices halve less than all of it
+    for wrong in ({"utilisation": 0}, {"utilisation": 1.1}, {"per_hour": -1}):
+        with pytest.raises(ValueError, match=r"utilisation|per_hour"):
+            bill(LLAMA, **{**how, **wrong})
+    assert all(rental.per_hour > 0 and rental.device in devices for rental in RENTALS)
+
+
+def test_saturation_is_one_request_after_another_at_a_batch_of_one():
+    spent = LLAMA.prefill(500) + sum(LLAMA.step(1, 500 + k) for k in range(99))
+    assert saturation(LLAMA, 500, 100, batch=1).requests_per_s == pytest.approx(1 / spent, rel=1e-9)
