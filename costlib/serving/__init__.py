@@ -6,7 +6,7 @@
 (233, 'memory', 9887)
 >>> requests = poisson(10, 1000, prompt=1000, answer=uniform(100, 300))
 >>> run = simulate(requests, server)
->>> run.written == requests.answer.sum(), round(run.throughput, -2)
+>>> run.written == int(requests.answer.sum()), round(run.throughput, -2)
 (True, 2000.0)
 """
 

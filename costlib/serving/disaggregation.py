@@ -62,6 +62,11 @@ def disaggregate(
     """What happens to every request where ``readers`` read, one prompt at a time, and others write.
 
     Who is read is sent to the writers in turn. The rest are fields of `costlib.serving.Policy`.
+
+    >>> server = Server("llama-3.1-8b", "H100-SXM")
+    >>> run = disaggregate(listed([0.0, 0.1], 4096, 50), server, server, link=50e9)
+    >>> run.written, [round(each, 3) for each in run.time_to_first.tolist()]
+    (100, [0.07, 0.07])
     """
     readers, writers = int(size("readers", readers)), int(size("writers", writers))
     began, first = _read(requests, reader, readers)

@@ -176,8 +176,8 @@ def best_batch(server: Server, context: Number, per_token: float) -> Best:
     >>> best_batch(Server("llama-3.1-8b", "H100-SXM"), 2000, 0.004)
     Traceback (most recent call last):
         ...
-    ValueError: no batch writes a token in 4 ms: one sequence takes 4.63 ms on 1 × H100-SXM; \
-tensor=2 takes 2.38 ms
+    ValueError: no batch writes a token in 4 ms: one sequence takes 4.56 ms on 1 × H100-SXM; \
+tensor=2 takes 2.28 ms
     """
     context = int(size("context", context))
     server.check(context + 1)

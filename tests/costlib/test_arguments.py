@@ -203,7 +203,6 @@ ELSEWHERE = {
     "Requests": "made by listed() and poisson(): test_simulator",
     "listed": "test_simulator",
     "poisson": "test_simulator",
-    "Run": "what simulate() found",
     "free_bytes": "of a server's own memory: test_serving",
     "check": "room() in a sentence: test_serving",
     "Policy": "test_simulator",
