@@ -1,0 +1,545 @@
+"""Published training set-ups as rows: which model on which devices, divided how, and how fast.
+
+A row is read from text, in the way that people write it: "TP8 PP16 DP15 MBS1 GBS2160 full
+recompute fp16". What the text must tell, and by which words:
+
+    model     a name of the catalogue, or sizes: (24L h2304 24 heads 8 kv ffn9216 vocab51200);
+              ffn4h is four times the width; with a size in parameters alone ("GPT 200B") the usual
+              proportions of a GPT are assumed, and the row says so
+    devices   32 x A100-80GB, 8x H200, v5p-128 (two cores a chip), 2x v5e-256 (two slices)
+    plan      TP, PP, VP (chunks), CP, EP, DP, FSDP, ZeRO-1..3, HSDP, MBS, GBS, GA, seq; recompute:
+              full, selective, act-ckpt=True; formats: bf16, fp16, FP8 (MXFP8, float8), NVFP4
+
+What was measured is one of: seconds of a step, tokens/s of a device or of all, samples/s, TFLOP/s
+of a device or a share of the peak. The last two are turned into seconds by the convention of their
+source, which counts FLOPs its own way.
+
+Left out: adapters (LoRA, QLoRA), whose frozen weights are other work.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from costlib.catalog import Node, devices, models, nodes
+from costlib.device import Device
+from costlib.transformer import Transformer
+
+__all__ = ["PlanRow", "UnreadRow", "plan_rows", "plan_sources", "read_plans"]
+
+_FILE = Path(__file__).parent / "plans.json"
+
+
+class UnreadRow(ValueError):
+    """A row whose text does not tell what a prediction needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanRow:
+    """One set-up of a published table, and what was measured of it.
+
+    ``zero`` is ZeRO's stage, ``shard`` the devices that share one copy of the state (all replicas
+    unless said), ``seconds`` those of one step, however they were printed; ``assumed`` names what
+    the text did not tell.
+
+    >>> row = plan_rows("megatron SC21 table 1")[0]
+    >>> row.name, row.devices, row.tensor, row.microbatch, row.recompute, round(row.seconds, 2)
+    ('GPT 1.7B', 32, 1, 16, 'full', 3.45)
+    >>> row.data, row.microbatches
+    (32, 1)
+    """
+
+    table: str
+    name: str
+    model: Transformer = field(repr=False)
+    device: Device = field(repr=False)
+    node: Node | None = field(repr=False)
+    devices: int
+    tensor: int = 1
+    pipeline: int = 1
+    chunks: int = 1
+    context: int = 1
+    expert: int = 1
+    zero: int = 0
+    shard: int | None = None
+    microbatch: int = 1
+    batch: int = 1
+    seq: int = 2048
+    precision: str = "bf16"
+    recompute: str | None = None
+    offload: bool = False
+    seconds: float = 0.0
+    measured: Mapping[str, float] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def data(self) -> int:
+        """Replicas: devices over those that hold one copy of a model together."""
+        return self.devices // (self.tensor * self.pipeline * self.context)
+
+    @property
+    def microbatches(self) -> int:
+        """Microbatches of a step in each replica: the nearest whole number."""
+        return max(1, round(self.batch / (self.data * self.microbatch)))
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens/s of one device."""
+        return self.batch * self.seq / self.devices / self.seconds
+
+    @property
+    def plan(self) -> str:
+        """How it was divided, in the words that `read_plans` reads."""
+        sizes = {"TP": self.tensor, "PP": self.pipeline, "VP": self.chunks}
+        sizes |= {"CP": self.context, "EP": self.expert}
+        words = [f"{name}{size}" for name, size in sizes.items() if size > 1]
+        words += [f"MBS{self.microbatch}", f"GBS{self.batch}", f"seq {self.seq}"]
+        words += [f"ZeRO-{self.zero}"] if self.zero else []
+        words += [f"shard{self.shard}"] if self.shard else []
+        words += [f"{self.recompute} recompute"] if self.recompute else []
+        words += ["offload"] if self.offload else []
+        return " ".join([*words, self.precision])
+
+
+def plan_rows(table: str | None = None) -> list[PlanRow]:
+    """The rows that the library carries: of all tables, or of those whose name begins so.
+
+    >>> len(plan_rows("korthikanti table 5")), len({row.table for row in plan_rows()}) > 60
+    (8, True)
+    >>> plan_rows("table 9")
+    Traceback (most recent call last):
+        ...
+    ValueError: table must begin like one of those in plan_sources(), got 'table 9'
+    """
+    found = [row for row in _carried() if table is None or row.table.startswith(table)]
+    if not found:
+        raise ValueError(f"table must begin like one of those in plan_sources(), got {table!r}")
+    return found
+
+
+def plan_sources() -> dict[str, Any]:
+    """Every table that is carried, its source and convention; and what was left out, with why.
+
+    >>> sorted(plan_sources())
+    ['left out', 'tables']
+    """
+    content = _content()
+    tables = {each["name"]: {k: each[k] for k in ("source", "counts")} for each in content["tables"]}
+    return {"tables": tables, "left out": content["left out"]}
+
+
+def read_plans(path: Path | str) -> tuple[list[PlanRow], list[tuple[str, str]]]:
+    """The rows of a CSV file, and those that could not be read, each with the reason.
+
+    Columns: what, model, devices, plan, metric, value, unit, source, read, table. Lines that agree
+    in table, what, model, devices and plan are one set-up with several metrics.
+    """
+    grouped: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    with Path(path).open(newline="", encoding="utf-8") as lines:
+        for line in csv.DictReader(lines):
+            key = tuple(line[name] for name in ("table", "what", "model", "devices", "plan"))
+            grouped.setdefault(key, []).append(line)
+    rows, unread = [], []
+    for key, group in grouped.items():
+        try:
+            metrics = _metrics(group)
+            rows.append(_row(key, metrics, source=group[0].get("source", "")))
+        except UnreadRow as reason:
+            unread.append((" | ".join(key), str(reason)))
+    return rows, unread
+
+
+def _metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
+    """The numbers of one set-up; of several readings of one metric, the mean."""
+    found: dict[str, list[float]] = {}
+    for line in lines:
+        try:
+            value = float(line["value"])
+        except ValueError:  # "OOM", "text"
+            continue
+        found.setdefault(line["metric"], []).append(value)
+    return {name: sum(values) / len(values) for name, values in found.items()}
+
+
+@cache
+def _content() -> Any:
+    return json.loads(_FILE.read_text(encoding="utf-8"))
+
+
+@cache
+def _carried() -> tuple[PlanRow, ...]:
+    found = []
+    for table in _content()["tables"]:
+        for model, devices_text, plan, metrics in table["rows"]:
+            key = (table["name"], "", model, devices_text, plan)
+            found.append(_row(key, metrics, source=table["source"], counts=table["counts"]))
+    return tuple(found)
+
+
+def _row(
+    key: tuple[str, ...], metrics: Mapping[str, float], *, source: str, counts: str | None = None
+) -> PlanRow:
+    table, what, model_text, devices_text, plan = key
+    words = _chosen(plan, what)
+    if re.search(r"\bq?lora\b", f"{what} {plan} {table}", re.IGNORECASE):
+        raise UnreadRow("adapters: their frozen weights are other work")
+    model, assumed = read_model(model_text, words)
+    device, node, count = read_devices(devices_text)
+    found = read_plan(words, what, model_text, count)
+    row = PlanRow(
+        table=table,
+        name=re.sub(r"\s*\(.*", "", re.sub(r"\s+seq.*", "", model_text)),
+        model=model,
+        device=device,
+        node=node,
+        devices=count,
+        measured=metrics,
+        source=source,
+        **{**found, "assumed": (*assumed, *found["assumed"])},
+    )
+    row = replace(row, recompute=_recompute(row))
+    seconds = _seconds(row, counts)
+    return replace(row, seconds=seconds)
+
+
+def _recompute(row: PlanRow) -> str | None:
+    """As the plan says; else as MFU and HFU of one row tell, where both were printed."""
+    if row.recompute is None and {"MFU", "HFU"} <= {*row.measured}:
+        again = 3 * (row.measured["HFU"] / row.measured["MFU"] - 1)
+        return "full" if again > 0.5 else None
+    return row.recompute
+
+
+def _chosen(plan: str, what: str) -> str:
+    """Of "FSDP64 (0) TP1 (2)" the first values, or those in parentheses if the row is about them."""
+    second = "parenthes" in what
+    return re.sub(
+        r"\b([A-Z]+)(\d+) \((\d+)\)", lambda m: m[1] + (m[3] if second else m[2]), plan
+    )
+
+
+# ------------------------------------------------------------------------------------ models
+
+_KNOWN = {re.sub(r"[^a-z0-9]", "", name): name for name in models}
+_ALSO = {
+    "llama370b": "llama-3.1-70b",
+    "llama3405b": "llama-3.1-405b",
+    "llama4scout": "llama-4-scout-17b-16e",
+    "llama4maverick": "llama-4-maverick-17b-128e",
+    "nemotron3nano": "nemotron-3-nano-30b-a3b",
+    "nemotron3super": "nemotron-3-super-120b-a12b-nvfp4",
+    "nemotron3ultra": "nemotron-3-ultra-550b-a55b",
+    "nemotron35lightning": "nemotron-3.5-lightning-30b-a3b-nvfp4",
+    "nemotronh56b": "nemotron-h-56b-base-8k",
+    "gemma42b": "gemma-4-e2b",
+    "gemma44b": "gemma-4-e4b",
+    "gemma426b": "gemma-4-26b-a4b",
+    "gemma431b": "gemma-4-31b",
+    "mixtral8x7b": "mixtral-8x7b",
+    "mixtral8x22b": "mixtral-8x22b",
+}
+
+
+@cache
+def _gpt(**sizes: Any) -> Transformer:
+    if not sizes.get("gated", True):
+        sizes = {**sizes, "activation": "gelu_tanh", "norm": "layer_norm"}
+    return Transformer(**sizes)
+
+
+def read_model(text: str, plan: str = "") -> tuple[Transformer, tuple[str, ...]]:
+    """A model by its sizes, its name, or its number of parameters; and what had to be assumed.
+
+    >>> read_model("GPT 1.7B (24L h2304 24 heads ffn4h vocab51200 seq2048)")[0].d_ff
+    9216
+    >>> read_model("LLAMA3.1_405B seq 8192")[0].layers
+    126
+    >>> read_model("GPT 200B h14400 seq 2048 vocab 250k")[1]
+    ('proportions of the model',)
+    """
+    low = text.lower()
+    flat = re.sub(r"[^a-z0-9]", "", re.split(r" \(| seq", low)[0])
+    sizes = re.search(r"(\d+)l,? h(\d+),? (\d+) heads", low)
+    is_plain = "expert" not in low and " mla" not in low
+    if sizes and is_plain:
+        return _by_sizes(low, plan, *map(int, sizes.groups())), ()
+    extra = _content()["models"]
+    for key in sorted({**_KNOWN, **_ALSO, **extra}, key=len, reverse=True):
+        at = flat.find(key)
+        goes_on = key[-1].isdigit() and flat[at + len(key) : at + len(key) + 1].isdigit()
+        if at < 0 or goes_on or len(key) < 5:
+            continue
+        if key in extra:
+            return _gpt(**extra[key]), ()
+        return _with_heads(models[_ALSO.get(key, _KNOWN.get(key))], key, low), ()
+    return _by_parameters(text, plan), ("proportions of the model",)
+
+
+def _with_heads(model: Transformer, key: str, text: str) -> Transformer:
+    """DeepSeek-V3 trains with the layer that predicts a further token, unless told not to."""
+    if key != "deepseekv3" or "w/o mtp" in text or not model.ahead:
+        return model
+    return _further(model)
+
+
+@cache
+def _further(model: Transformer) -> Transformer:
+    return model.with_prediction_heads()
+
+
+def _by_sizes(text: str, plan: str, layers: int, width: int, heads: int) -> Transformer:
+    inner = _number(r"ffn ?(\d+)\b(?!h)", text) or 4 * width
+    names = ("llama", "mistral", "qwen", "gemma", "olmo")
+    sizes: dict[str, Any] = {
+        "layers": _number(r"\blayers=(\d+)", plan.lower()) or layers,
+        "d_model": width,
+        "heads": _number(r"\bheads=(\d+)", plan.lower()) or heads,
+        "d_ff": inner,
+        "vocab": _vocab(text),
+        "gated": inner < 4 * width or any(name in text for name in names),
+        "head_dim": width // heads,
+    }
+    if kv := _number(r"(\d+) kv\b", text):
+        sizes["kv_heads"] = kv
+    return _gpt(**sizes)
+
+
+def _by_parameters(text: str, plan: str) -> Transformer:
+    """A GPT whose width is 128 times its depth, unless its width is told."""
+    found = re.search(r"(\d+(?:\.\d+)?)\s*([bmt])\b", text.lower())
+    if not found:
+        raise UnreadRow(f"model {text!r}: neither sizes nor a name of the catalogue")
+    count = float(found[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[found[2]]
+    vocab = _vocab(text.lower())
+    width = _number(r"\bh(\d+)\b", text.lower())
+    width = width or max(128, round((count * 128 / 12) ** (1 / 3) / 128) * 128)
+    layers = max(1, round((count - vocab * width) / (12 * width**2)))
+    heads = _number(r"\bheads=(\d+)", plan.lower()) or max(1, width // 128)
+    layers = _number(r"\blayers=(\d+)", plan.lower()) or layers
+    sizes = {"layers": layers, "d_model": width, "heads": heads, "d_ff": 4 * width}
+    return _gpt(**sizes, vocab=vocab, gated=False, head_dim=max(1, width // heads))
+
+
+def _vocab(text: str) -> int:
+    found = re.search(r"vocab ?(\d+)(k?)", text)
+    return int(found[1]) * (1000 if found[2] else 1) if found else 51200
+
+
+def _number(pattern: str, text: str) -> int | None:
+    found = re.search(pattern, text)
+    return int(found[1]) if found else None
+
+
+# ----------------------------------------------------------------------------------- devices
+
+#: A word, the device and node that it means, and the devices for each one that is counted.
+_DEVICES: tuple[tuple[str, str, str | None, float], ...] = (
+    ("gb300", "GB300", "GB300-NVL72", 1),
+    ("gb200", "GB200", "GB200-NVL72", 1),
+    ("b300", "B300", "DGX-B300", 1),
+    ("b200", "B200", "DGX-B200", 1),
+    ("h200", "H200", "DGX-H200", 1),
+    ("h800", "H100-SXM", "DGX-H100", 1),
+    ("a3 (h100", "H100-SXM", "DGX-H100", 8),
+    ("h100", "H100-SXM", "DGX-H100", 1),
+    ("a100-40", "A100-40GB", "DGX-A100", 1),
+    ("a100_40", "A100-40GB", "DGX-A100", 1),
+    ("a100", "A100-80GB", "DGX-A100", 1),
+    ("mi300", "MI300X", "8xMI300X", 1),
+    ("mi355", "MI355X", "8xMI355X", 1),
+    ("v100", "V100", None, 1),
+    ("tpu7x", "TPU7x", "TPU7x-pod", 1),
+    ("ironwood", "TPU7x", "TPU7x-pod", 1),
+    ("v6e", "TPU-v6e", "TPU-v6e-pod", 1),
+    ("trillium", "TPU-v6e", "TPU-v6e-pod", 1),
+    ("v5p", "TPU-v5p", "TPU-v5p-pod", 0.5),
+    ("v5e", "TPU-v5e", "TPU-v5e-pod", 1),
+    ("v5lite", "TPU-v5e", "TPU-v5e-pod", 1),
+    ("v4", "TPU-v4", None, 0.5),
+)
+
+
+def read_devices(text: str) -> tuple[Device, Node | None, int]:
+    """A device, the node it stands in, and how many there are.
+
+    >>> [(read_devices(t)[0].name, read_devices(t)[2]) for t in ("64 x H100 (DGX)", "2x v5p-128")]
+    [('H100-SXM', 64), ('TPU-v5p', 128)]
+    >>> read_devices("8 x H20")
+    Traceback (most recent call last):
+        ...
+    costlib.measured.plan_rows.UnreadRow: devices '8 x H20': not known in training set-ups
+    """
+    low = text.lower()
+    for word, name, node, each in _DEVICES:
+        if word in low:
+            break
+    else:
+        raise UnreadRow(f"devices {text!r}: not known in training set-ups")
+    slices = re.search(r"(?:(\d+) ?x ?-?)?(?:tpu )?v\d\w*-(\d+)", low) if "v" in word else None
+    if slices:
+        count = int(int(slices[2]) * each) * int(slices[1] or 1)
+    else:
+        found = re.search(r"(\d+)(?:-ish)? ?x(?=[\s-]|$)", low) or re.search(r"\bx ?(\d+)", low)
+        if not found:
+            raise UnreadRow(f"devices {text!r}: how many is not told")
+        count = int(int(found[1]) * max(each, 1))
+    return devices[name], None if node is None else nodes[node], count
+
+
+# ------------------------------------------------------------------------------------- plans
+
+
+def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, Any]:
+    """The fields of a plan, as the words of a table tell them.
+
+    >>> found = read_plan("TP8 PP12 DP4 MBS4 GBS2048 ZeRO-1 full act-ckpt bf16", "", "seq 2048", 384)
+    >>> found["tensor"], found["pipeline"], found["zero"], found["recompute"], found["batch"]
+    (8, 12, 1, 'full', 2048)
+    """
+    low = f"{text} {what}".lower()
+    if "best config" in low:
+        raise UnreadRow(f"plan {text!r}: not told")
+
+    def number(*names: str) -> int | None:
+        for name in names:
+            found = _number(rf"(?<![a-z]){name}\s*[=:]?\s*(\d+)\b", low)
+            if found is not None:
+                return found
+        return None
+
+    sizes = {"tensor": "tp", "pipeline": "pp", "chunks": "vp", "context": "cp", "expert": "ep"}
+    found: dict[str, Any] = {name: number(word) or 1 for name, word in sizes.items()}
+    group = found["tensor"] * found["pipeline"] * found["context"]
+    if count % group:
+        raise UnreadRow(f"plan {text!r}: {group} does not divide {count} devices")
+    found |= _sharding(low, number("fsdp"), number("shard"))
+    found |= {"precision": _precision(low), "recompute": _recomputed(low)}
+    found["offload"] = bool(re.search(r"offload(?!=false)", low))
+    seq, assumed = _seq(f"{text} {what}", model_text)
+    found["seq"] = seq
+    batch = _batch(low, number, count // group, seq, found["pipeline"])
+    return {**found, **batch, "assumed": (*assumed, *batch["assumed"])}
+
+
+def _sharding(low: str, fsdp: int | None, shard: int | None) -> dict[str, Any]:
+    stage = _number(r"zero-?(\d)", low) or 0
+    if "full_shard" in low or fsdp or re.search(r"\bh?fsdp\b(?![0-9=])", low):
+        stage = 3
+    if "shard_grad_op" in low:
+        stage = 2
+    if not stage and (fsdp == 0 or re.search(r"\b(vp|ep)(\d|n/a)", low)):
+        stage = 1  # Megatron's usual way: the optimizer's state is divided
+    group = shard or (fsdp if fsdp and fsdp > 1 else None) or (8 if "hsdp" in low else None)
+    return {"zero": stage, "shard": group}
+
+
+def _precision(low: str) -> str:
+    if "nvfp4" in low or "fp4" in low:
+        return "fp4"
+    if "fp8" in low or "float8" in low:
+        return "fp8"
+    return "fp16" if re.search(r"\bfp16\b", low) else "bf16"
+
+
+def _recomputed(low: str) -> str | None:
+    if "selective" in low or "per op sac" in low:
+        return "selective"
+    if re.search(r"no (ac\b|act)|act-ckpt=false", low):
+        return None
+    words = r"full (recompute|act|ac\b)|act-ckpt|full activation"
+    return "full" if re.search(words, low) else None
+
+
+def _seq(plan: str, model: str) -> tuple[int, tuple[str, ...]]:
+    for text in (model, plan):
+        found = re.search(r"seq(?:uence)?(?: length)? ?=?(\d+) ?([kK]?)\b", text)
+        if found:
+            return int(found[1]) * (1024 if found[2] else 1), ()
+    usual = 8192 if re.search(r"llama.?3", model.lower()) else 2048
+    return usual, (f"sequences of {usual}",)
+
+
+def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[str, Any]:
+    """Microbatch and batch in sequences; what is missing follows from the rest."""
+    micro, batch = number("mbs", "local batch size", "local batch"), number("gbs", "global batch size")
+    each, again = number("batch per dp"), number("ga") or 1
+    tokens = _number(r"gbs tokens=(\d+)", low)
+    if pipeline > 1 and "local batch" in low:
+        micro = 1  # the local batch is cut into as many microbatches
+    batch = batch or (tokens and max(1, tokens // seq)) or (each and each * data)
+    assumed: tuple[str, ...] = ()
+    if batch is None and micro is not None:
+        batch = micro * data * again
+    elif batch is None:
+        micro = max(1, 8192 // seq)
+        batch, assumed = micro * data, ("batch: 8192 tokens a device",)
+    micro = micro or 1
+    if micro > batch:
+        micro, batch = batch, micro  # printed in each other's column
+    if micro * data > batch:
+        micro = max(1, batch // data)
+    return {"microbatch": micro, "batch": batch, "assumed": assumed}
+
+
+# ---------------------------------------------------------------------------------- measured
+
+_FULL = ("megatron SC21", "bigscience", "bloom", "mt-nlg", "opt-")
+
+
+def _seconds(row: PlanRow, counts: str | None) -> float:
+    """Seconds of one step, from whatever was printed."""
+    for name, value in _in_order(row.measured):
+        low, tokens = name.lower(), row.batch * row.seq
+        if value <= 0:
+            continue
+        if low.startswith(("iteration time", "time per step", "step time")):
+            return value
+        if low.startswith("tokens/s"):
+            share = row.devices if re.search(r"/gpu|per chip|per device|/device", low) else 1
+            return tokens / share / value
+        if "samples/s" in low:
+            return row.batch / value
+        peak = float(row.device.compute_rate(row.device.sixteen_bits))
+        done = value * 1e12 if "tflop" in low else value / (100 if value > 1 else 1) * peak
+        per_token = _counted(row, counts or _convention(row.table, name))
+        return per_token * tokens / row.devices / done
+    raise UnreadRow(f"no speed among {', '.join(row.measured) or 'its metrics'}")
+
+
+_SPEEDS = ("iteration time", "time per step", "step time", "tokens/s", "samples/s")
+
+
+def _in_order(metrics: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Times first, then rates of tokens, then FLOP/s, then shares."""
+    low = {name: name.lower() for name in metrics}
+    for speed in _SPEEDS:
+        yield from ((name, metrics[name]) for name in metrics if low[name].startswith(speed))
+    yield from ((name, metrics[name]) for name in metrics if "tflop" in low[name])
+    yield from ((name, metrics[name]) for name in metrics if low[name].endswith(("mfu", "peak")))
+
+
+def _convention(table: str, metric: str) -> str:
+    """How a source counts FLOPs, of a file that does not say it otherwise."""
+    low = metric.lower()
+    if table.startswith(_FULL) or "hardware" in low or "recomput" in low:
+        return "megatron-again"
+    if "causal" in low and "non-causal" not in low:
+        return "ledger"
+    newer = re.search(r"\b2(5\.(09|1\d)|[6-9]\.\d\d)", table)
+    return "ledger" if newer else "ledger-full"
+
+
+def _counted(row: PlanRow, convention: str) -> float:
+    from costlib.training import flops_per_token
+
+    if convention.startswith("megatron") and not row.model.is_uniform:
+        convention = "ledger-full"
+    return float(flops_per_token(row.model, row.seq, convention))
