@@ -93,7 +93,13 @@ PARTS = (
             Chapter(
                 "measured",
                 "how far from the truth is a time computed from a datasheet, and why?",
-                ("measured.calibration", "measured.published", "measured.runs", "measured.timing"),
+                (
+                    "measured.calibration",
+                    "measured.published",
+                    "measured.plan_rows",
+                    "measured.runs",
+                    "measured.timing",
+                ),
             ),
         ),
     ),

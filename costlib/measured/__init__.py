@@ -15,6 +15,13 @@ from costlib.measured.calibration import (
     parts,
 )
 from costlib.measured.collectives import Collective, bus_factor, collectives
+from costlib.measured.plan_rows import (
+    PlanRow,
+    UnreadRow,
+    plan_rows,
+    plan_sources,
+    read_plans,
+)
 from costlib.measured.published import (
     KEPT,
     KINDS,
@@ -40,10 +47,12 @@ __all__ = [
     "Collective",
     "Empirical",
     "Measurement",
+    "PlanRow",
     "Prediction",
     "PublishedRun",
     "Row",
     "Split",
+    "UnreadRow",
     "best_seconds",
     "bus_factor",
     "calibrate",
@@ -56,7 +65,10 @@ __all__ = [
     "measure",
     "median_error",
     "parts",
+    "plan_rows",
+    "plan_sources",
     "published",
+    "read_plans",
     "regime_errors",
     "report",
     "run_sources",

@@ -51,7 +51,7 @@ class PlanRow:
 
     >>> row = plan_rows("megatron SC21 table 1")[0]
     >>> row.name, row.devices, row.tensor, row.microbatch, row.recompute, round(row.seconds, 2)
-    ('GPT 1.7B', 32, 1, 16, 'full', 3.45)
+    ('GPT 1.7B', 32, 1, 16, 'full', 3.53)
     >>> row.data, row.microbatches
     (32, 1)
     """
@@ -132,7 +132,9 @@ def plan_sources() -> dict[str, Any]:
     ['left out', 'tables']
     """
     content = _content()
-    tables = {each["name"]: {k: each[k] for k in ("source", "counts")} for each in content["tables"]}
+    tables = {
+        each["name"]: {k: each[k] for k in ("source", "counts")} for each in content["tables"]
+    }
     return {"tables": tables, "left out": content["left out"]}
 
 
@@ -149,23 +151,27 @@ def read_plans(path: Path | str) -> tuple[list[PlanRow], list[tuple[str, str]]]:
             grouped.setdefault(key, []).append(line)
     rows, unread = [], []
     for key, group in grouped.items():
-        try:
-            metrics = _metrics(group)
-            rows.append(_row(key, metrics, source=group[0].get("source", "")))
-        except UnreadRow as reason:
-            unread.append((" | ".join(key), str(reason)))
+        found = _row_or_reason(key, group)
+        if isinstance(found, PlanRow):
+            rows.append(found)
+        else:
+            unread.append((" | ".join(key), found))
     return rows, unread
+
+
+def _row_or_reason(key: tuple[str, ...], lines: list[dict[str, str]]) -> PlanRow | str:
+    try:
+        return _row(key, _metrics(lines), source=lines[0].get("source", ""))
+    except UnreadRow as reason:
+        return str(reason)
 
 
 def _metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
     """The numbers of one set-up; of several readings of one metric, the mean."""
     found: dict[str, list[float]] = {}
     for line in lines:
-        try:
-            value = float(line["value"])
-        except ValueError:  # "OOM", "text"
-            continue
-        found.setdefault(line["metric"], []).append(value)
+        if re.fullmatch(r"\s*-?[\d.]+(e-?\d+)?\s*", line["value"]):  # else "OOM", "text"
+            found.setdefault(line["metric"], []).append(float(line["value"]))
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
@@ -219,11 +225,9 @@ def _recompute(row: PlanRow) -> str | None:
 
 
 def _chosen(plan: str, what: str) -> str:
-    """Of "FSDP64 (0) TP1 (2)" the first values, or those in parentheses if the row is about them."""
+    """Of "FSDP64 (0) TP1 (2)" the first values, or those in parentheses if the row means them."""
     second = "parenthes" in what
-    return re.sub(
-        r"\b([A-Z]+)(\d+) \((\d+)\)", lambda m: m[1] + (m[3] if second else m[2]), plan
-    )
+    return re.sub(r"\b([A-Z]+)(\d+) \((\d+)\)", lambda m: m[1] + (m[3] if second else m[2]), plan)
 
 
 # ------------------------------------------------------------------------------------ models
@@ -279,7 +283,7 @@ def read_model(text: str, plan: str = "") -> tuple[Transformer, tuple[str, ...]]
             continue
         if key in extra:
             return _gpt(**extra[key]), ()
-        return _with_heads(models[_ALSO.get(key, _KNOWN.get(key))], key, low), ()
+        return _with_heads(models[_ALSO.get(key) or _KNOWN[key]], key, low), ()
     return _by_parameters(text, plan), ("proportions of the model",)
 
 
@@ -309,6 +313,11 @@ def _by_sizes(text: str, plan: str, layers: int, width: int, heads: int) -> Tran
     }
     if kv := _number(r"(\d+) kv\b", text):
         sizes["kv_heads"] = kv
+    if not sizes["gated"]:  # GPTs use the embedding twice, and most learn positions
+        learned = _number(r"positions ?(\d+)", text) or (
+            text.startswith("mpt") and _seq("", text)[0]
+        )
+        sizes |= {"tied": True, "positions": learned or 0, "rotary_dim": 0}
     return _gpt(**sizes)
 
 
@@ -325,7 +334,7 @@ def _by_parameters(text: str, plan: str) -> Transformer:
     heads = _number(r"\bheads=(\d+)", plan.lower()) or max(1, width // 128)
     layers = _number(r"\blayers=(\d+)", plan.lower()) or layers
     sizes = {"layers": layers, "d_model": width, "heads": heads, "d_ff": 4 * width}
-    return _gpt(**sizes, vocab=vocab, gated=False, head_dim=max(1, width // heads))
+    return _gpt(**sizes, vocab=vocab, gated=False, tied=True, head_dim=max(1, width // heads))
 
 
 def _vocab(text: str) -> int:
@@ -378,19 +387,18 @@ def read_devices(text: str) -> tuple[Device, Node | None, int]:
     costlib.measured.plan_rows.UnreadRow: devices '8 x H20': not known in training set-ups
     """
     low = text.lower()
-    for word, name, node, each in _DEVICES:
-        if word in low:
-            break
-    else:
+    found = [known for known in _DEVICES if known[0] in low]
+    if not found:
         raise UnreadRow(f"devices {text!r}: not known in training set-ups")
+    word, name, node, each = found[0]
     slices = re.search(r"(?:(\d+) ?x ?-?)?(?:tpu )?v\d\w*-(\d+)", low) if "v" in word else None
     if slices:
         count = int(int(slices[2]) * each) * int(slices[1] or 1)
     else:
-        found = re.search(r"(\d+)(?:-ish)? ?x(?=[\s-]|$)", low) or re.search(r"\bx ?(\d+)", low)
-        if not found:
+        times = re.search(r"(\d+)(?:-ish)? ?x(?=[\s-]|$)", low) or re.search(r"\bx ?(\d+)", low)
+        if not times:
             raise UnreadRow(f"devices {text!r}: how many is not told")
-        count = int(int(found[1]) * max(each, 1))
+        count = int(int(times[1]) * max(each, 1))
     return devices[name], None if node is None else nodes[node], count
 
 
@@ -400,7 +408,8 @@ def read_devices(text: str) -> tuple[Device, Node | None, int]:
 def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, Any]:
     """The fields of a plan, as the words of a table tell them.
 
-    >>> found = read_plan("TP8 PP12 DP4 MBS4 GBS2048 ZeRO-1 full act-ckpt bf16", "", "seq 2048", 384)
+    >>> text = "TP8 PP12 DP4 MBS4 GBS2048 ZeRO-1 full act-ckpt bf16"
+    >>> found = read_plan(text, "", "seq 2048", 384)
     >>> found["tensor"], found["pipeline"], found["zero"], found["recompute"], found["batch"]
     (8, 12, 1, 'full', 2048)
     """
@@ -469,7 +478,10 @@ def _seq(plan: str, model: str) -> tuple[int, tuple[str, ...]]:
 
 def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[str, Any]:
     """Microbatch and batch in sequences; what is missing follows from the rest."""
-    micro, batch = number("mbs", "local batch size", "local batch"), number("gbs", "global batch size")
+    micro, batch = (
+        number("mbs", "local batch size", "local batch"),
+        number("gbs", "global batch size"),
+    )
     each, again = number("batch per dp"), number("ga") or 1
     tokens = _number(r"gbs tokens=(\d+)", low)
     if pipeline > 1 and "local batch" in low:
@@ -484,8 +496,9 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
     micro = micro or 1
     if micro > batch:
         micro, batch = batch, micro  # printed in each other's column
-    if micro * data > batch:
-        micro = max(1, batch // data)
+    if batch < data:
+        raise UnreadRow(f"batch {batch}: fewer sequences than {data} replicas")
+    micro = min(micro, batch // data)
     return {"microbatch": micro, "batch": batch, "assumed": assumed}
 
 
@@ -540,6 +553,6 @@ def _convention(table: str, metric: str) -> str:
 def _counted(row: PlanRow, convention: str) -> float:
     from costlib.training import flops_per_token
 
-    if convention.startswith("megatron") and not row.model.is_uniform:
-        convention = "ledger-full"
+    if not row.model.is_uniform:
+        convention = "ledger"
     return float(flops_per_token(row.model, row.seq, convention))

@@ -221,6 +221,7 @@ ELSEWHERE = {
     "Holding": "made by memory(), never by hand",
     "Collective": "a table of the data",
     "Measurement": "a row of the data, its steps a list",
+    "PlanRow": "a row of the data: test_plan_rows",
     "PublishedRun": "a row of the data: test_runs",
     "columns": "the columns of sweep(), which checks: test_sweeps",
     "copy": "test_timing",
