@@ -81,13 +81,13 @@ links: env ## Follow every link of the book to other hosts
 serve: env ## Show the site on localhost, rebuilt when a file changes
 	@$(PY) -m tools.site.serve
 
-course: env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER=file)
+course: env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER=file, CHECK=1, ARGS=more)
 	@$(if $(and $(COURSE),$(OUT)),,echo "error: say COURSE=folder and OUT=folder"; exit 1)
-	@$(PY) -m course build "$(COURSE)" "$(OUT)" $(if $(ROSTER),--students "$(ROSTER)")
+	@$(PY) -m course build "$(COURSE)" "$(OUT)" $(if $(ROSTER),--students "$(ROSTER)") $(if $(CHECK),--check) $(ARGS)
 
 practice: env ## Student notebooks of the book's own exercises, with checks, into OUT=folder
 	@$(if $(OUT),,echo "error: say OUT=folder"; exit 1)
-	@$(PY) -m course build book "$(OUT)" --checks course/practice
+	@$(PY) -m course build book "$(OUT)" --checks course/practice --exercises
 
 samples: env ## Made submissions, to try the grader with: KEY=folder OUT=folder
 	@$(if $(and $(KEY),$(OUT)),,echo "error: say KEY=folder and OUT=folder"; exit 1)

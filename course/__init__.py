@@ -10,6 +10,7 @@ Run from the root of the repository: ``python -m course --help``. What is here, 
 A file of checks says ``from course import Mistake, Question``.
 """
 
-from course.builder.questions import Mistake, Question, committed
+from course.builder.questions import Criterion, Mistake, Question, committed
+from course.builder.rules import Deadline
 
-__all__ = ["Mistake", "Question", "committed"]
+__all__ = ["Criterion", "Deadline", "Mistake", "Question", "committed"]

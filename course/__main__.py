@@ -29,6 +29,11 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("out", type=Path)
     build.add_argument("--students", type=Path, help="a roster: ids, one a line, or a CSV")
     build.add_argument("--checks", type=Path, help="where the .checks.py are (default: COURSE)")
+    build.add_argument("--exercises", action="store_true", help="leave out all that is no exercise")
+    build.add_argument(
+        "--renew", action="append", default=[], metavar="QUESTION", help="draw new numbers for it"
+    )
+    build.add_argument("--check", action="store_true", help="solve what everybody gets, and say")
     build.set_defaults(run=_build)
     samples = commands.add_parser("samples", help="made submissions, to try the grader with")
     samples.add_argument("key", type=Path, help="the key's folder, as build made it")
@@ -58,11 +63,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _build(options: argparse.Namespace) -> None:
     from course.builder.assignments import build
-    from course.builder.roster import read_people
+    from course.builder.dry_run import dry_run
+    from course.builder.roster import Roster, read_class
 
-    students = read_people(options.students) if options.students else {}
-    for name in build(options.course, options.out, students, options.checks):
-        print(f"{name}: student/ solved/ key/ in {options.out}")
+    students = read_class(options.students) if options.students else Roster({})
+    whole, renew = not options.exercises, options.renew
+    keys = build(options.course, options.out, students, options.checks, whole=whole, renew=renew)
+    for key in keys:
+        print(f"{key.assignment}: student/ solved/ key/ in {options.out}")
+        for line in dry_run(key) if options.check else ():
+            print(f"{key.assignment}: {line}")
 
 
 def _samples(options: argparse.Namespace) -> None:

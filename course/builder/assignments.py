@@ -17,37 +17,65 @@ from typing import Any
 import nbformat
 
 from course.builder.answer_key import Key, load_checks
-from course.builder.notebooks import Surroundings, checks_for, notebook
-from course.builder.own_numbers import salt_of, without_collisions
-from course.builder.roster import file_name
+from course.builder.notebooks import Part, Surroundings, checks_for, notebook
+from course.builder.own_numbers import salt_of
+from course.builder.questions import as_plain
+from course.builder.roster import Roster, file_name
 from course.builder.source import read_source
 
-__all__ = ["build", "build_one", "open_key", "student_notebook"]
+__all__ = ["build", "build_one", "hand_out", "open_key", "student_notebook"]
 
-#: Ids, or ids with the other names that each student goes by.
-Students = Iterable[str] | Mapping[str, Sequence[str]]
+#: Ids, ids with the other names that each student goes by, or all that a roster says.
+Students = Iterable[str] | Mapping[str, Sequence[str]] | Roster
+ATTEMPTS = 200  # to find numbers whose answer nobody has
 
 
 def build(
-    course: Path, out: Path, students: Students = (), checks: Path | None = None
-) -> list[str]:
-    """Build every notebook of a folder that has solutions; the assignments' names."""
-    students = dict(students) if isinstance(students, Mapping) else list(students)
-    tagged = re.compile(r"^:tags: \[.*solution\]$", re.MULTILINE)
+    course: Path,
+    out: Path,
+    students: Students = (),
+    checks: Path | None = None,
+    *,
+    whole: bool = True,
+    renew: Sequence[str] = (),
+) -> list[Key]:
+    """Build every notebook of a folder that has solutions; the assignments' keys."""
+    roster = _roster(students)
+    tagged = re.compile(r"""^:tags: \[.*solution\]$|^\+\+\+ .*"solution\"""", re.MULTILINE)
     pages = [p for p in sorted(course.glob("*.md")) if tagged.search(p.read_text("utf-8"))]
     if not pages:
         raise ValueError(f"{course} holds no notebook (.md) with a cell tagged solution")
-    return [build_one(page, out, students, checks).assignment for page in pages]
+    keys = [build_one(p, out, roster, checks, whole=whole, renew=renew) for p in pages]
+    known = {name for key in keys for name in key.questions}
+    if unknown := [name for name in renew if name not in known]:
+        raise ValueError(f"--renew {unknown[0]}: no question is called so; there is {known}")
+    return keys
 
 
-def build_one(page: Path, out: Path, students: Students = (), checks: Path | None = None) -> Key:
-    """Build one notebook: blank and solved, one for each student of a roster, and the key."""
-    key, folder = open_key(page, checks), out / "key" / page.stem
+def build_one(
+    page: Path,
+    out: Path,
+    students: Students = (),
+    checks: Path | None = None,
+    *,
+    whole: bool = True,
+    renew: Sequence[str] = (),
+) -> Key:
+    """Build one notebook: blank and solved, one for each student of a roster, and the key.
+
+    Numbers that were handed out stay, but for the questions to ``renew``: there the old ones stay
+    valid beside the new.
+    """
+    roster = _roster(students)
+    key, folder = open_key(page, checks, whole=whole), out / "key" / page.stem
     old = _old_key(folder)
-    key.secret, key.roster = old["secret"], list(dict.fromkeys([*old["roster"], *students]))
-    named = students if isinstance(students, Mapping) else {}
-    key.aliases = {**old.get("aliases", {}), **{s: list(names) for s, names in named.items()}}
-    key.attempts = _attempts(key, old.get("attempts", {}))
+    key.secret, key.roster = old["secret"], list(dict.fromkeys([*old["roster"], *roster.names]))
+    named = {student: list(names) for student, names in roster.names.items() if names}
+    key.aliases = {**old["aliases"], **named}
+    key.groups = {**old["groups"], **roster.groups}
+    key.export = roster.export or old["export"]
+    key.handed_out = old["handed_out"]
+    hand_out(key, renew)
     key.save(folder)
     blank, solved = student_notebook(key, ""), student_notebook(key, "", solved=True)
     _write(blank, out / "student" / f"{page.stem}.ipynb")
@@ -60,15 +88,25 @@ def build_one(page: Path, out: Path, students: Students = (), checks: Path | Non
     return key
 
 
-def open_key(page: Path, checks: Path | None = None) -> Key:
+def _roster(students: Students) -> Roster:
+    if isinstance(students, Roster):
+        return students
+    if isinstance(students, Mapping):
+        return Roster({student: tuple(names) for student, names in students.items()})
+    return Roster(dict.fromkeys(students, ()))
+
+
+def open_key(page: Path, checks: Path | None = None, *, whole: bool = False) -> Key:
     """A key without a secret or a roster: enough for notebooks that anybody may have.
 
     The checks lie beside the page or in a folder of checks; a page without any is compared with
-    its solutions.
+    its solutions. Of a chapter the exercises stand alone; an assignment is taken as a whole.
     """
-    source, beside = read_source(page), (checks or page.parent) / f"{page.stem}.checks.py"
+    source = read_source(page, whole=whole)
+    beside = (checks or page.parent) / f"{page.stem}.checks.py"
     code = beside.read_text("utf-8") if beside.exists() else "QUESTIONS = []\n"
-    return Key(page.stem, source, load_checks(code, source), secret="", checks=code)
+    questions, rules = load_checks(code, source)
+    return Key(page.stem, source, questions, secret="", checks=code, rules=rules)
 
 
 def student_notebook(
@@ -85,44 +123,76 @@ def student_notebook(
     then whoever has the notebook may have the solutions too.
     """
     rounds = None if key.secret else 1
-    exercises, checks = [], {}
-    for exercise, question in key.graded():
+    parts, checks = [], {}
+    for exercise, question in key.graded(student):
         numbers = key.numbers(exercise.name, student)
-        exercises.append((exercise, question, numbers))
-        if not checked:
-            continue
-        expected = key.expected(exercise.name, numbers)
-        salt = salt_of(key.secret, exercise.name, student)
-        checks[exercise.name] = checks_for(question, numbers, expected, salt, rounds)
-    about = {"assignment": key.assignment, "student": student}
+        parts.append(Part(exercise, question, numbers))
+        if checked and not exercise.by_hand:
+            expected = key.expected(exercise.name, numbers)
+            salt = salt_of(key.secret, exercise.name, key.unit(student))
+            secret = bool(key.secret)
+            spec = checks_for(question, numbers, expected, salt, rounds, secret=secret)
+            checks[exercise.name] = spec
     return notebook(
         key.source.title,
         key.source.setup,
-        exercises,
+        parts,
         checks,
         key.public() if checked else {},
+        pieces=key.source.pieces,
         solved=solved,
-        about=about,
+        about={"assignment": key.assignment, "student": student},
         around=around,
     )
 
 
-def _attempts(key: Key, handed_out: Mapping[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    """For each question, which draw each student of the roster uses: no two share an answer.
+def hand_out(key: Key, renew: Sequence[str] = ()) -> None:
+    """Record what each student gets: what they have, or new numbers that nobody else has.
 
-    What was handed out stays, whatever was corrected since.
+    What was recorded stays first in the list; a correction that changes a number adds another.
     """
-    found = {}
-    for question in key.questions.values():
-        if question.kind == "number" and question.numbers and question.unique:
+    taken: dict[str, set[str]] = {}
+    for student in key.roster:
+        for exercise, _ in key.graded(student):
+            if given := key.given(exercise.name, student):
+                taken.setdefault(exercise.name, set()).add(_answer(key, exercise.name, given[-1]))
+    renewed: set[tuple[str, str]] = set()
+    for student in key.roster:
+        unit = key.unit(student)
+        recorded = key.handed_out.setdefault(unit, {})
+        for exercise, question in key.graded(student):
+            name = exercise.name
+            known = recorded.setdefault(name, [])
+            if known and (name not in renew or (unit, name) in renewed):
+                kept = {k: v for k, v in known[-1].items() if k in question.numbers}
+                numbers = {**as_plain(key.drawn(name, unit, 0)), **kept}
+            else:
+                numbers = _new(key, name, student, taken.setdefault(name, set()), len(known))
+                renewed.add((unit, name))
+            if numbers not in known[-1:]:
+                known.append(numbers)
 
-            def answer(student: str, attempt: int, name: str = question.name) -> Any:
-                return key.expected(name, key.numbers(name, student, attempt))
 
-            found[question.name] = without_collisions(
-                answer, key.roster, handed_out.get(question.name, {})
-            )
-    return found
+def _new(key: Key, name: str, student: str, taken: set[str], first: int) -> dict[str, Any]:
+    """Numbers whose answer nobody has; where the range is exhausted, answers repeat."""
+    unit, question = key.unit(student), key.questions[name]
+    numbers = as_plain(key.drawn(name, unit, first))
+    if question.kind != "number" or not question.numbers or not question.unique:
+        return numbers
+    for attempt in range(first, first + ATTEMPTS):
+        tried = as_plain(key.drawn(name, unit, attempt))
+        if _answer(key, name, tried) not in taken:
+            numbers = tried
+            break
+    taken.add(_answer(key, name, numbers))
+    return numbers
+
+
+def _answer(key: Key, name: str, numbers: dict[str, Any]) -> str:
+    question = key.questions[name]
+    if question.kind != "number" or not question.unique:
+        return ""
+    return json.dumps(key.expected(name, numbers), sort_keys=True)
 
 
 def _old_key(folder: Path) -> dict[str, Any]:
@@ -131,7 +201,8 @@ def _old_key(folder: Path) -> dict[str, Any]:
     if path.exists():
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
         return content
-    return {"secret": secrets.token_hex(16), "roster": []}
+    empty = {"roster": [], "aliases": {}, "groups": {}, "export": {}, "handed_out": {}}
+    return {"secret": secrets.token_hex(16), **empty}
 
 
 def _write(content: Any, path: Path) -> None:

@@ -1,7 +1,8 @@
 """What a student's notebook carries to check an answer at once, without knowing the answer.
 
-It holds salted, slow hashes of what is right and of what is often wrong. The words that belong to
-a wrong answer are locked with that answer. This file is copied into each notebook, so it needs
+Of an answer that may be tried for ever it knows the form alone. Of others it holds salted, slow
+hashes of what is right and of what is often wrong; the words that belong to a wrong answer are
+locked with that answer. This file is copied into each notebook, so it needs
 nothing but Python's own library.
 """
 
@@ -56,16 +57,41 @@ def verdict(name, answer):
     return "Not yet."
 
 
+def misfit(answer, form):
+    """Why an answer cannot be what was asked for, whatever is right; empty if it can."""
+    answer = _plain(answer)
+    if isinstance(form, dict):
+        if not isinstance(answer, dict) or set(map(str, answer)) != set(form):
+            return f"A dictionary with {', '.join(form)} was asked for."
+        found = [misfit(value, form[str(key)]) for key, value in answer.items()]
+    elif isinstance(form, list):
+        if not isinstance(answer, (list, tuple)):
+            return "A list was asked for."
+        found = [misfit(value, form[0]) for value in answer] if form else []
+    else:
+        number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
+        fits = {
+            "a whole number": number and answer == answer // 1,
+            "a number": number and abs(answer) < math.inf,
+            "a text": isinstance(answer, str),
+            "True or False": isinstance(answer, bool),
+        }
+        return "" if fits.get(form, True) else f"{form[:1].upper()}{form[1:]} was asked for."
+    return next((text for text in found if text), "")
+
+
 def check(function, holds=None):
     """Call your function with the numbers of the statement and say what comes out."""
     name = function.__name__
+    spec = CHECKS[name]
     try:
-        answer = _plain(function(**CHECKS[name]["arguments"]))
+        answer = _plain(function(**spec["arguments"]))
     except NotImplementedError:
         print(f"{name}: not answered yet.")
         return
-    if holds is None and "right" not in CHECKS[name]:
-        print(f"{name}: {answer!r}. Noted; the grader looks at it.")
+    if holds is None and "right" not in spec:
+        said = misfit(answer, spec["form"]) or "Noted; the grader looks at it."
+        print(f"{name}: {answer!r}. {said}")
         return
-    found = holds(answer, **CHECKS[name]["numbers"]) if holds else verdict(name, answer)
+    found = holds(answer, **spec["numbers"]) if holds else verdict(name, answer)
     print(f"{name}: right." if found is True else f"{name}: {answer!r}. {found or 'Not yet.'}")

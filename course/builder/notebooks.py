@@ -10,15 +10,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from course.builder import check_cell
-from course.builder.questions import Mistake, Plain, Question, as_plain
+from course.builder.questions import Mistake, Plain, Question, as_plain, form_of
 from course.builder.repository import repository
-from course.builder.source import Exercise
+from course.builder.source import STATEMENT, Exercise, Piece
 
-__all__ = ["CHECK_TITLE", "STUB", "Surroundings", "checks_for", "fill", "notebook"]
+__all__ = [
+    "CHECK_TITLE",
+    "STUB",
+    "Part",
+    "Surroundings",
+    "answer_mark",
+    "checks_for",
+    "fill",
+    "notebook",
+]
 
 #: How the cell with the checks begins; Colab shows it as a line of text.
 CHECK_TITLE = '#@title Checks: run this cell and leave it as it is {display-mode: "form"}'
-ROUNDS = 40_000  # some 10 ms: nobody notices once, somebody who tries a million does
+ROUNDS = 40_000  # some 10 ms: nobody notices once, somebody who tries thousands does
 STUB = "    raise NotImplementedError"
 SLOT = re.compile(r"\[\[(\w+)(:[^\]]*)?\]\]")
 
@@ -33,6 +42,7 @@ class Surroundings:
 
     install: str = ""
     words: str = "Run the next two cells first, then fill in."
+    points: bool = True  # say what each is worth
     plain: Callable[[str], str] = str
 
     @property
@@ -64,13 +74,16 @@ def checks_for(
     expected: Plain,
     salt: str,
     rounds: int | None = None,
+    *,
+    secret: bool = False,
 ) -> dict[str, Any]:
-    """What the notebook may know to check an answer: hashes, and the arguments it calls with."""
+    """What the notebook may know to check an answer: hashes or a form, and what it calls with."""
     arguments = {} if question.kind == "number" else numbers
     if question.public is not None:
         return {"arguments": arguments, "numbers": numbers}
-    if not question.show or question.compare is not None:
-        return {"arguments": arguments}
+    if not question.shown(secret=secret):
+        form = form_of(expected) if question.compare is None else None
+        return {"arguments": arguments, "form": form}
     width = question.tolerance / 2 if _has_float(expected) else 0
     spec: dict[str, Any] = {"salt": salt, "rounds": rounds or ROUNDS, "width": width, "wrong": {}}
     spec["right"] = check_cell._stretch(expected, spec, 0, 0).hex()
@@ -98,42 +111,103 @@ def _has_float(value: Any) -> bool:
     return any(map(_has_float, value)) if isinstance(value, list) else isinstance(value, float)
 
 
+@dataclass(frozen=True)
+class Part:
+    """An exercise as one student gets it."""
+
+    exercise: Exercise
+    question: Question
+    numbers: dict[str, Any]
+
+
 def notebook(
     title: str,
     setup: str,
-    exercises: Sequence[tuple[Exercise, Question, dict[str, Any]]],
+    parts: Sequence[Part],
     checks: dict[str, Any],
     public: dict[str, str],
     *,
+    pieces: Sequence[Piece] = (),
     solved: bool = False,
     about: dict[str, str] | None = None,
     around: Surroundings | None = None,
 ) -> Any:
-    """The notebook: setup, checks, then statement, answer and check of each exercise.
+    """The notebook: setup and checks, then statement, answer and check of each exercise.
 
+    With ``pieces`` everything else that its author wrote stands around them, in its place.
     ``public`` holds the code of checks that students may read: exercise -> source.
     """
     from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
     around = around or Surroundings()
-    cells = [
-        new_markdown_cell(f"# {title}: exercises\n\n{around.words}"),
-        new_code_cell(f"{around.first_lines}\n\n{setup}".rstrip()),
-        new_code_cell(_check_code(checks)),
-    ]
-    for exercise, question, numbers in exercises:
-        statement = fill(exercise.statement, numbers, exercise.name)
-        cells.append(new_markdown_cell(around.plain(statement)))
-        answer = new_code_cell(_answer(exercise, question, numbers, solved))
-        answer.metadata["exercise"] = exercise.name
-        holds = question.public
-        check = f"check({exercise.name}, {holds.__name__})" if holds else f"check({exercise.name})"
-        cells += [answer, new_code_cell(f"{public.get(exercise.name, '')}\n\n{check}".strip())]
+    made = {
+        part.exercise.name: _cells(part, place, public, solved, around, bool(pieces))
+        for place, part in enumerate(parts, 1)
+    }
+    checking = new_code_cell(_check_code(checks))
+    if pieces:
+        before = next((i for i, p in enumerate(pieces) if p.kind != "text"), len(pieces))
+        cells = [new_markdown_cell(around.plain(p.content)) for p in pieces[:before]]
+        cells += [new_markdown_cell(around.words), new_code_cell(around.first_lines), checking]
+        for piece in pieces[before:]:
+            if piece.kind == "exercise":
+                cells += made.get(piece.content, [])
+            elif piece.kind == "text":
+                cells.append(new_markdown_cell(around.plain(piece.content)))
+            else:
+                cells.append(new_code_cell(piece.content))
+    else:
+        first = new_code_cell(f"{around.first_lines}\n\n{setup}".rstrip())
+        cells = [new_markdown_cell(f"# {title}: exercises\n\n{around.words}"), first, checking]
+        cells += [cell for each in made.values() for cell in each]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:02d}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "course": about or {}}
     return new_notebook(cells=cells, metadata=metadata)
+
+
+def _cells(
+    part: Part,
+    place: int,
+    public: dict[str, str],
+    solved: bool,
+    around: Surroundings,
+    numbered: bool,
+) -> list[Any]:
+    """Statement, answer, and the check of what a machine marks."""
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+
+    exercise, question = part.exercise, part.question
+    statement = fill(exercise.statement, part.numbers, exercise.name)
+    if numbered:  # of a pool not everybody has all
+        statement = STATEMENT.sub(f"**{place}. {exercise.title}.**", statement, count=1)
+    if numbered and around.points:
+        worth = f"{question.points:g} point" + ("s" if question.points != 1 else "")
+        statement = STATEMENT.sub(lambda found: f"{found[0]} *({worth})*", statement, count=1)
+    cells = [new_markdown_cell(around.plain(statement))]
+    if exercise.by_hand:
+        mark = answer_mark(exercise)
+        model = exercise.model
+        model = fill(model, part.numbers, exercise.name) if exercise.form == "text" else model
+        text = f"{mark}\n\n{model}" if solved else mark
+        new = new_markdown_cell if exercise.form == "text" else new_code_cell
+        cells.append(new(text))
+    else:
+        cells.append(new_code_cell(_answer(exercise, question, part.numbers, solved)))
+        holds = question.public
+        check = f"check({exercise.name}, {holds.__name__})" if holds else f"check({exercise.name})"
+        check = f"{public.get(exercise.name, '')}\n\n{check}".strip()
+        cells.append(new_code_cell(check))
+    cells[1].metadata["exercise"] = exercise.name
+    return cells
+
+
+def answer_mark(exercise: Exercise) -> str:
+    """How an answer's cell begins that a person marks: found again whatever happens around it."""
+    if exercise.form == "text":
+        return f"*Your answer ({exercise.name}):*"
+    return f"# Your figure ({exercise.name}):"
 
 
 def _answer(exercise: Exercise, question: Question, numbers: dict[str, Any], solved: bool) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["draw", "salt_of", "without_collisions"]
+__all__ = ["choose", "draw", "salt_of"]
 
 
 def draw(numbers: dict[str, Any], *seed: str | int) -> dict[str, Any]:
@@ -27,38 +27,13 @@ def draw(numbers: dict[str, Any], *seed: str | int) -> dict[str, Any]:
     }
 
 
-def without_collisions(
-    draw_one: Callable[[str, int], Any],
-    students: Iterable[str],
-    handed_out: Mapping[str, int] | None = None,
-    tries: int = 200,
-) -> dict[str, int]:
-    """Which attempt each student of a roster uses, so that no two share an answer.
+def choose(names: Sequence[str], wanted: int, *seed: str) -> list[str]:
+    """Some of the names, decided by the seed alone.
 
-    ``draw_one(student, attempt)`` returns the answer. Those who have their notebook keep their
-    numbers: their attempt is in ``handed_out``. Where the range is exhausted, answers repeat.
-
-    >>> attempts = without_collisions(lambda s, n: (len(s) + n) % 4, ["a", "b", "cc"])
-    >>> attempts
-    {'a': 0, 'b': 1, 'cc': 1}
+    >>> sorted(choose(["a", "b", "c"], 3, "week-1", "ada"))
+    ['a', 'b', 'c']
     """
-
-    def answer(student: str, attempt: int) -> str:
-        return json.dumps(draw_one(student, attempt), sort_keys=True)
-
-    attempts = dict(handed_out or {})
-    taken = {answer(student, attempt) for student, attempt in attempts.items()}
-    for student in students:
-        if student in attempts:
-            continue
-        for attempt in range(tries):
-            if answer(student, attempt) not in taken:
-                break
-        else:
-            attempt = 0
-        taken.add(answer(student, attempt))
-        attempts[student] = attempt
-    return attempts
+    return sorted(names, key=lambda name: _hash(*seed, name))[:wanted]
 
 
 def salt_of(*parts: str) -> str:

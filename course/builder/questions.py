@@ -22,12 +22,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Mistake", "Question", "agree", "as_plain", "committed"]
+__all__ = ["Criterion", "Mistake", "Question", "agree", "as_plain", "committed", "form_of"]
 
 Plain = Any  # int, float, str, bool, or a list or dict of these
 Compare = Callable[[dict[str, Plain], Plain, Plain], "bool | str"]
 
-KINDS = ("number", "function")
+KINDS = ("number", "function", "text", "figure")
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,39 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class Criterion:
+    """A line of a rubric: how many points what earns."""
+
+    points: float
+    words: str
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.points, (int, float)) and self.points > 0):
+            raise ValueError(f"{self.words!r}: points must be positive, got {self.points!r}")
+
+
+@dataclass(frozen=True)
 class Question:
     """One graded exercise.
 
     ``kind`` is "number" (the stub takes no argument and returns the answer for the student's own
-    numbers) or "function" (the stub is the function itself, called with hidden cases).
+    numbers), "function" (the stub is the function itself, called with hidden cases), or "text" or
+    "figure", which a person marks by the ``rubric``; its points add up to the question's.
     ``numbers`` says what each argument may be: a sequence to draw from, or one fixed value. An
     argument that is not named keeps the value of the notebook's own call. ``cases`` are hidden
     arguments, ``hidden`` says how many more to draw. ``compare(case, expected, answer)`` returns
     True, False, or a sentence that says what is wrong; left out, integers are compared exactly
     and floats to ``tolerance``. ``public(answer, **case)`` is for answers of which many are right:
     it returns True or says what does not hold, and students get it too, to check at once.
-    ``unique`` asks that no two students of a roster share an answer.
+    ``unique`` asks that no two students of a roster share an answer. ``partial`` gives a share of
+    the points for a share of the cases. ``show`` puts a fingerprint of the answer into the
+    notebook, to check at once; left out, a function has one and a number has none, since whoever
+    has a notebook can try answers until one fits. ``pool`` names a pool, of which each student
+    gets as many questions as POOLS says.
     """
 
     name: str
-    points: float = 1
+    points: float = None  # type: ignore[assignment]  # left out: the rubric's sum, or one
     kind: str = "function"
     numbers: dict[str, Any] = field(default_factory=dict)
     cases: Sequence[dict[str, Plain]] = ()
@@ -65,13 +82,21 @@ class Question:
     tolerance: float = 1e-3
     mistakes: Sequence[Mistake] = ()
     unique: bool = True
-    show: bool = True  # an immediate check in the student's notebook
+    show: bool | None = None  # a fingerprint in the student's notebook
+    rubric: Sequence[Criterion] = ()
+    partial: bool = False
+    pool: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"{self.name}: kind is one of {', '.join(KINDS)}, got {self.kind!r}")
-        if not (isinstance(self.points, (int, float)) and self.points > 0):
-            raise ValueError(f"{self.name}: points must be positive, got {self.points!r}")
+        self._settle_points()
+        if self.by_hand and (self.mistakes or self.cases or self.hidden or self.show):
+            raise ValueError(f"{self.name}: a {self.kind} is marked by hand, from a rubric alone")
+        if self.rubric and not self.by_hand:
+            raise ValueError(f"{self.name}: a rubric is for a text or a figure, not a {self.kind}")
+        if self.partial and self.kind != "function":
+            raise ValueError(f"{self.name}: partial points are for a function with several cases")
         if not 0 < self.tolerance < 0.5:
             raise ValueError(f"{self.name}: a tolerance of {self.tolerance!r} is not in (0, 0.5)")
         if empty := [
@@ -83,6 +108,31 @@ class Question:
         if self.kind == "number" and (self.cases or self.hidden):
             raise ValueError(f"{self.name}: a number is asked once, hidden cases need a function")
 
+    def _settle_points(self) -> None:
+        """The points as they are said, or as the rubric adds up."""
+        given = self.points is not None
+        if given and not (isinstance(self.points, (int, float)) and self.points > 0):
+            raise ValueError(f"{self.name}: points must be positive, got {self.points!r}")
+        if not all(isinstance(line, Criterion) for line in self.rubric):
+            raise ValueError(f"{self.name}: a rubric is a list of Criterion(points, words)")
+        together = sum(line.points for line in self.rubric)
+        if given and together and not math.isclose(together, self.points):
+            raise ValueError(
+                f"{self.name}: its rubric adds up to {together:g}, its points are {self.points:g}"
+            )
+        object.__setattr__(self, "points", self.points if given else together or 1)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person marks it."""
+        return self.kind in ("text", "figure")
+
+    def shown(self, *, secret: bool) -> bool:
+        """Whether a notebook holds a fingerprint of the answer; a secret one only if asked."""
+        if self.compare is not None or self.public is not None:
+            return False
+        return bool(self.kind == "function" or not secret) if self.show is None else self.show
+
     def judge(self, case: dict[str, Plain], expected: Plain, answer: Plain) -> bool | str:
         """True if the answer is right; False, or a sentence, if it is wrong."""
         if self.public is not None:
@@ -90,6 +140,21 @@ class Question:
         if self.compare is not None:
             return self.compare(case, expected, answer)
         return agree(expected, answer, self.tolerance)
+
+
+def form_of(value: Plain) -> Plain:
+    """What an answer must look like, which tells nothing of what it is.
+
+    >>> form_of(7), form_of([1.5, 2]), form_of({"a": True, "b": "x"})
+    ('a whole number', [], {'a': 'True or False', 'b': 'a text'})
+    """
+    if isinstance(value, dict):
+        return {key: form_of(each) for key, each in value.items()}
+    if isinstance(value, list):
+        forms = [form_of(each) for each in value]
+        return forms[:1] if all(form == forms[0] for form in forms) else []
+    words = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
+    return words.get(type(value), "a plain value")
 
 
 def agree(expected: Plain, answer: Plain, tolerance: float = 1e-3) -> bool:

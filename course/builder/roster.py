@@ -12,11 +12,13 @@ import io
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from course.builder.own_numbers import salt_of
 
-__all__ = ["file_name", "folded", "read_people", "read_roster"]
+__all__ = ["Roster", "file_name", "folded", "read_class", "read_people", "read_roster"]
 
 #: Headings of a column of ids, the first that is filled counts: Canvas, Moodle, Gradescope, plain.
 ID_HEADINGS = (
@@ -25,9 +27,21 @@ ID_HEADINGS = (
 )
 FIRST, LAST = ("first name", "firstname", "given name"), ("last name", "lastname", "surname")
 WHOLE = ("name", "full name", "student")
+GROUP = ("group", "team")
+#: What identifies a person in an export, to be written again as it came.
+IDENTITY = (*ID_HEADINGS, *FIRST, *LAST, *WHOLE, "integration id", "root account", "section")
 #: Rows of an export that are no person, by their name; and no student, by their role.
 NOBODY = ("points possible", "student, test")
 STAFF = ("instructor", "ta", "reader", "teacher", "non-editing teacher", "observer")
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Who takes part: other names of each, who hands in together, and the table it came in."""
+
+    names: dict[str, tuple[str, ...]]
+    groups: dict[str, str] = field(default_factory=dict)
+    export: dict[str, Any] = field(default_factory=dict)
 
 
 def read_roster(path: Path) -> list[str]:
@@ -37,22 +51,20 @@ def read_roster(path: Path) -> list[str]:
 
 def read_people(path: Path) -> dict[str, tuple[str, ...]]:
     """Each student's id, and what else names that student: addresses, numbers, names."""
+    return read_class(path).names
+
+
+def read_class(path: Path) -> Roster:
+    """Everything that a roster says."""
     rows = _rows(path)
     if not rows:
-        return {}
+        return Roster({})
     heading = [cell.lower() for cell in rows[0]]
     if not any(name in heading for name in ID_HEADINGS):
-        if set(heading) & {*FIRST, *LAST, *WHOLE}:
-            raise ValueError(
-                f"{path} has no column of ids, but {', '.join(rows[0])}: call one of them student"
-            )
-        if _is_heading(rows):
-            raise ValueError(
-                f"{path} begins with {', '.join(rows[0])}, and none of them is known as a column "
-                "of ids: call one of them student"
-            )
-        return _unique(path, {i: (row[0], ()) for i, row in enumerate(rows, 1)})
-    people = {}
+        _refuse_a_table_without_ids(path, rows, heading)
+        return Roster(_unique(path, {i: (row[0], ()) for i, row in enumerate(rows, 1)}))
+    people, groups, columns = {}, {}, {}
+    ids_first = _filled(heading, rows[1:])
     for number, row in enumerate(rows[1:], 2):
         cells = dict(zip(heading, row, strict=False))
         if _is_nobody(cells, row):
@@ -60,9 +72,28 @@ def read_people(path: Path) -> dict[str, tuple[str, ...]]:
         ids = [cells[name] for name in ID_HEADINGS if cells.get(name)]
         if not ids:
             raise ValueError(f"{path}, line {number}: no id for {' '.join(row).strip()}")
-        chosen = next(cells[n] for n in _filled(heading, rows[1:]) if cells.get(n))
+        chosen = next(cells[n] for n in ids_first if cells.get(n))
         people[number] = (chosen, tuple({*ids, *_names(cells)} - {chosen}))
-    return _unique(path, people)
+        if group := next((cells[name] for name in GROUP if cells.get(name)), ""):
+            groups[chosen] = group
+        given = dict(zip(rows[0], row, strict=False))
+        columns[chosen] = {name: cell for name, cell in given.items() if name.lower() in IDENTITY}
+    export = {"heading": rows[0], "people": columns}
+    return Roster(_unique(path, people), groups, export)
+
+
+def _refuse_a_table_without_ids(
+    path: Path, rows: Sequence[Sequence[str]], heading: Sequence[str]
+) -> None:
+    if set(heading) & {*FIRST, *LAST, *WHOLE}:
+        raise ValueError(
+            f"{path} has no column of ids, but {', '.join(rows[0])}: call one of them student"
+        )
+    if _is_heading(rows):
+        raise ValueError(
+            f"{path} begins with {', '.join(rows[0])}, and none of them is known as a column "
+            "of ids: call one of them student"
+        )
 
 
 def _is_nobody(cells: Mapping[str, str], row: Sequence[str]) -> bool:

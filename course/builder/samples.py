@@ -49,7 +49,7 @@ def write_samples(key: Key, out: Path) -> list[str]:
 
 def _slip(key: Key, student: str) -> dict[str, str]:
     """One known mistake, in the first question where it changes the answer."""
-    for exercise, question in key.graded():
+    for exercise, question in key.by_machine(student):
         numbers = key.numbers(exercise.name, student)
         expected = key.expected(exercise.name, numbers)
         for mistake in question.mistakes:

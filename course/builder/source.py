@@ -1,13 +1,18 @@
-"""An exercise as its notebook says it: statement, hints, one solution cell.
+"""A notebook as its author wrote it: exercises, and all that stands around them.
 
-The statement is a Markdown cell that begins ``**3. Title.**``; a solution cell is tagged
-``solution``, defines one function with a docstring, and calls it with the statement's numbers.
+A statement begins ``**3. Title.**`` in a Markdown cell; below it, its solution is a cell tagged
+``solution``: one function with a docstring and a call of it with the statement's numbers. Or, for
+an answer that is marked by hand, a cell with a name (``answer``): Markdown for a text, code for a
+figure. What has no solution is text as any other.
 """
 
 from __future__ import annotations
 
 import ast
+import base64
+import mimetypes
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +20,12 @@ from typing import Any
 from course.builder.dependencies import needed, slice_of
 from course.builder.questions import as_plain
 
-__all__ = ["Exercise", "Source", "read_source", "statements_of"]
+__all__ = ["Exercise", "Piece", "Source", "read_source", "statements_of"]
 
 STATEMENT = re.compile(r"^\*\*(\d+)\. (.+?)\*\*", re.MULTILINE)
+#: ![words](file) that is no address: a figure that must travel with the notebook.
+FIGURE = re.compile(r"!\[([^\]]*)\]\((?!https?:|data:|attachment:)([^)\s]+)\)")
+LARGEST_FIGURE = 2_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,13 @@ class Exercise:
     function: str  # the source of the solution function
     call: str  # what follows it in the solution cell
     example: dict[str, Any]  # the statement's numbers, argument by argument
+    form: str = "function"  # or text, figure: marked by hand
+    model: str = ""  # what would be right, where it is marked by hand
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person marks it."""
+        return self.form != "function"
 
     @property
     def node(self) -> ast.FunctionDef:
@@ -59,6 +74,14 @@ class Exercise:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Something of the notebook that students get: text, code, or the name of an exercise."""
+
+    kind: str
+    content: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A notebook with exercises, and what of its other code they need to run alone."""
 
@@ -66,43 +89,132 @@ class Source:
     title: str
     setup: str
     exercises: tuple[Exercise, ...]
+    pieces: tuple[Piece, ...] = ()  # everything in its order; nothing where exercises stand alone
 
     def namespace(self) -> dict[str, Any]:
         """What the solutions define, executed: for instructors' own, trusted notebooks only."""
         namespace: dict[str, Any] = {"__name__": "solutions"}
         exec(compile(self.setup, f"{self.name}: setup", "exec"), namespace)
         for exercise in self.exercises:
-            exec(compile(exercise.function, f"{self.name}: {exercise.name}", "exec"), namespace)
+            if not exercise.by_hand:
+                code = compile(exercise.function, f"{self.name}: {exercise.name}", "exec")
+                exec(code, namespace)
         return namespace
 
 
-def read_source(path: Path) -> Source:
-    """The exercises of a paired Markdown notebook, or of an .ipynb."""
+@dataclass
+class _Draft:
+    """An exercise as far as its cells say it."""
+
+    number: int
+    title: str
+    statement: str
+    solution: Any = None  # the cell
+
+
+def read_source(path: Path, *, whole: bool = False) -> Source:
+    """A paired Markdown notebook, or an .ipynb: its exercises alone, or the whole of it."""
     import jupytext
 
     cells = jupytext.read(path).cells
     headings = [re.match(r"# (.+)", cell.source) for cell in cells]
     title = next((found[1] for found in headings if found), path.stem)
-    drafts = [
-        (_statement(cells, position, path), *_split(cell.source, path))
-        for position, cell in enumerate(cells)
-        if "solution" in cell.metadata.get("tags", [])
-    ]
-    setup = _setup([c.source for c in cells if c.cell_type == "code" and not _special(c)], drafts)
+    drafted = _drafted(cells, path)
+    drafts = [draft for draft in drafted if isinstance(draft, _Draft)]
+    parts = [_split(d.solution, path) for d in drafts]
+    codes = [c.source for c in cells if c.cell_type == "code" and not _special(c)]
+    setup = _setup(codes, [(f, c) for f, c in parts if f], every_import=whole)
     namespace: dict[str, Any] = {}
     try:
         exec(compile(setup, f"{path.name}: setup", "exec"), namespace)
     except Exception as error:
         problem = f"{path.name}: the cells that its solutions need fail"
         raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
-    exercises = []
-    for (number, heading, statement), function, call in drafts:
-        name, example = _example(function, call, namespace, path)
-        exercises.append(Exercise(name, number, heading, statement, function, call, example))
+    exercises = [_exercise(d, *p, namespace, path) for d, p in zip(drafts, parts, strict=True)]
     names = [exercise.name for exercise in exercises]
     if repeated := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"{path.name}: two exercises are called {repeated.pop()}")
-    return Source(path.stem, title, setup, tuple(exercises))
+    pieces = _pieces(drafted, names, path) if whole else ()
+    return Source(path.stem, title, setup, tuple(exercises), pieces)
+
+
+def _drafted(cells: Sequence[Any], path: Path) -> list[Piece | _Draft]:
+    """Texts, code and exercises in their order; a statement without a solution is a text."""
+    found: list[Piece | _Draft] = []
+    waiting: _Draft | None = None  # the last statement, until its solution comes
+    for cell in cells:
+        if "solution" in cell.metadata.get("tags", []):
+            if waiting is None:
+                raise ValueError(
+                    f"{path.name}: a solution cell has no statement '**1. Title.** ...' above it"
+                )
+            waiting.solution, waiting = cell, None
+        elif cell.cell_type == "markdown":
+            starts = [match.start() for match in STATEMENT.finditer(cell.source)]
+            before = cell.source[: starts[0] if starts else None].strip()
+            if before and waiting and found[-1] is waiting:  # a hint in a cell of its own
+                waiting.statement += f"\n\n{before}"
+            elif before:
+                found.append(Piece("text", before))
+            for start, end in zip(starts, [*starts[1:], None], strict=False):
+                match = STATEMENT.match(cell.source, start)
+                assert match
+                text = cell.source[start:end].strip()
+                waiting = _Draft(int(match[1]), match[2].rstrip("."), text)
+                found.append(waiting)
+        elif not _special(cell) and cell.source.strip():
+            found.append(Piece("code", cell.source))
+    return [
+        Piece("text", draft.statement)
+        if isinstance(draft, _Draft) and not draft.solution
+        else draft
+        for draft in found
+    ]
+
+
+def _pieces(
+    drafted: Sequence[Piece | _Draft], names: Sequence[str], path: Path
+) -> tuple[Piece, ...]:
+    """What students get, figures and all."""
+    left = iter(names)
+    return tuple(
+        Piece("exercise", next(left))
+        if isinstance(piece, _Draft)
+        else Piece(piece.kind, with_figures(piece.content, path))
+        if piece.kind == "text"
+        else piece
+        for piece in drafted
+    )
+
+
+def with_figures(text: str, path: Path) -> str:
+    """Markdown whose figures are in it, because notebooks travel without the files beside them."""
+
+    def inside(figure: re.Match[str]) -> str:
+        file = path.parent / figure[2]
+        if not file.is_file():
+            raise ValueError(f"{path.name}: the figure {figure[2]} is not in {path.parent}")
+        data, kind = file.read_bytes(), mimetypes.guess_type(file.name)[0]
+        if len(data) > LARGEST_FIGURE or not (kind or "").startswith("image/"):
+            raise ValueError(f"{path.name}: {figure[2]} is no image of at most 2 MB")
+        return f"![{figure[1]}](data:{kind};base64,{base64.b64encode(data).decode()})"
+
+    return FIGURE.sub(inside, text)
+
+
+def _exercise(
+    draft: _Draft, function: str, call: str, namespace: dict[str, Any], path: Path
+) -> Exercise:
+    cell, statement = draft.solution, with_figures(draft.statement, path)
+    about = draft.number, draft.title, statement
+    if function:
+        name, example = _example(function, call, namespace, path)
+        return Exercise(name, *about, function, call, example)
+    name = str(cell.metadata["answer"])
+    if not name.isidentifier():
+        raise ValueError(f"{path.name}: {name!r} is no name for an answer: letters, digits and _")
+    form = "text" if cell.cell_type == "markdown" else "figure"
+    return Exercise(name, *about, "", "", {}, form, cell.source)
 
 
 def statements_of(code: str) -> list[str]:
@@ -126,21 +238,13 @@ def _special(cell: Any) -> bool:
     return bool({"solution", "remove-cell"} & set(cell.metadata.get("tags", [])))
 
 
-def _statement(cells: list[Any], position: int, path: Path) -> tuple[int, str, str]:
-    """Number, title and text of the statement: the Markdown above, up to where it begins."""
-    texts: list[str] = []
-    for cell in reversed(cells[:position]):
-        if cell.cell_type != "markdown":
-            break
-        starts = list(STATEMENT.finditer(cell.source))
-        texts.insert(0, cell.source[starts[-1].start() :] if starts else cell.source)
-        if starts:
-            return int(starts[-1][1]), starts[-1][2].rstrip("."), "\n\n".join(texts).strip()
-    raise ValueError(f"{path.name}: a solution cell has no statement '**1. Title.** ...' above it")
-
-
-def _split(code: str, path: Path) -> tuple[str, str]:
-    """The function of a solution cell, and the call that follows."""
+def _split(cell: Any, path: Path) -> tuple[str, str]:
+    """The function of a solution cell, and the call that follows; nothing if marked by hand."""
+    if "answer" in cell.metadata:
+        return "", ""
+    code, by_hand = cell.source, "a solution that is marked by hand needs a name: answer"
+    if cell.cell_type != "code":
+        raise ValueError(f"{path.name}: {by_hand}; got\n{code}")
     try:
         nodes = ast.parse(code).body
     except SyntaxError as error:
@@ -148,7 +252,8 @@ def _split(code: str, path: Path) -> tuple[str, str]:
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     if len(functions) != 1 or nodes[0] is not functions[0] or functions[0].decorator_list:
         raise ValueError(
-            f"{path.name}: a solution cell is one plain function and a call of it; got\n{code}"
+            f"{path.name}: a solution cell is one plain function and a call of it, or {by_hand}; "
+            f"got\n{code}"
         )
     function, lines = functions[0], code.splitlines()
     if not ast.get_docstring(function) or len(function.body) < 2:
@@ -157,15 +262,24 @@ def _split(code: str, path: Path) -> tuple[str, str]:
     return "\n".join(lines[:end]), "\n".join(lines[end:]).strip()
 
 
-def _setup(pieces: list[str], drafts: list[tuple[Any, str, str]]) -> str:
-    """The statements of the notebook that the solutions need, transitively, in their order."""
+def _setup(pieces: list[str], drafts: list[tuple[str, str]], *, every_import: bool) -> str:
+    """The statements of the notebook that the solutions need, transitively, in their order.
+
+    An answer may need an import that no solution does; one that cannot be had is passed over.
+    """
     plain = [re.sub(r"^\s*[%!].*$", "", piece, flags=re.MULTILINE) for piece in pieces]
     statements = [statement for piece in plain for statement in statements_of(piece)]
-    own = {ast.parse(function).body[0].name for _, function, _ in drafts}  # type: ignore[attr-defined]
-    wanted = set().union(*(needed(f"{function}\n{call}") for _, function, call in drafts)) - own
+    own = {ast.parse(function).body[0].name for function, _ in drafts}  # type: ignore[attr-defined]
+    wanted = set().union(*(needed(f"{function}\n{call}") for function, call in drafts)) - own
     chosen = [statements[i] for i in slice_of(statements, wanted)]
-    imports = [s for s in chosen if s.startswith(("import ", "from "))]
-    return "\n".join([*imports, *(s for s in chosen if s not in imports)])
+    imports = [s for s in chosen if s.startswith(IMPORT)]
+    others = [s for s in statements if s.startswith(IMPORT) and s not in chosen]
+    tried = [f"try:\n    {s}\nexcept ImportError:\n    pass" for s in others if "\n" not in s]
+    others = list(dict.fromkeys(tried)) if every_import else []
+    return "\n".join([*imports, *(s for s in chosen if s not in imports), *others])
+
+
+IMPORT = ("import ", "from ")
 
 
 def _example(

@@ -36,6 +36,7 @@ class Mark:
     feedback: str = ""
     flag: str = ""  # for the instructor's eyes
     seconds: float = 0.0
+    waits: bool = False  # for a person to mark it
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,18 @@ class Graded:
     digest: str
     marks: tuple[Mark, ...]
     flag: str = ""
+    loss: float = 0.0  # the share of the points that a late hour costs
+    late: str = ""  # and the words for it
 
     @property
     def total(self) -> float:
-        """The points of all questions together."""
-        return sum(mark.score for mark in self.marks)
+        """The points of all questions together, less what came late."""
+        return round(sum(mark.score for mark in self.marks) * (1 - self.loss), 4)
+
+    @property
+    def waiting(self) -> float:
+        """The points that a person has not marked yet."""
+        return sum(mark.out_of for mark in self.marks if mark.waits)
 
     @property
     def out_of(self) -> float:
@@ -59,9 +67,9 @@ class Graded:
 
 
 def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[Mark]:
-    """Every question of the assignment, each by itself."""
+    """Every question that a machine marks, each by itself."""
     marks, end = [], time.monotonic() + sandbox.limits.submission
-    for exercise, question in key.graded():
+    for exercise, question in key.by_machine(submission.student):
         begin = time.monotonic()
         problem = submission.problem or submission.lacks(exercise.name)
         if begin > end:
@@ -74,7 +82,7 @@ def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[
         marks.append(
             Mark(
                 exercise.name,
-                found[0] * question.points,
+                round(found[0] * question.points, 4),
                 question.points,
                 *found[1:],
                 seconds=seconds,
@@ -85,8 +93,8 @@ def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[
 
 def mark_question(
     key: Key, question: Question, submission: Submission, sandbox: Sandbox
-) -> tuple[int, str, str, str]:
-    """1 or 0, reason, feedback, flag."""
+) -> tuple[float, str, str, str]:
+    """The share of the points, reason, feedback, flag."""
     cells = submission.code()
     try:
         return _run(key, question, submission, sandbox, cells)
@@ -105,22 +113,54 @@ def _run(
     submission: Submission,
     sandbox: Sandbox,
     cells: list[tuple[str, str]],
-) -> tuple[int, str, str, str]:
+) -> tuple[float, str, str, str]:
+    """Case by case until one is wrong; to the end where each case earns a share."""
     seen: list[tuple[dict[str, Plain], Plain]] = []
+    cases, right = key.cases(question.name, submission.student), 0
+    first: tuple[float, str, str, str] | None = None
     with sandbox.question(key.source.setup, cells, question.name) as running:
         found, problem = running.start()
         if not found:
             raise problem or Failure("exception", f"NameError: {question.name} is not defined")
-        for position, case in enumerate(key.cases(question.name, submission.student)):
+        for position, case in enumerate(cases):
             try:
                 answer = running.ask({} if question.kind == "number" else case)
             except Failure as failure:
-                raise _discreet(failure) if position else failure from None
+                said = _discreet(failure) if position else failure
+                if not question.partial:
+                    raise said from None
+                first = first or (0, _words(said), "", "")
+                if failure.kind not in GOES_ON:
+                    break
+                continue
             seen.append((case, answer))
-            verdict = _judge(question, case, key.expected(question.name, case), answer)
-            if verdict is not True:
+            verdict = _verdict(key, question, submission, case, answer)
+            right += verdict is True
+            if verdict is not True and not question.partial:
                 return _wrong(key, question, submission, seen, verdict)
-    return 1, "", "", ""
+            if verdict is not True:
+                first = first or _wrong(key, question, submission, seen, verdict)
+    if first is None:
+        return 1, "", "", ""
+    share = right / len(cases)
+    return share, f"{first[1]}; right in {right} of {len(cases)} cases", *first[2:]
+
+
+#: Failures after which the next case can be asked.
+GOES_ON = ("exception", "not a plain value", "nothing returned", "called exit")
+
+
+def _verdict(
+    key: Key, question: Question, submission: Submission, case: dict[str, Plain], answer: Plain
+) -> bool | str:
+    """Whether an answer is right; a number may be for those that were handed out before."""
+    verdict = _judge(question, case, key.expected(question.name, case), answer)
+    if verdict is True or question.kind != "number":
+        return verdict
+    for old in key.given(question.name, submission.student)[:-1]:
+        if _judge(question, old, key.expected(question.name, old), answer) is True:
+            return True
+    return verdict
 
 
 def _wrong(
@@ -129,7 +169,7 @@ def _wrong(
     submission: Submission,
     seen: list[tuple[dict[str, Plain], Plain]],
     verdict: bool | str,
-) -> tuple[int, str, str, str]:
+) -> tuple[float, str, str, str]:
     where = "for the numbers of your notebook" if len(seen) == 1 else "in a hidden case"
     if isinstance(verdict, str):
         return 0, f"wrong {where}", verdict, ""
@@ -146,9 +186,10 @@ def _wrong(
 
 def _owner(key: Key, question: Question, submission: Submission, answer: Plain) -> str:
     """Whose numbers a wrong answer is right for, as far as there is time to look."""
+    unit = key.unit(submission.student)
     with contextlib.suppress(_TooSlow), _no_longer_than(JUDGING):
         for student in ["", submission.claims, *key.roster]:
-            if student != submission.student:
+            if key.unit(student) != unit:
                 case = key.numbers(question.name, student)
                 if question.judge(case, key.expected(question.name, case), answer) is True:
                     return student or "the blank notebook"

@@ -33,7 +33,7 @@ def grade_one(setting: Setting, submission: Submission) -> Graded:
     key, sandbox = _tools(setting)
     marks = mark_submission(key, submission, sandbox)
     flag = ""
-    if submission.claims and submission.claims != submission.student:
+    if submission.claims and key.unit(submission.claims) != key.unit(submission.student):
         flag = tidy(f"handed in the notebook of {submission.claims}")
     if submission.assignment and submission.assignment != key.assignment:
         flag = tidy(f"handed in {submission.assignment}, not {key.assignment}")
@@ -58,4 +58,4 @@ def imports_of(setup: str) -> list[str]:
     >>> imports_of("import math\\nfrom costlib import matmul\\nx = 1")
     ['math', 'costlib']
     """
-    return re.findall(r"^(?:import|from) ([\w.]+)", setup, re.MULTILINE)
+    return re.findall(r"^ *(?:import|from) ([\w.]+)", setup, re.MULTILINE)

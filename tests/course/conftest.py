@@ -15,3 +15,9 @@ def fast_hashes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(notebooks, "ROUNDS", 1)
         yield
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for one test."""
+    monkeypatch.setattr(notebooks, "ROUNDS", 1)

@@ -21,8 +21,9 @@ EXAMPLE = ROOT / "course" / "example" / "week-1.md"
 
 def key_from(page: Path, checks: Path) -> Key:
     """The key of a page, as a build makes it, but with a secret that is known here."""
-    source, code = read_source(page), checks.read_text("utf-8")
-    return Key(page.stem, source, load_checks(code, source), "secret", ["ada", "bob"], checks=code)
+    source, code = read_source(page, whole=page == EXAMPLE), checks.read_text("utf-8")
+    questions, rules = load_checks(code, source)
+    return Key(page.stem, source, questions, "secret", ["ada", "bob"], checks=code, rules=rules)
 
 
 def run(notebook: Any) -> tuple[str, dict[str, Any]]:

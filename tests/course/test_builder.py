@@ -21,16 +21,19 @@ from notebook_checks import (
 )
 
 from course.__main__ import main
-from course.builder import check_cell, notebooks
+from course.builder import check_cell
 from course.builder.answer_key import Key, load_checks, load_key
-from course.builder.assignments import build, build_one, open_key, student_notebook
+from course.builder.assignments import build, build_one, hand_out, open_key, student_notebook
 from course.builder.dependencies import answer_cells, bound, needed
+from course.builder.dry_run import _odd, dry_run
 from course.builder.notebooks import checks_for, fill
 from course.builder.own_numbers import draw
 from course.builder.questions import Mistake, Question, agree
 from course.builder.repository import repository
-from course.builder.roster import file_name, read_people, read_roster
+from course.builder.roster import file_name, read_class, read_people, read_roster
 from course.builder.source import read_source
+from course.grader.marking import _verdict
+from course.grader.submission import Submission
 from paths import ROOT
 
 
@@ -48,7 +51,7 @@ def test_a_student_notebook_gives_nothing_away(student: str) -> None:
 def test_the_solved_notebook_runs_alone_and_every_check_says_right() -> None:
     said, _ = run(student_notebook(key_of(EXAMPLE), "", solved=True))
     for exercise, question in key_of(EXAMPLE).graded():
-        shown = question.compare is None and question.show
+        shown = question.shown(secret=True) or question.public
         assert f"{exercise.name}: " + ("right." if shown else "") in said
 
 
@@ -87,36 +90,55 @@ def test_build_of_a_folder_without_exercises_says_so(tmp_path: Path) -> None:
 def test_no_two_of_five_hundred_students_share_an_answer() -> None:
     students = [f"student{number}" for number in range(500)]
     key = key_of(EXAMPLE)
-    from course.builder.assignments import _attempts
-
     whole = Key("week-1", key.source, key.questions, "secret", students)
-    whole.attempts = _attempts(whole, {})
+    hand_out(whole)
     for name in ("product_flops", "cache_bytes"):
         answers = {whole.expected(name, whole.numbers(name, student)) for student in students}
         assert len(answers) == 500
 
 
-def test_a_corrected_solution_changes_no_number_that_was_handed_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(notebooks, "ROUNDS", 1)  # 120 notebooks, of which no hash is looked at
-    students = [f"student{number}" for number in range(60)]
-    page = tmp_path / "week-1.md"
-    page.write_text(EXAMPLE.read_text("utf-8"), "utf-8")
-    checks = EXAMPLE.with_name("week-1.checks.py").read_text("utf-8")
-    narrow = re.sub(r"range\(211, 990\)", "range(200, 204)", checks)
-    assert narrow != checks
-    page.with_name("week-1.checks.py").write_text(narrow, "utf-8")
+def copy_of_the_example(tmp_path: Path, *changes: tuple[str, str]) -> Path:
+    """The example in a folder of its own, page and checks, with words replaced."""
+    for name in ("week-1.md", "week-1.checks.py"):
+        text = EXAMPLE.with_name(name).read_text("utf-8")
+        for old, new in changes:
+            text = text.replace(old, new)
+        (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path / "week-1.md"
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_correction_changes_no_number_that_was_handed_out(tmp_path: Path) -> None:
+    students = [f"student{number}" for number in range(20)]
+    narrow = ("range(211, 990)", "range(200, 203)")
+    page = copy_of_the_example(tmp_path, narrow)
     before = build_one(page, tmp_path / "out", students)
     drawn = {s: before.numbers("product_flops", s) for s in students}
-    assert any(before.attempts["product_flops"].values()), "some had to be drawn again"
-    right = page.read_text("utf-8")
-    other = right.replace("return costlib.matmul(m, k, n).flops", "return m + 100 * k - 7 * n")
-    assert other != right
-    page.write_text(other, "utf-8")
-    after = build_one(page, tmp_path / "out", [*students, "late"])
-    assert {s: after.numbers("product_flops", s) for s in students} == drawn
-    assert "late" in after.attempts["product_flops"]
+    fresh = {s: before.drawn("product_flops", s, 0) for s in students}
+    assert drawn != fresh, "some had to be drawn again"
+    solution = ("return costlib.matmul(m, k, n).flops", "return m + 100 * k - 7 * n")
+    for number, change in enumerate((solution, ("range(211, 990)", "range(500, 600)"))):
+        copy_of_the_example(tmp_path, change)
+        late = f"late{number}"
+        after = build_one(page, tmp_path / "out", [*students, late])
+        assert {s: after.numbers("product_flops", s) for s in students} == drawn
+        assert late in after.handed_out
+    assert after.numbers("product_flops", "late1")["m"] >= 500
+
+
+@pytest.mark.usefixtures("fast")
+def test_what_was_handed_out_before_is_right_beside_what_is_current(tmp_path: Path) -> None:
+    page = copy_of_the_example(tmp_path)
+    first = build_one(page, tmp_path / "out", ["ada"]).numbers("product_flops", "ada")
+    key = build_one(page, tmp_path / "out", renew=["product_flops"])
+    second = key.numbers("product_flops", "ada")
+    assert key.given("product_flops", "ada") == [first, second]
+    question, handed_in = key.questions["product_flops"], Submission("ada", "1")
+    for numbers, right in ((first, True), (second, True), ({**first, "m": 1}, False)):
+        answer = key.expected("product_flops", numbers)
+        assert _verdict(key, question, handed_in, second, answer) is right
+    with pytest.raises(ValueError, match="--renew other: no question is called so"):
+        build(tmp_path, tmp_path / "out", renew=["other"])
 
 
 def test_numbers_of_others_cannot_be_told_from_ones_own(tmp_path: Path) -> None:
@@ -159,7 +181,7 @@ def test_students_of_a_fork_install_from_the_fork(
         assert repository(clone) == "bob/fork"
     monkeypatch.setenv("BOOK_REPOSITORY", "cleo/course")
     assert repository(clone) == "cleo/course"
-    first = student_notebook(key_of(EXAMPLE), "ada", checked=False).cells[1].source
+    first = student_notebook(key_of(EXAMPLE), "ada", checked=False).cells[2].source
     assert "git+https://github.com/cleo/course" in first
 
 
@@ -461,7 +483,8 @@ def test_a_student_notebook_runs_in_jupyter(tmp_path: Path) -> None:
     notebook = student_notebook(key_of(EXAMPLE), "ada", solved=True)
     NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=str(tmp_path))
     said = "".join(o.get("text", "") for c in notebook.cells for o in c.get("outputs", []))
-    assert said.count(": right.") == 5
+    assert said.count(": right.") == 3
+    assert said.count("Noted; the grader looks at it.") == 3
 
 
 def test_the_commands_explain_themselves() -> None:
@@ -483,3 +506,259 @@ def test_doctests() -> None:
     assert {"course.builder.source", "course.grader.marking"} <= set(modules)
     for module in modules:
         assert doctest.testmod(importlib.import_module(module)).failed == 0, module
+
+
+# The whole of what an author wrote.
+
+WHOLE = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A week
+
+Hand in by Friday. ![a curve](curve.png)
+
+```{code-cell} ipython3
+import numpy as np
+import nowhere_to_be_had
+
+rate = 2.0
+data = [1, 2, 3]
+```
+
+## Counting
+
+Read this first.
+
+**1. Double.** Twice [[x]]?
+
+```{code-cell} ipython3
+import statistics  # a helper for the next answer
+
+def middle(values):
+    return statistics.median(values)
+```
+
+```{code-cell} ipython3
+:tags: [hide-cell, solution]
+
+def double(x):
+    \"\"\"Twice the number.\"\"\"
+    return rate * x
+
+print(double(3))
+```
+
+**2. Think.** No solution stands below, and it stays all the same.
+
+## Writing
+
+**3. Why?** Why does it level off at [[n]]?
+
++++ {"tags": ["solution"], "answer": "why"}
+
+Because of the bandwidth, at [[n]].
+
++++
+
+**4. Draw.** Draw the data.
+
+```{code-cell} ipython3
+:tags: [hide-cell, solution]
+:answer: drawing
+
+import matplotlib.pyplot as plt
+
+plt.plot(data);
+```
+
+Thank you.
+"""
+BY_HAND = """
+from course import Criterion, Question
+
+QUESTIONS = [
+    Question("double", kind="number", numbers={"x": range(100, 900)}, points=2),
+    Question("why", kind="text", numbers={"n": range(10, 99)},
+        rubric=[Criterion(2, "names the bandwidth"), Criterion(1, "says at which n")]),
+    Question("drawing", kind="figure", points=3),
+]
+"""
+CURVE = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def a_week(folder: Path, page: str = WHOLE, checks: str = BY_HAND) -> Path:
+    (folder / "curve.png").write_bytes(CURVE)
+    (folder / "week.checks.py").write_text(checks, "utf-8")
+    (folder / "week.md").write_text(page, "utf-8")
+    return folder / "week.md"
+
+
+def sources(notebook: Any) -> str:
+    return "\n".join(cell.source for cell in notebook.cells)
+
+
+def test_students_get_everything_but_the_solutions(tmp_path: Path) -> None:
+    key = open_key(a_week(tmp_path), whole=True)
+    blank = student_notebook(key, "ada")
+    text, numbers = sources(blank), {n: key.numbers(n, "ada") for n in ("double", "why")}
+    for kept in (
+        "Hand in by Friday. ![a curve](data:image/png;base64,",
+        "## Counting\n\nRead this first.",
+        "import numpy as np\nimport nowhere_to_be_had\n\nrate = 2.0\ndata = [1, 2, 3]",
+        "def middle(values):",
+        "**2. Think.** No solution stands below",
+        "Thank you.",
+        f"**1. Double.** *(2 points)* Twice {numbers['double']['x']}?",
+        f"**2. Why?.** *(3 points)* Why does it level off at {numbers['why']['n']}?",
+        "*Your answer (why):*",
+        "# Your figure (drawing):",
+    ):
+        assert kept in text, kept
+    assert [c.cell_type for c in blank.cells if "exercise" in c.metadata] == [
+        "code",
+        "markdown",
+        "code",
+    ]
+    for hidden in ("rate * x", "Because of the bandwidth", "plt.plot"):
+        assert hidden not in text
+        assert hidden in sources(student_notebook(key, "ada", solved=True))
+    assert f"Because of the bandwidth, at {numbers['why']['n']}" in sources(
+        student_notebook(key, "ada", solved=True)
+    )
+
+
+def test_an_answer_may_use_an_import_that_no_solution_uses(tmp_path: Path) -> None:
+    key = open_key(a_week(tmp_path), whole=True)
+    assert "import numpy as np" in key.source.setup
+    space = key.source.namespace()  # what is not installed is passed over
+    assert {"np", "double", "rate"} <= set(space)
+    assert "nowhere_to_be_had" not in space
+    student = student_notebook(key, "ada")
+    cells = [(str(i), c.source) for i, c in enumerate(student.cells) if c.cell_type == "code"]
+    answer = ("own", "def double(): return middle([rate * 3])")
+    chosen = answer_cells([*cells, answer], "double", bound(key.source.setup))
+    assert any("def middle" in code for _, code in chosen)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("curve.png", "missing.png"), "the figure missing.png is not in"),
+        (('"answer": "why"', '"other": "why"'), "marked by hand needs a name: answer"),
+        (('"answer": "why"', '"answer": "why not"'), "'why not' is no name for an answer"),
+        (('Question("drawing", kind="figure"', 'Question("drawing"'), "drawing is a function"),
+        (("Criterion(2,", "Criterion(0,"), "points must be positive"),
+        (('kind="text", ', 'kind="text", points=9, '), "adds up to 3, its points are 9"),
+        (('kind="figure"', 'kind="figure", hidden=1'), "marked by hand, from a rubric alone"),
+        (("points=2", "points=2, pool='p'"), "POOLS does not say how many of 'p' to give"),
+        (("QUESTIONS = [", "POOLS = {'p': 2}\nQUESTIONS = ["), "'p' has 0 questions, not 2"),
+        (("QUESTIONS = [", "KEEP = 'worst'\nQUESTIONS = ["), "KEEP is one of last, first, best"),
+        (("QUESTIONS = [", "DEADLINE = 'soon'\nQUESTIONS = ["), "DEADLINE is a Deadline"),
+        (("points=2", "points=2, partial=True"), "double: partial points are for a function"),
+    ],
+)
+def test_a_whole_page_in_the_wrong_form_is_refused(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    page = a_week(tmp_path, WHOLE.replace(*change), BY_HAND.replace(*change))
+    with pytest.raises(ValueError, match=words):
+        open_key(page, whole=True)
+
+
+POOLED = """
+from course import Question
+
+POOLS = {"one": 1}
+QUESTIONS = [
+    Question("double", kind="number", numbers={"x": range(100, 900)}, pool="one"),
+    Question("drawing", kind="figure", pool="one"),
+    Question("why", kind="text", numbers={"n": range(10, 99)}),
+]
+"""
+
+
+@pytest.mark.usefixtures("fast")
+def test_of_a_pool_each_student_gets_some_and_keeps_them(tmp_path: Path) -> None:
+    students = [f"s{number}" for number in range(30)]
+    key = build_one(a_week(tmp_path, checks=POOLED), tmp_path / "out", students)
+    given = {s: [e.name for e, _ in key.graded(s)] for s in students}
+    assert {tuple(names) for names in given.values()} == {("double", "why"), ("why", "drawing")}
+    assert [e.name for e, _ in key.graded()] == ["double", "why", "drawing"]
+    for student in students[:9]:
+        path = tmp_path / "out" / "student" / student / "week.ipynb"
+        text = sources(nbformat.read(path, 4))
+        assert ("def double" in text) == ("double" in given[student])
+        assert "**1. " in text
+        assert "**2. Draw" in text or "**2. Why?" in text
+    again = build_one(tmp_path / "week.md", tmp_path / "out", ["late"])
+    assert {s: [e.name for e, _ in again.graded(s)] for s in students} == given
+
+
+@pytest.mark.usefixtures("fast")
+def test_who_hands_in_together_has_the_same_numbers(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,group\nada,A\nbob,A\ncleo,B\ndan,\n", "utf-8")
+    key = build_one(EXAMPLE, tmp_path / "out", read_class(roster))
+    numbers = {s: key.numbers("product_flops", s) for s in ("ada", "bob", "cleo", "dan")}
+    assert numbers["ada"] == numbers["bob"]
+    assert len({json.dumps(n) for n in numbers.values()}) == 3
+    assert set(key.handed_out) == {"group A", "group B", "dan"}
+    assert load_key(tmp_path / "out" / "key" / "week-1").groups == {
+        "ada": "A",
+        "bob": "A",
+        "cleo": "B",
+    }
+
+
+# What a notebook says of an answer, and what that is worth.
+
+
+def test_a_number_has_no_fingerprint_unless_it_is_asked_for(monkeypatch: Any) -> None:
+    key = key_of(EXAMPLE)
+    text = sources(student_notebook(key, "ada"))
+    table = json.loads(text.split("CHECKS = json.loads('")[1].split("')")[0].replace("\\\\", "\\"))
+    for name in ("product_flops", "cache_bytes"):
+        assert table[name] == {"arguments": {}, "form": "a whole number"}
+    assert "right" in table["best_seconds"]
+    practice = student_notebook(open_key(EXAMPLE), "")
+    assert '"product_flops": {"arguments": {}, "salt"' in sources(practice)
+    monkeypatch.setattr(check_cell, "CHECKS", table)
+    for given, words in ((7, ""), (7.0, ""), (7.5, "A whole number"), ("7", "A whole number")):
+        assert check_cell.misfit(given, "a whole number")[:14] == words
+    assert check_cell.misfit([1, "x"], ["a number"]) == "A number was asked for."
+    assert check_cell.misfit((1, 2.5), ["a number"]) == ""
+    assert check_cell.misfit({"a": 1}, {"a": "a number", "b": "a text"}).startswith("A dictionary")
+    assert check_cell.misfit({"a": 1}, {"a": "True or False"}) == "True or False was asked for."
+
+
+def test_a_dry_run_solves_what_everybody_gets_and_says_what_is_odd(tmp_path: Path) -> None:
+    narrow = ("range(211, 990)", "range(1, 3)")
+    shown = ('points=1,\n        kind="number"', 'points=1, show=True, kind="number"')
+    page = copy_of_the_example(tmp_path, narrow, shown)
+    key = open_key(page, whole=True)
+    key.secret, key.roster = "secret", [f"s{number}" for number in range(40)]
+    hand_out(key)
+    said = "\n".join(dry_run(key))
+    assert "students share an answer with another" in said
+    mistake = Mistake("none", lambda x: 0 * x, "It matters.")
+    question = Question("f", mistakes=[mistake])
+    for cases, words in (
+        ([({"x": 3}, 0)], ["the answer is 0", "the mistake 'none' is right"]),
+        ([({"x": 3}, 0), ({"x": 4}, 4)], ["the answer is 0", "the answer is one of the given"]),
+        ([({"x": 3}, float("inf"))], ["the answer is inf, which nobody can hand in"]),
+        ([({"x": 3}, [])], ["the answer is empty"]),
+    ):
+        assert [line[:30] for line in _odd(question, cases)] == [line[:30] for line in words]
+    assert "show=True puts a fingerprint into each notebook; on this machine formulas" in said
+    assert re.search(r"solved \d+ cases of 40 students", said)
+    fine = key_of(EXAMPLE)
+    fine.roster = key.roster
+    assert list(dry_run(fine)) == ["solved 720 cases of 40 students"]

@@ -588,7 +588,7 @@ DEEP = """\
 import os
 def f():
     os.mkdir("shut", 0o000)
-    for n in range(3000):
+    for n in range(1200):
         os.mkdir("d", 0o300)
         open("f", "w").close()
         os.chdir("d")
