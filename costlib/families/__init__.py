@@ -201,13 +201,13 @@ def _tied(config: Config, entry: Family) -> bool:
 
 def _runs(layers: Any) -> tuple[Block, ...]:
     """Layers in order, those alike after one another as one block."""
-    blocks: list[Block] = []
+    runs: list[tuple[Block, int]] = []
     for one in layers:
-        if blocks and same(replace(blocks[-1], layers=1), one):
-            blocks[-1] = replace(one, layers=blocks[-1].layers + 1)
+        if runs and same(runs[-1][0], one):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
         else:
-            blocks.append(one)
-    return tuple(blocks)
+            runs.append((one, 1))
+    return tuple(replace(one, layers=layers) for one, layers in runs)
 
 
 def _is_named(entry: Family, name: str) -> bool:

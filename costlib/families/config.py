@@ -95,7 +95,8 @@ class Config:
 
     def read(self, name: str, kind: type, default: Any = None) -> Any:
         """A field of one type; missing is an error unless there is a default."""
-        value = default if self.get(name) is None else self.get(name)
+        value = self.get(name)
+        value = default if value is None else value
         if value is None:
             raise self.error(f"{self.spelled(name)!r} is missing")
         if type(value) is not kind:
@@ -139,7 +140,7 @@ class Config:
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list whose entries have one type; empty where it is missing."""
         values: list[Any] = self.read(name, list, [])
-        if not all(type(value) is kind for value in values):
+        if not set(map(type, values)) <= {kind}:
             raise self._wrong(name, f"a list, each entry {_KINDS[kind]}", values)
         return values
 
@@ -219,12 +220,12 @@ class Config:
         >>> config.kind(1, None, "full", "sliding")
         'sliding'
         """
-        kinds = [OLD_KINDS.get(kind, kind) for kind in self.each_layer(name, str)]
-        unknown = sorted(set(kinds) - set(among))
+        kinds = self.each_layer(name, str)
+        unknown = sorted({OLD_KINDS.get(kind, kind) for kind in set(kinds)} - set(among))
         text = f"{self.spelled(name)!r} has {unknown}, which is not counted here"
         self.require(not unknown or not among, text)
         if kinds:
-            return str(kinds[i])
+            return str(OLD_KINDS.get(kinds[i], kinds[i]))
         if rule is None:
             raise self.error(f"{self.spelled(name)!r} is missing")
         return rule(i)
