@@ -479,7 +479,7 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values are known to be equal; arrays are if they are one and the same."""
     if a is b:
         return True
-    kind: Any = type(a)
+    kind: object = type(a)
     if kind is not type(b):
         return False
     if kind is int or kind is str:
@@ -496,7 +496,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...] | None:
+def _names(kind: Any) -> tuple[str, ...] | None:
     """The fields of a dataclass; None for what is none."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
