@@ -479,13 +479,12 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values are known to be equal; arrays are if they are one and the same."""
     if a is b:
         return True
-    kind: object = type(a)
-    if kind is not type(b):
+    if type(a) is not type(b):
         return False
-    if kind is int or kind is str:
+    if type(a) is int or type(a) is str:
         return bool(a == b)
-    if (names := _names(kind)) is not None:
-        for name in names:  # written out: every model compares its layers some thousand times
+    if is_dataclass(a):
+        for name in _names(a.__class__):  # once a kind: models compare layers by the thousand
             one, other = getattr(a, name), getattr(b, name)
             if one is not other and not same(one, other):
                 return False
@@ -496,9 +495,8 @@ def same(a: Any, b: Any) -> bool:
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...] | None:
-    """The fields of a dataclass; None for what is none."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def is_one(value: Number) -> bool:
