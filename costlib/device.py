@@ -22,7 +22,7 @@ import numpy as np
 from costlib.numbers import Number, is_lazy, is_symbolic, minimum
 from costlib.precision import SIXTEEN_BITS
 
-__all__ = ["RESERVE", "Device"]
+__all__ = ["RESERVE", "Device", "Link"]
 
 #: The share of a device's memory that is never given to weights and cache: the driver's own, a
 #: context, workspaces, fragments. Serving systems leave 8 to 10 per cent free.
@@ -32,6 +32,24 @@ RESERVE = 0.1
 _RATES = (1, 1e30)
 _SHARES = (1e-9, 1)
 _SECONDS = (0, 1e9)
+_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to add
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a device reaches others over: bytes/s each way, and seconds until a message arrives.
+
+    >>> Link(450e9).latency
+    0
+    """
+
+    bytes_per_s: Number
+    latency: Number = 0
+
+    def __post_init__(self) -> None:
+        rate = _figure("bytes_per_s of a link", self.bytes_per_s, *_RATES)
+        object.__setattr__(self, "bytes_per_s", rate)
+        object.__setattr__(self, "latency", _figure("latency", self.latency, *_SECONDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +57,14 @@ class Device:
     """What a device can do at most: dense FLOP/s by number format, and bytes/s to its memory.
 
     ``capacity`` (memory), ``cache`` (the last one before it) and ``on_chip`` (of one core) are
-    bytes, ``interconnect`` is bytes/s each way. The ideal device has efficiencies of 1 and
-    overheads of 0 (seconds per op, per message, per step), and overlaps moving with computing
-    perfectly: with an exponent ``blend`` of q together they take (compute^q + memory^q)^(1/q).
-    Where that is finite, products are also rounded up to whole waves of tiles, which pay
-    ``edge`` for their edges. Attention takes at least ``floor_per_head`` seconds of a core for
-    each sequence and KV head, however short the cache.
+    bytes, ``interconnect`` is bytes/s each way; ``links`` names others, by the axis of a mesh or by
+    its tier: what "data.network" sends goes over the link of that name, else over "network"; what
+    "data" sends over "data", else "node"; and else over the interconnect. The ideal device has
+    efficiencies of 1 and overheads of 0 (seconds per op, per message, per step), and overlaps
+    moving with computing perfectly: with an exponent ``blend`` of q together they take
+    (compute^q + memory^q)^(1/q). Where that is finite, products are also rounded up to whole waves
+    of tiles, which pay ``edge`` for their edges. Attention takes at least ``floor_per_head``
+    seconds of a core for each sequence and KV head, however short the cache.
 
     >>> toy = Device("toy", {"bf16": 100e12}, 1e12)
     >>> toy.ridge(), toy.attainable(10), toy.attainable(1000)
@@ -79,6 +99,7 @@ got 100000000000000.0
     blend: Number = inf
     edge: Number = 0
     floor_per_head: Number = 0
+    links: Mapping[str, Link] = field(default_factory=dict, hash=False, repr=False)
     provenance: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     #: The format that stands for 16 bits here: the faster of bf16 and fp16, else what there is.
     sixteen_bits: str = field(init=False, compare=False, repr=False)
@@ -96,6 +117,7 @@ got 100000000000000.0
             for dtype, rate in self.flops_per_s.items()
         }
         object.__setattr__(self, "flops_per_s", MappingProxyType(rates))
+        object.__setattr__(self, "links", MappingProxyType(dict(self.links)))
         object.__setattr__(self, "sixteen_bits", _sixteen_bits(rates))
         for name, (least, most) in _LIMITS.items():
             value = getattr(self, name)
@@ -104,7 +126,8 @@ got 100000000000000.0
 
     def __reduce__(self) -> Any:  # a read-only mapping cannot be pickled, and clusters pickle
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return partial(type(self), **values | {"flops_per_s": dict(self.flops_per_s)}), ()
+        plain = {name: dict(values[name]) for name in ("flops_per_s", "links")}
+        return partial(type(self), **values | plain), ()
 
     def with_(self, **changes: Any) -> Device:
         """The same device with some of its figures changed."""
@@ -134,6 +157,19 @@ got 100000000000000.0
         if self.interconnect is None:
             raise ValueError(f"{self.name} has no interconnect: give it one with with_()")
         return self.interconnect * self.interconnect_efficiency
+
+    def link(self, axis: str) -> tuple[Any, Any]:
+        """Bytes/s reached over an axis of a mesh, and the seconds that each round waits there.
+
+        >>> toy = Device("toy", {"bf16": 1e12}, 1e11, interconnect=4e10)
+        >>> toy = toy.with_(interconnect_efficiency=0.5, links={"network": Link(5e9, 1e-5)})
+        >>> toy.link("data"), toy.link("data.network")
+        ((20000000000.0, 0), (2500000000.0, 1e-05))
+        """
+        found = self.links.get(axis) or self.links.get(axis.partition(".")[2] or "node")
+        if found is None:
+            return self.link_rate, _ZERO
+        return found.bytes_per_s * self.interconnect_efficiency, found.latency
 
     @property
     def usable(self) -> Any:

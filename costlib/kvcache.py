@@ -59,7 +59,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes by what they are for.
+    """Bytes by what they are for; ``buffers``: what one of many devices has whole for a moment.
 
     >>> Memory(weights=10, kv=5).total
     15
@@ -70,11 +70,13 @@ class Memory:
     activations: Number = 0
     gradients: Number = 0
     optimizer: Number = 0
+    buffers: Number = 0
 
     @property
     def total(self) -> Any:
         """All of them."""
-        return self.weights + self.kv + self.activations + self.gradients + self.optimizer
+        state = self.weights + self.gradients + self.optimizer
+        return state + self.kv + self.activations + self.buffers
 
 
 @dataclass(frozen=True, slots=True)

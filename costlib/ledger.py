@@ -155,7 +155,8 @@ class Op(_Cost):
 
     ``count`` is how often the step runs; FLOPs and elements are for all runs together.
     ``is_matmul`` marks what a matmul-only counter counts. ``axis`` names the axis of the mesh that
-    an op sends over; such an op is a message, ``count`` of them.
+    an op sends over; such an op is a message, ``count`` of them, which take ``rounds`` rounds in
+    all: each waits for a link once.
 
     >>> op = Op("scale", 10, elements_read=Elements(activations=10),
     ...         elements_written=Elements(activations=10))
@@ -179,6 +180,7 @@ class Op(_Cost):
     _: KW_ONLY
     elements_sent: Elements = NOTHING
     axis: str = ""
+    rounds: Any = 0
 
     def __init__(
         self,
@@ -191,6 +193,7 @@ class Op(_Cost):
         *,
         elements_sent: Elements = NOTHING,
         axis: str = "",
+        rounds: Number = 0,
     ) -> None:  # by hand, as that of Elements
         _put_name(self, name)
         _put_flops(self, flops if type(flops) in _PLAIN else unwrappable(flops))
@@ -200,6 +203,7 @@ class Op(_Cost):
         _put_count(self, count if type(count) in _PLAIN else unwrappable(count))
         _put_sent(self, elements_sent)
         _put_axis(self, axis)
+        _put_rounds(self, rounds if type(rounds) in _PLAIN else unwrappable(rounds))
         if elements_sent is not NOTHING and not axis:
             raise ValueError(f"op {name!r} sends elements: name the axis that it sends over")
 
@@ -210,6 +214,11 @@ class Op(_Cost):
         read = self.elements_read.bytes(each, weights)
         written = self.elements_written.bytes(each, weights)
         return read if written is _ZERO else _plus(read, written)
+
+    def bytes_sent(self, precision: Precision | str | None = None) -> Any:
+        """Bytes sent to other devices at a precision, a step's own for weights where it has one."""
+        each = precision if type(precision) is Precision else precision_of(precision)
+        return self.elements_sent.bytes(each, each.weights_in(self.name) if each.by_step else None)
 
     @property
     def matmul_flops(self) -> Any:
@@ -234,6 +243,7 @@ class Op(_Cost):
             self.count * times,
             elements_sent=NOTHING if self.elements_sent is NOTHING else self.elements_sent * times,
             axis=self.axis,
+            rounds=self.rounds * times,
         )
 
     __rmul__ = __mul__
@@ -254,6 +264,7 @@ _put_is_matmul = Op.__dict__["is_matmul"].__set__
 _put_count = Op.__dict__["count"].__set__
 _put_sent = Op.__dict__["elements_sent"].__set__
 _put_axis = Op.__dict__["axis"].__set__
+_put_rounds = Op.__dict__["rounds"].__set__
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +343,10 @@ class Ledger(_Cost):
 
     def bytes_sent(self, precision: Precision | str | None = None) -> Any:
         """Bytes sent to other devices at a precision."""
-        return self.elements_sent.bytes(self.at(precision))
+        each = self.at(precision)
+        if each.by_step:
+            return _sum(op.bytes_sent(each) for op in self.ops)
+        return self.elements_sent.bytes(each)
 
     @property
     def count(self) -> Any:
@@ -353,13 +367,13 @@ class Ledger(_Cost):
         return Ledger(tuple(op for op in self.ops if keep(op)), own=self.own)
 
     def over(self, axis: str) -> Ledger:
-        """The messages over one axis of the mesh.
+        """The messages over one axis of the mesh, on links of every tier ("data", "data.network").
 
         >>> sent = Op("all_reduce", 0, elements_sent=Elements(activations=7), axis="tensor")
         >>> Ledger((Op("a", 6), sent)).over("tensor").sends
         7
         """
-        return self.where(lambda op: op.axis == axis)
+        return self.where(lambda op: op.axis == axis or op.axis.startswith(f"{axis}."))
 
     def only(self, *names: str) -> Ledger:
         """The ops with these names; an unknown name is an error. ``ledger[name]`` is short for it.

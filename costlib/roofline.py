@@ -364,8 +364,11 @@ def _seconds(
     if not op.axis:
         overhead = device.overhead_per_op
         return compute, memory, 0 if overhead is _ZERO else op.count * overhead, 0, blend, floor
-    sending = op.bytes_sent(precision) / device.link_rate
-    return compute, memory, op.count * device.overhead_per_message, sending, blend, floor
+    rate, latency = device.link(op.axis)
+    overhead = op.count * device.overhead_per_message
+    if latency is not _ZERO:
+        overhead = overhead + op.rounds * latency
+    return compute, memory, overhead, op.bytes_sent(precision) / rate, blend, floor
 
 
 def _check_room(work: Ledger | Op, device: Device, precision: Precision, too_large: str) -> None:

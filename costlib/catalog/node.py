@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from costlib.device import Device
-from costlib.numbers import Number
+from costlib.numbers import Number, maximum, where
 
 __all__ = ["Node"]
 
@@ -31,7 +31,7 @@ class Node:
     name: str
     device: Device
     devices: int
-    link: Number
+    link: Number | None
     topology: str = "switch"
     axes: int = 1
     latency: Number | None = None
@@ -48,7 +48,47 @@ class Node:
             if value is not None and not value > 0:
                 raise ValueError(f"{name} of {self.name} must be positive or None, got {value!r}")
 
+    def with_(self, **changes: Any) -> Node:
+        """The same node with some of its figures changed.
+
+        >>> from costlib.catalog import nodes
+        >>> nodes["NVL72"].with_(devices=64).devices
+        64
+        """
+        return replace(self, **changes)
+
     @property
     def link_per_axis(self) -> Any:
         """Bytes/s each way over the links of one axis of a torus; all of them through a switch."""
-        return self.link / self.axes
+        return self._link / self.axes
+
+    @property
+    def _link(self) -> Any:
+        if self.link is None:
+            raise ValueError(f"{self.name} has no link: give it one with with_()")
+        return self.link
+
+    def link_among(self, devices: Number) -> Any:
+        """Bytes/s each way that so many devices of the node reach one another with.
+
+        Through a switch all of ``link``, in a mesh the share of the links that lead to them, in a
+        torus the links of as many axes as they fill.
+
+        >>> from costlib.catalog import nodes
+        >>> nodes["DGX-H100"].link_among(2) == nodes["DGX-H100"].link
+        True
+        >>> nodes["8xMI300X"].link_among(8) / nodes["8xMI300X"].link_among(2)
+        7.0
+        >>> pod = nodes["TPU-v5e-pod"]  # 16 by 16
+        >>> pod.link_among(16) == pod.link_per_axis, pod.link_among(256) == pod.link
+        (True, True)
+        """
+        if self.topology == "mesh":
+            return self._link * (maximum(devices, 2) - 1) / (self.devices - 1)
+        if self.topology != "torus":
+            return self._link
+        rate, side = self.link_per_axis, self.devices ** (1 / self.axes)
+        for axis in range(1, self.axes):
+            filled = where(devices > side**axis * 1.001, 1, 0)
+            rate = rate + filled * self.link_per_axis
+        return rate

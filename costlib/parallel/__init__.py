@@ -9,6 +9,7 @@ True
 """
 
 from costlib.messages import all_reduce
+from costlib.parallel.cluster import Cluster, Tiers
 from costlib.parallel.collectives import (
     ALGORITHMS,
     Algorithm,
@@ -18,6 +19,8 @@ from costlib.parallel.collectives import (
 )
 from costlib.parallel.machine import Machine, TooManyMessages, together, within
 from costlib.parallel.pipeline import ORDERS, Played, Task, bubble, in_flight, order, played
+from costlib.parallel.plan import Plan, Planned
+from costlib.parallel.price import HIDES
 from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.shares import (
     data_parallel_messages,
@@ -26,21 +29,29 @@ from costlib.parallel.shares import (
     pipeline_messages,
     tensor_parallel,
 )
+from costlib.parallel.stages import Stage, dealt, stages
 
 __all__ = [
     "ALGORITHMS",
+    "HIDES",
     "ORDERS",
     "Algorithm",
+    "Cluster",
     "Layout",
     "Machine",
+    "Plan",
+    "Planned",
     "Played",
+    "Stage",
     "Task",
+    "Tiers",
     "TooManyMessages",
     "Way",
     "all_reduce",
     "bubble",
     "cheapest",
     "data_parallel_messages",
+    "dealt",
     "gradients",
     "in_flight",
     "least_rounds",
@@ -51,6 +62,7 @@ __all__ = [
     "pipeline_messages",
     "played",
     "product",
+    "stages",
     "tensor_parallel",
     "together",
     "two_tier_sent",

@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from costlib.messages import collective
 from costlib.numbers import Number, ceil_div, size
 from costlib.parallel.machine import Program, together, within
 
@@ -197,6 +198,25 @@ def two_tier_all_reduce(rank: int, devices: int, value: Any, *, node: int) -> Pr
     return whole[: np.size(value)].reshape(np.shape(value))
 
 
+def two_tier_reduce_scatter(rank: int, devices: int, value: Any, *, node: int) -> Program:
+    """Reduce-scatter inside a node, then of each part between nodes.
+
+    Device i of node j ends with part (i, j): the nodes' parts lie inside the devices'.
+    """
+    first = rank // node * node
+    inside, across = range(first, first + node), range(rank % node, devices, node)
+    part = yield from within(inside, ring_reduce_scatter(rank - first, node, value))
+    return (yield from within(across, ring_reduce_scatter(rank // node, devices // node, part)))
+
+
+def two_tier_all_gather(rank: int, devices: int, part: Any, *, node: int) -> Program:
+    """All-gather between nodes, while parts are small, then inside a node."""
+    first = rank // node * node
+    inside, across = range(first, first + node), range(rank % node, devices, node)
+    row = yield from within(across, ring_all_gather(rank // node, devices // node, part))
+    return (yield from within(inside, ring_all_gather(rank - first, node, row)))
+
+
 # ------------------------------------------------------------------- how much, and at the least
 
 
@@ -305,13 +325,11 @@ def two_tier_sent(does: str, elements: Number, *, node: Number, nodes: Number) -
     (896, 3072)
     """
     elements, node, nodes = size("elements", elements), size("node", node), size("nodes", nodes)
-    if does == "all_to_all":
-        part = ceil_div(elements, node * nodes)
-        return (node - 1) * part, node * (nodes - 1) * part
-    if does not in (times := {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}):
-        raise ValueError(f"does must be one of {', '.join(times)}, all_to_all, got {does!r}")
-    part = ceil_div(elements, node)
-    return times[does] * (node - 1) * part, times[does] * (nodes - 1) * ceil_div(part, nodes)
+    if does not in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
+        names = "all_reduce, all_gather, reduce_scatter, all_to_all"
+        raise ValueError(f"does must be one of {names}, got {does!r}")
+    sent = collective(does, elements, inside=node, across=nodes, axis="any")
+    return sum(op.sends for op in sent if op.axis == "any"), sent.over("any.network").sends
 
 
 def least_rounds(devices: int) -> int:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.numbers import Number, choose, size
+from costlib.numbers import Number, choose, minimum, size
 
 __all__ = ["ORDERS", "Played", "Task", "bubble", "in_flight", "order", "played"]
 
@@ -73,7 +73,7 @@ def bubble(stages: Number, microbatches: Number, chunks: Number = 1) -> Any:
     return waits / (size("chunks", chunks) * size("microbatches", microbatches) + waits)
 
 
-def in_flight(how: str, device: int, stages: int, microbatches: int, chunks: int = 1) -> int:
+def in_flight(how: str, device: int, stages: int, microbatches: Number, chunks: int = 1) -> Any:
     """Microbatches, counted by pieces, whose activations a device holds at most.
 
     GPipe holds all of them. One forward, one backward holds as many as there are stages from here
@@ -88,9 +88,9 @@ def in_flight(how: str, device: int, stages: int, microbatches: int, chunks: int
     if how == "gpipe":
         return microbatches
     if how == "1f1b":
-        return min(microbatches, stages - device)
+        return minimum(microbatches, stages - device)
     begun = 2 * (stages - device - 1) + (chunks - 1) * stages + 1
-    return min(microbatches * chunks, begun)
+    return minimum(microbatches * chunks, begun)
 
 
 def order(how: str, device: int, stages: int, microbatches: int, chunks: int = 1) -> list[Task]:

@@ -32,7 +32,7 @@ from costlib.layers import (
 from costlib.layers.parts import is_one
 from costlib.ledger import Op
 from costlib.messages import all_reduce, all_reduces, message
-from costlib.numbers import Number, ceil_div, divides, exact_div, size
+from costlib.numbers import Number, ceil_div, divides, exact_div, is_zero, size, where
 from costlib.precision import Precision
 from costlib.training.recipes import Recipe, state_bytes
 from costlib.transformer import Transformer
@@ -132,9 +132,12 @@ def _share_of_part(part: Part, devices: Number) -> Part:
 
 def _shared_part(name: str, whole: Number, devices: Number) -> Any:
     """A device's part of what is replicated where there are fewer than devices."""
-    if not (divides(devices, whole) or divides(whole, devices)):
+    if divides(devices, whole):
+        return exact_div(whole, devices)
+    fewer = whole % devices != 0  # elementwise: in a sweep some devices are more, others fewer
+    if not divides(whole, where(fewer, devices, whole)):
         raise ValueError(f"devices must divide {name}={whole} or be a multiple, got {devices}")
-    return exact_div(whole, devices) if divides(devices, whole) else 1
+    return where(fewer, 1, whole // devices)
 
 
 def pipeline_messages(
@@ -216,6 +219,8 @@ def optimizer_memory(
 
 
 def _part(name: str, whole: Number, devices: Number) -> Any:
+    if is_zero(whole):
+        return 0
     if not divides(devices, whole):
         raise ValueError(f"devices must divide {name}={whole}, got {devices}")
     return exact_div(whole, devices)

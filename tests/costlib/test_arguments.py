@@ -21,10 +21,13 @@ from costlib.kvcache import (
 from costlib.matmul import exact, linear_backward, matmul_backward
 from costlib.measured.collectives import bus_factor
 from costlib.parallel import (
+    Cluster,
     Machine,
+    Plan,
     all_reduce,
     bubble,
     data_parallel_messages,
+    dealt,
     memory_per_device,
     pipeline_messages,
     tensor_parallel,
@@ -101,6 +104,15 @@ CALLS = {
     "largest_context": (lambda **of: largest_context(MODEL, 10**9, **of), {"batch": 2}),
     "tensor_parallel": (lambda **of: tensor_parallel(MODEL, **of), {"devices": 2}),
     "all_reduce": (all_reduce, {"elements": 8, "devices": 2}),
+    "Plan": (
+        Plan,
+        {"tensor": 2, "context": 2, "expert": 2, "pipeline": 2, "data": 2, "microbatch": 2}
+        | {"chunks": 2, "shard": 2},
+    ),
+    "on": (lambda **of: Plan().on(MODEL, Cluster("T4"), **of), {"batch": 1, "seq": 2}),
+    "check": (lambda **of: Plan().check(MODEL, Cluster("T4"), **of), {"batch": 1, "seq": 2}),
+    "Cluster": (lambda **of: Cluster("DGX-A100", **of), {"nodes": 2, "per_node": 2}),
+    "dealt": (dealt, {"layers": 4, "pieces": 2}),
     "pipeline_messages": (
         lambda **of: pipeline_messages(MODEL, **of),
         {"batch": 1, "seq": 2},
@@ -225,6 +237,16 @@ ELSEWHERE = {
     "PublishedRun": "a row of the data: test_runs",
     "columns": "the columns of sweep(), which checks: test_sweeps",
     "copy": "test_timing",
+    "Degrees": "a Plan's fields",
+    "Planned": "made by Plan.on(), which checks",
+    "collective": "as message(), in two tiers",
+    "link_among": "what a node says of so many: test_plan",
+    "stages": "of a plan, whose sizes are checked: test_plan",
+    "send": "as collective()",
+    "Stage": "what stages() found: test_plan",
+    "Task": "a task of played()",
+    "tiers": "of a plan, whose sizes are checked: test_plan",
+    "with_": "Cluster and others, made anew: test_plan",
     "kv_bytes": "kv_elements() times bytes",
     "optimizer_memory": "test_parallel",
     "Adapters": "made by lora(), which checks: test_training",

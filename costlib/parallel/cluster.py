@@ -1,0 +1,191 @@
+"""A cluster: nodes of devices, links inside a node, the network between nodes, and meshes on it.
+
+A mesh numbers the devices of a cluster along axes. The first axis of its order is innermost: its
+neighbours are next to one another, so that they share a node, and the last axis is spread widest.
+How many devices of an axis share a node decides which links its messages cross, and that is all
+that placement does here.
+
+Left out: switches above the nodes that are shared by more than they can carry, and traffic of
+other jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from costlib.catalog import Node, devices, nodes
+from costlib.device import Device, Link
+from costlib.layers.parts import is_one
+from costlib.ledger import Ledger
+from costlib.messages import collective
+from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
+
+__all__ = ["Cluster", "Tiers", "placed"]
+
+
+#: Seconds of a round: eight A100s take 43.8 µs to add up 32 KiB in the 14 rounds of a ring (see
+#: `costlib.measured.collectives`).
+ROUND = 3.1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Devices of an axis that share a node, and the nodes (or parts of nodes) that it spans.
+
+    ``fits`` says whether every group of the axis is cut alike by the nodes' edges.
+
+    >>> Tiers(8, 4) * Tiers(1, 2)
+    Tiers(inside=8, across=8, fits=True)
+    """
+
+    inside: Number = 1
+    across: Number = 1
+    fits: Any = True
+
+    def __mul__(self, other: Tiers) -> Tiers:
+        """The tiers of two axes taken as one."""
+        fits = self.fits & other.fits
+        return Tiers(self.inside * other.inside, self.across * other.across, fits)
+
+    @property
+    def devices(self) -> Any:
+        """Devices of the axis."""
+        return self.inside * self.across
+
+    def send(self, does: str, elements: Number, axis: str, **how: Any) -> Ledger:
+        """What one of these devices sends for a collective; nothing where it is alone.
+
+        >>> Tiers(8, 2).send("all_reduce", 4096, "data").over("data.network").sends
+        512
+        """
+        if is_one(self.inside) and is_one(self.across):
+            return Ledger()
+        tiers: dict[str, Any] = {"inside": self.inside, "across": self.across}
+        return collective(does, elements, axis=axis, **tiers, **how)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """So many nodes of one kind; a node is a `costlib.catalog.Node`, a device, or a name of either.
+
+    ``per_node`` uses fewer devices of each node than it has: jobs on racks of 72 often use 64.
+    ``latency`` is the seconds that each round of a collective waits, a hop of a torus or `ROUND`
+    unless given.
+
+    >>> cluster = Cluster("DGX-H100", nodes=16)
+    >>> cluster.devices, cluster.device.name, cluster.device.link("data.network")
+    (128, 'H100-SXM', (50000000000, 3.1e-06))
+    >>> Cluster("GB200-NVL72", nodes=8, per_node=64).devices
+    512
+    >>> Cluster("T4").devices
+    1
+    """
+
+    node: Node
+    nodes: int = 1
+    per_node: int | None = field(default=None, kw_only=True)
+    latency: Number | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        found = _node_of(self.node)
+        object.__setattr__(self, "nodes", int(size("nodes", self.nodes)))
+        if self.per_node is not None:
+            given = int(size("per_node", self.per_node))
+            if given > found.devices:
+                text = f"per_node must be at most {found.devices}, all devices of a {found.name}"
+                raise ValueError(f"{text}, got {given}")
+            found = found.with_(devices=given)
+        if self.latency is None:
+            is_hop = found.topology == "torus" and found.latency is not None
+            object.__setattr__(self, "latency", found.latency if is_hop else ROUND)
+        object.__setattr__(self, "per_node", found.devices)
+        object.__setattr__(self, "node", found)
+
+    def with_(self, *, nodes: int | None = None, **changes: Any) -> Cluster:
+        """The same cluster with so many nodes, or with changes to its devices: see `Device.with_`.
+
+        >>> slower = Cluster("DGX-H100").with_(nodes=4, interconnect_efficiency=0.8)
+        >>> slower.nodes, slower.device.link("data.network")
+        (4, (40000000000.0, 3.1e-06))
+        """
+        found = self.node.with_(device=self.node.device.with_(**changes))
+        many = self.nodes if nodes is None else nodes
+        return Cluster(found, many, latency=self.latency)
+
+    @property
+    def devices(self) -> int:
+        """All of them."""
+        return self.nodes * self.node.devices
+
+    @property
+    def device(self) -> Device:
+        """One device with the links it has here: of the whole node, and of the network."""
+        return self.device_on({})
+
+    def device_on(self, axes: Mapping[str, Tiers]) -> Device:
+        """One device with the links that each axis has; devices of a mesh or torus reach some of
+        their neighbours with a share of their links alone."""
+        node = self.node
+        wait: Any = self.latency
+        links = {}
+        if node.network is not None:
+            links["network"] = Link(node.network, wait)
+        if node.link is not None:
+            links["node"] = Link(node.link, wait)
+            if node.topology != "switch":
+                for axis, tiers in axes.items():
+                    links[axis] = Link(node.link_among(tiers.inside), wait)
+        return node.device.with_(links=links)
+
+    def tiers(self, devices: Number, stride: Number = 1) -> Tiers:
+        """How an axis of so many devices, each ``stride`` from the next, lies in the nodes.
+
+        >>> cluster = Cluster("DGX-H100", nodes=4)
+        >>> cluster.tiers(8), cluster.tiers(16, 2), cluster.tiers(4, 8)
+        (Tiers(inside=8, across=1, fits=True), Tiers(inside=4, across=4, fits=True), \
+Tiers(inside=1, across=4, fits=True))
+        >>> cluster.tiers(3).fits  # three do not divide eight: some groups would straddle
+        False
+        """
+        each: Any = self.node.devices
+        room = maximum(each // stride, 1)
+        inside = minimum(devices, room)
+        across = ceil_div(devices, inside)
+        if is_symbolic(devices, stride):
+            return Tiers(inside, across)
+        is_even = (each % stride == 0) | (stride % each == 0)
+        fits = is_even & (room % inside == 0) & (devices % inside == 0)
+        return Tiers(inside, across, fits | (devices == 1))
+
+
+def placed(cluster: Cluster, sizes: Mapping[str, Number], order: Sequence[str]) -> dict[str, Tiers]:
+    """The tiers of every axis of a mesh, the first of the order innermost.
+
+    >>> cluster = Cluster("DGX-H100", nodes=4)
+    >>> sizes = {"tensor": 8, "pipeline": 2, "data": 2}
+    >>> found = placed(cluster, sizes, ("tensor", "pipeline", "data"))
+    >>> found["tensor"].inside, found["pipeline"].across, found["data"].across
+    (8, 2, 2)
+    """
+    stride: Any = 1
+    found = {}
+    for axis in order:
+        found[axis] = cluster.tiers(sizes[axis], stride)
+        stride = stride * sizes[axis]
+    return found
+
+
+def _node_of(given: Node | Device | str) -> Node:
+    """A node, or a device alone as one."""
+    if isinstance(given, str):
+        if given not in nodes and given in devices:
+            given = devices[given]
+        else:
+            return nodes[given]
+    if isinstance(given, Device):
+        return Node(name=given.name, device=given, devices=1, link=given.interconnect)
+    if not isinstance(given, Node):
+        raise TypeError(f"node must be a Node or the name of one, got {given!r}")
+    return given

@@ -1,0 +1,336 @@
+"""Which plans are legal: one list of rules, asked of one plan or, elementwise, of many.
+
+A rule names the argument that is at fault, says in a sentence what is wrong, and knows when it
+holds; the nearest legal value is found by asking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
+from costlib.numbers import Number, is_symbolic, size
+from costlib.parallel.cluster import Cluster
+from costlib.parallel.degrees import Degrees
+from costlib.parallel.mesh import Mesh
+from costlib.parallel.shares import tensor_parallel
+from costlib.training import recipe_of
+
+if TYPE_CHECKING:
+    from costlib.transformer import Transformer
+
+__all__ = ["RULES"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A plan, and what it is asked to do."""
+
+    plan: Degrees
+    model: Transformer
+    cluster: Cluster
+    batch: Any
+    seq: Any
+    strict: bool = True
+
+    @cached_property
+    def mesh(self) -> Mesh:
+        """Where its axes lie."""
+        return Mesh(self.plan, self.cluster)
+
+    @cached_property
+    def mixtures(self) -> list[Mixture]:
+        """The model's mixtures of experts."""
+        parts = (part for block in self.model.blocks for part in block.parts)
+        return [part for part in parts if isinstance(part, Mixture)]
+
+    @cached_property
+    def microbatches(self) -> Any:
+        """How many go through each pipeline."""
+        return -(-self.batch // (self.plan.data * self.plan.microbatch))
+
+    def with_(self, name: str, value: Any) -> Asked:
+        """The same with one argument of the plan changed, and of the mesh nothing else."""
+        plan = self.plan.with_(**{name: value})
+        return Asked(plan, self.model, self.cluster, self.batch, self.seq, self.strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What must hold: of which argument, and what to say where it does not."""
+
+    argument: str
+    holds: Callable[[Asked], Any]
+    says: Callable[[Asked], str]
+    most: Callable[[Asked], int] = lambda asked: asked.cluster.devices
+
+
+def _divides(divisor: Any, value: Any) -> Any:
+    return value % divisor == 0
+
+
+def _cut_alike(asked: Asked) -> Any:
+    """Whether the model's heads and widths can be divided so."""
+
+    def one(tensor: int) -> str:
+        try:
+            tensor_parallel(asked.model, tensor)
+        except ValueError as problem:
+            return str(problem)
+        return ""
+
+    tensor = asked.plan.tensor
+    if not isinstance(tensor, np.ndarray):
+        return not one(int(tensor))
+    found = {each: not one(int(each)) for each in np.unique(tensor)}
+    return np.vectorize(found.__getitem__, otypes=[bool])(tensor)
+
+
+def _why_not_cut(asked: Asked) -> str:
+    try:
+        tensor_parallel(asked.model, asked.plan.tensor)
+    except ValueError as problem:
+        return f"tensor={asked.plan.tensor} does not divide the model: {problem}"
+    return ""
+
+
+def _mixes_only_by_attention(asked: Asked) -> bool:
+    return not _other_mixers(asked)
+
+
+def _other_mixers(asked: Asked) -> list[str]:
+    """Kinds of layer, other than attention, that mix tokens."""
+    run, found = Pass(1, 2, 2, mla="naive"), dict[str, None]()
+    for block in asked.model.blocks:
+        for part in block.parts:
+            known = isinstance(part, (Attention, Latent)) and not getattr(part, "cross", False)
+            if not known and part.mixing(run, 1):
+                found[type(part).__name__] = None
+    return list(found)
+
+
+def _heads_go_round(asked: Asked) -> Any:
+    """Whether heads can be dealt out among the context's devices."""
+    among = asked.plan.tensor * asked.plan.context
+    found: Any = True
+    for block in asked.model.blocks:
+        for part in block.parts:
+            if isinstance(part, (Attention, Latent)):
+                found = found & _divides(among, part.heads)
+    return found
+
+
+def _experts_divide(asked: Asked) -> Any:
+    found: Any = True
+    for part in asked.mixtures:
+        found = found & _divides(asked.plan.expert, part.experts)
+    return found
+
+
+def _experts_have_devices(asked: Asked) -> Any:
+    """Whether experts' devices are whole groups of context (and tensor), or whole parts of them."""
+    expert, inner = asked.plan.expert, asked.mesh.inner
+    near = _divides(inner, expert) | _divides(expert, inner)
+    return near & _divides(asked.mesh.of_data, asked.plan.data)
+
+
+def _placed(asked: Asked) -> Any:
+    """Whether every axis is cut alike by the nodes' edges."""
+    found: Any = True
+    for tiers in (*asked.mesh.axes.values(), asked.mesh.expert, asked.mesh.expert_replicas):
+        found = found & tiers.fits
+    return found
+
+
+def _has_tiers(asked: Asked) -> Any:
+    """Whether there is a link wherever something is sent."""
+    node, found = asked.cluster.node, True
+    for tiers in asked.mesh.axes.values():
+        if node.network is None:
+            found = found & (tiers.across == 1)
+        if node.link is None:
+            found = found & (tiers.inside == 1)
+    return found
+
+
+def _missing(asked: Asked) -> str:
+    node = asked.cluster.node
+    what, name = ("network", "network") if node.network is None else ("link", "link inside a node")
+    text = f"{node.name} has no {name}, over which this plan sends"
+    return f"{text}: give one with node.with_({what}=...)"
+
+
+def _in_rounds(asked: Asked) -> Any:
+    """Interleaved stages take microbatches in rounds of as many as there are stages."""
+    if asked.plan.ordered != "interleaved" or asked.plan.pipeline == 1:
+        return True
+    return _divides(asked.plan.pipeline, asked.microbatches)
+
+
+def _encoders(asked: Asked) -> bool:
+    parts = [part for block in asked.model.blocks for part in block.parts]
+    return any(
+        isinstance(part, (Encoder, WhereSeen)) or getattr(part, "cross", False) for part in parts
+    )
+
+
+def _about_devices(asked: Asked) -> str:
+    plan, cluster = asked.plan, asked.cluster
+    return (
+        f"data={plan.data} makes a plan for {plan.devices} devices (tensor·context·pipeline·data), "
+        f"and the cluster has {cluster.devices}"
+    )
+
+
+RULES = (
+    Rule(
+        "model",
+        lambda a: not _encoders(a),
+        lambda _: "plans of models with an encoder are not known",
+    ),
+    Rule(
+        "recipe",
+        lambda a: recipe_of(a.plan.recipe).adapters is None,
+        lambda _: "recipe has adapters, and plans of low-rank adapters are not known",
+    ),
+    Rule(
+        "chunks",
+        lambda a: a.plan.chunks == 1 or (a.plan.pipeline > 1 and a.plan.schedule != "gpipe"),
+        lambda a: f"chunks={a.plan.chunks} needs a pipeline of several stages, in order 1f1b",
+    ),
+    Rule(
+        "pipeline",
+        lambda a: a.plan.pipeline <= a.model.layers,
+        lambda a: (
+            f"pipeline={a.plan.pipeline} is more stages than the model's {a.model.layers} layers"
+        ),
+    ),
+    Rule(
+        "chunks",
+        lambda a: a.plan.pipeline * a.plan.chunks <= a.model.layers + 2,
+        lambda a: (
+            f"chunks={a.plan.chunks} makes {a.plan.pipeline * a.plan.chunks} pieces of "
+            f"{a.model.layers} layers, an embedding and an unembedding"
+        ),
+    ),
+    Rule("tensor", _cut_alike, _why_not_cut),
+    Rule(
+        "context",
+        lambda a: _divides(a.plan.context, a.seq),
+        lambda a: f"context={a.plan.context} must divide seq={a.seq}",
+    ),
+    Rule(
+        "context",
+        lambda a: (a.plan.context == 1) | _mixes_only_by_attention(a),
+        lambda a: (
+            f"context={a.plan.context}: how {', '.join(_other_mixers(a))} is divided along the "
+            "sequence is not known"
+        ),
+    ),
+    Rule(
+        "context",
+        lambda a: (a.plan.context == 1) | (a.plan.context_by == "ring") | _heads_go_round(a),
+        lambda a: (
+            f"context={a.plan.context} times tensor={a.plan.tensor} must divide the heads "
+            "(all_to_all): a ring need not"
+        ),
+    ),
+    Rule(
+        "tensor",
+        lambda a: True if not a.plan.sequence else _divides(a.plan.tensor * a.plan.context, a.seq),
+        lambda a: (
+            f"tensor={a.plan.tensor} times context={a.plan.context} must divide seq={a.seq}, "
+            "where the sequence is divided too"
+        ),
+    ),
+    Rule(
+        "expert",
+        lambda a: (a.plan.expert == 1) | bool(a.mixtures),
+        lambda a: f"expert={a.plan.expert} needs a mixture of experts, and this model has none",
+    ),
+    Rule(
+        "expert",
+        _experts_divide,
+        lambda a: f"expert={a.plan.expert} must divide the {a.mixtures[0].experts} experts",
+    ),
+    Rule(
+        "expert",
+        _experts_have_devices,
+        lambda a: (
+            f"expert={a.plan.expert} must divide data={a.plan.data} times context={a.plan.context}"
+            + (f" times tensor={a.plan.tensor}" if a.plan.whole_experts else "")
+        ),
+    ),
+    Rule("data", lambda a: a.plan.devices == a.cluster.devices, _about_devices),
+    Rule(
+        "microbatch",
+        lambda a: (not a.strict) | _divides(a.plan.data * a.plan.microbatch, a.batch),
+        lambda a: (
+            f"microbatch={a.plan.microbatch} times data={a.plan.data} must divide batch={a.batch}"
+        ),
+        lambda a: int(a.batch),
+    ),
+    Rule(
+        "microbatch",
+        lambda a: (not a.strict) | _in_rounds(a),
+        lambda a: (
+            f"microbatch={a.plan.microbatch} makes {a.microbatches} microbatches, and interleaved "
+            f"ones go in rounds of as many as the {a.plan.pipeline} stages"
+        ),
+        lambda a: int(a.batch),
+    ),
+    Rule(
+        "per_node",
+        _placed,
+        lambda a: (
+            f"groups of this plan straddle nodes of {a.cluster.node.devices} devices: use fewer of "
+            "each, Cluster(..., per_node=...)"
+        ),
+    ),
+    Rule("network", _has_tiers, _missing),
+)
+
+
+def broken(
+    plan: Degrees, model: Transformer, cluster: Cluster, batch: Number, seq: Number, *, strict: bool
+) -> Iterator[str]:
+    """What is wrong with a plan, one sentence after another."""
+    asked = Asked(plan, model, cluster, size("batch", batch), size("seq", seq), strict)
+    if is_symbolic(plan.tensor, plan.data, plan.microbatch, asked.batch, asked.seq):
+        return
+    for rule in RULES:
+        if not np.all(rule.holds(asked)):
+            yield rule.says(asked) + _nearest(rule, asked)
+
+
+def _nearest(rule: Rule, asked: Asked) -> str:
+    """The legal value next to the one that was given, if one value would do."""
+    given = getattr(asked.plan, rule.argument, None)
+    if not isinstance(given, int) or isinstance(given, bool):
+        return ""
+    most = min(max(rule.most(asked), int(asked.model.layers)), 2**16)
+    for away in range(1, most):
+        for value in (given - away, given + away):
+            if 1 <= value <= most and _would_do(rule, asked, value):
+                return f"; the nearest is {value}"
+    return "; no other value would do"
+
+
+def _would_do(rule: Rule, asked: Asked, value: int) -> bool:
+    try:
+        return bool(rule.holds(asked.with_(rule.argument, value)))
+    except ValueError:
+        return False
+
+
+def legal(asked: Asked) -> Any:
+    """Whether each of many plans is legal, elementwise."""
+    found: Any = True
+    for rule in RULES:
+        found = found & rule.holds(asked)
+    return found

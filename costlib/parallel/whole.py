@@ -1,0 +1,90 @@
+"""One device's ledger of a whole training step: its layers, its messages, its optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from costlib.ledger import Elements, Ledger, Op
+from costlib.numbers import Number, ceil_div, is_zero, minimum
+from costlib.parallel.cluster import Tiers
+from costlib.parallel.price import Kind, Layout, Params, of_stage
+from costlib.parallel.stages import Stage
+from costlib.parallel.work import Cut, ends, layers
+from costlib.precision import Precision
+
+if TYPE_CHECKING:
+    from costlib.transformer import Transformer
+
+Found = tuple[Sequence[Kind], Kind, Kind]
+_GRADIENTS = "gradients"
+
+
+def whole_step(
+    model: Transformer, cut: Cut, found: Found, layout: Layout, stage: int = 0
+) -> Ledger:
+    """Layers forward and back for every microbatch, what goes to other stages and replicas, and the
+    optimizer."""
+    held, step = _stage_of(layout, stage), Ledger()
+    params = of_stage(held, found, layout).params
+    first, last = ends(model, cut)
+    for work, count in zip(layers(model, cut), held.layers, strict=True):
+        step = step + (work.both * count if count else Ledger())
+    step = step + (first.both if held.is_first else Ledger())
+    step = step + (last.both if held.is_last else Ledger())
+    if layout.pipeline > 1:
+        passed = 2 * layout.chunks - held.is_first - held.is_last
+        step = step + layout.neighbour.send("send", layout.stream, "pipeline", count=passed)
+    step = step * layout.microbatches + _of_data(params, layout)
+    return Ledger(step.ops, own=_precision(params, layout))
+
+
+def _stage_of(layout: Layout, stage: int) -> Stage:
+    """The stages that a stage is like."""
+    if not 0 <= stage < layout.pipeline:
+        raise ValueError(f"stage must be from 0 to {layout.pipeline - 1}, got {stage}")
+    return next(each for each in layout.stages if stage in each.devices)
+
+
+def _of_data(params: Params, layout: Layout) -> Ledger:
+    """Gradients and weights between replicas, and the optimizer's own reading and writing."""
+    found = Ledger()
+    groups = [(params.matrices + params.others, layout.replicas)]
+    groups.append((params.experts, layout.expert_replicas))
+    for count, (inner, outer) in groups:
+        if not is_zero(count):
+            found = found + _of_replicas(count, inner, outer, layout)
+    updated = Elements(weights=params.count)
+    return found + Op("optimizer", 0, updated, updated)
+
+
+def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: Layout) -> Ledger:
+    """What a state of so many elements makes a device send, by the stage of ZeRO."""
+    zero, m = int(layout.zero), layout.microbatches
+    how: dict[str, Any] = {"axis": "data", "kind": "weights"}
+    if zero == 0:
+        return (inner * outer).send("all_reduce", count, name=_GRADIENTS, **how)
+    sums, gathers = (1 if zero == 1 else m), (2 * m if zero == 3 else 1)
+    part = ceil_div(count, inner.devices)
+    scatter, gather = f"{_GRADIENTS}.reduce_scatter", "weights.all_gather"
+    return (
+        inner.send("reduce_scatter", count, count=sums, name=scatter, **how)
+        + outer.send("all_reduce", part, count=sums, name=_GRADIENTS, **how)
+        + inner.send("all_gather", count, count=gathers, name=gather, **how)
+    )
+
+
+def _precision(params: Params, layout: Layout) -> Precision:
+    """Bytes of gradients and weights on the wire, and of what the optimizer touches: on average
+    over a stage's parameters, each at its recipe's."""
+    recipe, count = layout.recipe, params.count
+    wire = {kind: sum(params.wire(kind, recipe)) / count for kind in ("gradients", "weights")}
+    plain = recipe.precision.with_(weights=minimum(recipe.weights, 2))
+    steps = (
+        (_GRADIENTS, wire["gradients"]),
+        (f"{_GRADIENTS}.reduce_scatter", wire["gradients"]),
+        ("weights.all_gather", wire["weights"]),
+        ("optimizer", layout.optimizer_bytes(params) / (2 * count)),
+        ("", plain.weights),
+    )
+    return plain.with_(weights=plain.weights, by_step=steps)

@@ -1,0 +1,300 @@
+"""Plans on clusters: what a device holds, computes and sends, against sums made another way."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from costlib import models, roofline
+from costlib.layers import Mixture
+from costlib.parallel import (
+    Cluster,
+    Plan,
+    Planned,
+    Tiers,
+    bubble,
+    dealt,
+    in_flight,
+    optimizer_memory,
+    stages,
+)
+from costlib.training import activations, state_bytes
+from costlib.transformer import MoE, Transformer
+
+H100 = Cluster("DGX-H100", nodes=8)
+TINY = Transformer(layers=8, d_model=64, heads=8, d_ff=256, vocab=1024)
+EXPERTS = TINY.with_(moe=MoE(experts=8, per_token=2, width=96, shared_width=32, dense_layers=1))
+
+
+# ------------------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("recompute", [None, "selective", "full"])
+@pytest.mark.parametrize(
+    "name", ["gpt2", "llama-3-8b", "mixtral-8x7b", "gemma-2-9b", "granite-4.0-h-1b"]
+)
+def test_a_plan_of_one_device_is_a_training_step(name, recompute):
+    model, alone = models[name], Cluster("H100-SXM")
+    found = Plan(recompute=recompute).on(model, alone, batch=1, seq=1024)
+    step = model.training_step(1, 1024, recompute=recompute)
+    ledger = found.ledger().without("optimizer")
+    assert ledger.flops == pytest.approx(step.flops, rel=1e-12)
+    assert ledger.bytes() == pytest.approx(step.bytes(), rel=1e-12)
+    assert ledger.sends == 0
+    seconds = roofline.time(step, "H100-SXM", too_large="ignore")
+    assert found.step - found.parts["optimizer"] == pytest.approx(seconds, rel=1e-12)
+    held, state = activations(model, 1, 1024, recompute=recompute), state_bytes(model)
+    # Of layers that differ, activations() takes the most of each kind of number that one holds.
+    near = 1e-3 if len(found.kinds[0]) > 1 else 1e-12
+    assert found.memory.activations == pytest.approx(held.bytes(), rel=near)
+    assert found.memory.weights + found.memory.gradients == state.weights + state.gradients
+    assert found.memory.optimizer == state.optimizer
+
+
+# ----------------------------------------------------------------- all devices are one model
+
+
+def shares(found):
+    """Of every stage, how many of its devices there are in the cluster, and one device's step."""
+    each = found.plan.devices // found.plan.pipeline
+    for stage in range(found.plan.pipeline):
+        yield each, found.ledger(stage).without("optimizer")
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(tensor=8, data=8),
+        Plan(tensor=4, pipeline=4, data=4, sequence=True),
+        Plan(tensor=2, pipeline=4, chunks=2, data=8, microbatch=2),
+        Plan(tensor=2, context=4, data=8, zero=3),
+        Plan(context=8, data=8, context_by="all_to_all"),
+        Plan(pipeline=8, data=8, recompute="full"),
+    ],
+)
+def test_devices_together_compute_what_the_model_does(plan):
+    found = plan.on(TINY, H100, batch=128, seq=256)
+    whole = TINY.training_step(128, 256, recompute=plan.recompute)
+    done = sum(count * ledger.matmul_flops for count, ledger in shares(found))
+    assert done == pytest.approx(whole.matmul_flops, rel=1e-12)
+
+
+@pytest.mark.parametrize("whole_experts", [False, True])
+@pytest.mark.parametrize("sequence", [False, True])
+def test_experts_devices_compute_what_the_mixture_does(whole_experts, sequence):
+    plan = Plan(tensor=2, data=32, expert=8, whole_experts=whole_experts, sequence=sequence)
+    found = plan.on(EXPERTS, H100, batch=64, seq=256)
+    whole = EXPERTS.training_step(64, 256)
+    names = ("experts.up", "experts.down.grad_weights", "shared.up", "q_proj")
+    for name in names:
+        assert found.ledger()[name].flops * 64 == pytest.approx(whole[name].flops), name
+    stored = sum(
+        part.experts
+        for block in EXPERTS.blocks
+        for part in block.parts
+        if isinstance(part, Mixture)
+    )
+    matrices = 3 * 64 * 96 * EXPERTS.moe.experts * 7
+    assert stored == 8
+    assert found.kinds[0][1].params.experts * 7 == matrices / (8 if whole_experts else 16)
+
+
+# --------------------------------------------------------------- one reading of one formula
+
+
+def random_plans(model, cluster, count, seed=0, **fixed):
+    """Legal plans, at random, that can be one array."""
+    drawn, found = random.Random(seed), []
+    while len(found) < count:
+        tensor, context = drawn.choice([1, 2, 4, 8]), drawn.choice([1, 2, 4])
+        data = cluster.devices // (tensor * context * fixed.get("pipeline", 1))
+        named = {"tensor": tensor, "context": context, "data": max(data, 1)}
+        named |= {"microbatch": drawn.choice([1, 2]), "zero": drawn.choice(range(4))}
+        named["expert"] = drawn.choice([1, 2, 4, 8] if model.moe else [1])
+        try:
+            Plan(**named, **fixed).check(model, cluster, 256, 4096)
+        except ValueError:
+            continue
+        found.append(named)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("llama-3-8b", {"pipeline": 2, "sequence": True}),
+        ("llama-3-8b", {"pipeline": 4, "chunks": 4, "recompute": "full"}),
+        ("mixtral-8x7b", {"pipeline": 4, "recompute": "selective"}),
+        ("deepseek-v3", {"pipeline": 4, "sequence": True, "whole_experts": True}),
+        ("gemma-2-9b", {"schedule": "gpipe", "pipeline": 2}),
+    ],
+)
+def test_many_plans_at_once_are_each_plan_alone(name, fixed):
+    model, cluster = models[name], Cluster("DGX-H100", nodes=16)
+    drawn = random_plans(model, cluster, 12, **fixed)
+    columns = {key: np.array([each[key] for each in drawn]) for key in drawn[0]}
+    many = Planned(Plan(**columns, **fixed), model, cluster, 256, 4096)
+    for at, each in enumerate(drawn):
+        one = Plan(**each, **fixed).on(model, cluster, batch=256, seq=4096)
+        assert (many.step[at], many.memory.total[at]) == (one.step, one.memory.total), each
+        assert many.binds[at] == one.binds
+
+
+# ------------------------------------------------------------------------------ who holds what
+
+
+def test_stages_have_all_layers_between_them():
+    for layers, pieces in itertools.product((1, 7, 32, 61, 126), (1, 2, 7, 16, 128)):
+        assert sum(dealt(layers, pieces)) == layers
+        assert max(dealt(layers, pieces)) - min(dealt(layers, pieces)) <= 1
+    for name, pipeline, chunks in (("deepseek-v3", 16, 1), ("gemma-2-9b", 4, 3)):
+        found = stages(models[name], pipeline, chunks)
+        assert sum(sum(stage.layers) * stage.alike for stage in found) == models[name].layers
+        assert sorted(d for stage in found for d in stage.devices) == [*range(pipeline)]
+
+
+def test_llama_405b_has_nothing_but_an_embedding_in_its_first_piece():
+    pieces = dealt(126, 16 * 8)
+    assert (pieces[0], pieces[-1], sum(pieces)) == (0, 0, 126)
+    assert {*pieces[1:-1]} == {1}
+
+
+def test_the_zero_papers_7_5_billion_on_64_devices():
+    """Rajbhandari et al. 2020, figure 1: 120, 31.4, 16.6 and 1.9 GB with Adam in 16 bits."""
+    shape = {"layers": 1, "d_model": 64, "heads": 1, "d_ff": 64, "vocab": 64}
+    model = Transformer(**shape)
+    for zero, gigabytes in enumerate((120, 31.4, 16.6, 1.9)):
+        held = optimizer_memory(model, data=64, zero=zero)
+        assert held.total / model.params() * 7.5 == pytest.approx(gigabytes, abs=0.06), zero
+
+
+@pytest.mark.parametrize("zero", range(4))
+def test_an_8b_model_on_64_devices(zero):
+    """What `Plan` holds of weights, gradients and optimizer is what ZeRO's formula says."""
+    model = models["llama-3-8b"]
+    found = Plan(data=64, zero=zero).on(model, H100, batch=64, seq=8192).memory
+    kept = found.weights + found.gradients + found.optimizer
+    parameters = model.params()
+    each = (16, 4 + 12 / 64, 2 + 14 / 64, 16 / 64)[zero]
+    assert kept == pytest.approx(each * parameters, rel=1e-6)
+
+
+@pytest.mark.parametrize(("stage_of_p", "chunks"), [(4, 1), (4, 2), (8, 4)])
+def test_the_first_stage_holds_what_korthikanti_say(stage_of_p, chunks):
+    """L layers' activations with 1F1B, L·(1 + (p − 1)/(p·v)) interleaved."""
+    p, v = stage_of_p, chunks
+    model = TINY.with_(layers=32)
+    plan = Plan(pipeline=p, chunks=v, data=64 // p)
+    found = plan.on(model, H100, batch=64 // p * 32, seq=256)
+    layer = activations(model.with_(layers=1), 1, 256).of_layers()
+    expected = 32 * layer * (1 if v == 1 else 1 + (p - 1) / (p * v))
+    assert found.memories[0].activations == pytest.approx(expected, rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------- time
+
+
+@pytest.mark.parametrize(("p", "m", "v"), [(8, 32, 1), (8, 32, 4), (4, 4, 1)])
+def test_stages_alike_wait_as_the_bubble_says(p, m, v):
+    """A model of layers alone, whose stages are alike but for nearly nothing."""
+    model = TINY.with_(layers=32, vocab=1, tied=True)
+    plan = Plan(pipeline=p, chunks=v, data=64 // p)
+    found = plan.on(model, H100, batch=64 // p * m, seq=4096)
+    parts = found.parts
+    inside = sum(parts.values()) - parts["data"] - parts["optimizer"]
+    assert parts["bubble"] / inside == pytest.approx(bubble(p, m, v), rel=0.02)
+
+
+def test_parts_add_up():
+    found = Plan(tensor=2, pipeline=4, data=8, zero=1).on(TINY, H100, batch=64, seq=256)
+    assert found.step == pytest.approx(sum(found.parts.values()))
+    table = found.table()
+    assert table["seconds"].iloc[:-1].sum() == pytest.approx(found.step)
+    assert table["share"].iloc[-1] == 1
+
+
+# --------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"tensor": 3, "data": 64}, r"tensor=3 .* the nearest is 2"),
+        ({"data": 60}, r"data=60 makes a plan for 60 devices .* 64; the nearest is 64"),
+        ({"pipeline": 16, "data": 4}, r"pipeline=16 is more stages .* 8 layers; the nearest is 8"),
+        ({"pipeline": 8, "chunks": 2, "data": 8}, r"chunks=2 makes 16 pieces .*; the nearest is 1"),
+        ({"chunks": 2, "data": 64}, r"chunks=2 needs a pipeline"),
+        ({"microbatch": 3, "data": 64}, r"microbatch=3 .* batch=128; the nearest is 2"),
+        ({"expert": 2, "data": 64}, r"expert=2 needs a mixture .* the nearest is 1"),
+        ({"context": 64, "tensor": 1}, None),
+        ({"context": 8, "data": 8, "tensor": 1, "context_by": "all_to_all"}, None),
+    ],
+)
+def test_illegal_plans_are_refused_by_name(plan, said):
+    if said is None:
+        Plan(**plan).check(TINY, H100, 128, 256)
+        return
+    with pytest.raises(ValueError, match=said):
+        Plan(**plan).on(TINY, H100, batch=128, seq=256)
+
+
+def test_experts_that_do_not_divide_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"expert=16 must divide the 8 experts; the nearest is 8"):
+        Plan(data=64, expert=16).check(EXPERTS, H100, 128, 256)
+    with pytest.raises(ValueError, match=r"expert=8 must divide data=4 .*; the nearest is 4"):
+        Plan(data=4, tensor=8, pipeline=2, expert=8).check(EXPERTS, H100, 128, 256)
+
+
+def test_a_cluster_without_a_tier_is_refused():
+    lonely = Cluster(H100.node.with_(network=None), nodes=2)
+    with pytest.raises(ValueError, match="has no network"):
+        Plan(tensor=8, data=2).check(TINY, lonely, 16, 256)
+    with pytest.raises(ValueError, match="has no link"):
+        Plan(tensor=2).check(TINY, Cluster(H100.node.with_(link=None), per_node=2), 16, 256)
+    Plan(tensor=8, data=18).check(TINY, Cluster("GB200-NVL72", nodes=2), 18, 256)
+    with pytest.raises(ValueError, match="straddle nodes of 6 devices"):
+        Plan(tensor=4, data=6).check(TINY, Cluster(H100.node, nodes=4, per_node=6), 24, 256)
+
+
+def test_interleaved_stages_need_whole_rounds():
+    with pytest.raises(ValueError, match=r"makes 6 microbatches.* 4 stages"):
+        Plan(pipeline=4, chunks=2, data=16).check(TINY, H100, 96, 256)
+
+
+@pytest.mark.parametrize("zero", [4, -1, "1"])
+def test_zero_has_four_stages(zero):
+    with pytest.raises(ValueError, match="zero must be 0, 1, 2 or 3"):
+        Plan(zero=zero)
+
+
+# ---------------------------------------------------------------------------------- clusters
+
+
+def test_axes_lie_as_their_order_says():
+    from costlib.parallel.mesh import Mesh
+
+    mesh = Mesh(Plan(tensor=8, pipeline=4, data=2), H100)
+    assert (mesh.axes["tensor"], mesh.axes["pipeline"]) == (Tiers(8, 1), Tiers(1, 4))
+    inner = Mesh(Plan(tensor=2, pipeline=4, data=8), H100)
+    assert (inner.axes["pipeline"], inner.axes["data"]) == (Tiers(4, 1), Tiers(1, 8))
+    assert inner.neighbour.inside == 2
+    order = ("tensor", "context", "expert", "data", "pipeline")
+    turned = Mesh(Plan(tensor=2, pipeline=4, data=8, order=order), H100)
+    assert (turned.axes["data"], turned.axes["pipeline"]) == (Tiers(4, 2), Tiers(1, 4))
+
+
+def test_tiers_by_counting_ranks():
+    """Ranks of every group, and the nodes that they lie in."""
+    for each, many, stride in itertools.product((4, 8), (2, 4, 8, 16), (1, 2, 4, 8)):
+        cluster = Cluster(H100.node, nodes=64, per_node=each)
+        tiers = cluster.tiers(many, stride)
+        ranks = [stride * place for place in range(many)]
+        nodes = {rank // each for rank in ranks}
+        assert tiers.fits
+        assert (tiers.across, tiers.inside) == (len(nodes), many // len(nodes))
+
+
+def test_in_flight_takes_arrays():
+    found = in_flight("1f1b", 0, 4, np.array([2, 8]))
+    assert found.tolist() == [2, 4]
