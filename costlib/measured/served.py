@@ -1,0 +1,615 @@
+"""Published throughputs of served models, predicted: what a datasheet says of them, what is told by
+two rows of the same table, and what is left.
+
+A copy of a model that serves B requests, each of S prompt tokens and R answered ones, spends on
+each of its rounds R decode steps for all and a prefill for each,
+
+    requests/s = B / (R · step(B) + B · prefill),
+
+B being what memory leaves room for, what the row says, or what a latency limit allows. Both times
+are those of `costlib.roofline`, with whatever devices send one another. `Constants` says what is
+reached of a datasheet. `DATASHEET` is the ideal; `TYPICAL` is what the carried tables have in
+common, each constant rounded to a digit; and `fit_served` finds two multiples in two rows: of the
+rates, and of the time that the host takes for a step.
+
+Left out: what `costlib.measured.tables` cannot read, queues and their percentiles (a latency limit
+is met on average, with a margin), power, and how well each attention kernel suits its model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from math import ceil, inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costlib.device import Device
+from costlib.kvcache import kv_elements
+from costlib.ledger import Ledger, Op
+from costlib.measured.tables import COLUMNS, Setup, Unread, content, model_named, setup
+from costlib.messages import message
+from costlib.parallel import tensor_parallel
+from costlib.precision import Precision
+from costlib.roofline import limits, overlapped
+from costlib.transformer import Transformer
+
+__all__ = [
+    "DATASHEET",
+    "TYPICAL",
+    "Constants",
+    "Served",
+    "TableError",
+    "fit_served",
+    "grouped_rows",
+    "held_errors",
+    "served_rows",
+    "table_error",
+    "understood",
+]
+
+Floats = NDArray[np.float64]
+
+#: Of a device's memory: what weights and the driver may fill, and what the cache gets of the rest.
+_WHOLE, _REST = 0.97, 0.93
+#: Most requests that a server runs at once unless told otherwise.
+_MOST = 2048
+#: Bytes/s between devices that have no link of their own: PCIe 4 of 16 lanes, with a host between.
+_NO_LINK = 25e9
+_TENSOR = (1, 2, 4, 8, 16)
+_GRID = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """What is reached of a datasheet: shares of its rates, and seconds that come on top.
+
+    ``four_bits`` is a further share of the rate of 4-bit products; ``step`` and ``sequence`` are
+    the host's seconds for each step, and for each sequence in it; ``blend`` is the exponent with
+    which computing and moving overlap; ``margin`` is the mean time per token that a server runs at,
+    as a share of the 99th percentile that it promises.
+
+    >>> TYPICAL.scaled(rates=0.5, host=2).step / TYPICAL.step, DATASHEET.compute
+    (2.0, 1)
+    """
+
+    compute: float = 1
+    memory: float = 1
+    links: float = 1
+    four_bits: float = 1
+    message: float = 0
+    step: float = 0
+    sequence: float = 0
+    blend: float = inf
+    margin: float = 1
+
+    def scaled(self, rates: float = 1, host: float = 1) -> Constants:
+        """The same with rates of arithmetic and memory, and the host's seconds, multiplied."""
+        return replace(
+            self,
+            compute=self.compute * rates,
+            memory=self.memory * rates,
+            step=self.step * host,
+            sequence=self.sequence * host,
+        )
+
+
+DATASHEET = Constants()
+
+#: What the carried tables have in common, each rounded to a digit or so.
+TYPICAL = Constants(
+    compute=0.7,
+    memory=0.85,
+    links=0.6,
+    four_bits=0.75,
+    message=8e-6,
+    step=3e-3,
+    sequence=5e-6,
+    blend=2,
+    margin=0.8,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pass:
+    """Seconds of a pass on one device, op by op and for each of some batches, on the datasheet."""
+
+    compute: Floats
+    memory: Floats
+    is_four_bits: NDArray[np.bool_]
+    sending: Floats
+    messages: float
+    batches: Floats
+
+    def seconds(self, constants: Constants) -> Floats:
+        """With what is reached of the datasheet; one number for each batch."""
+        share = np.where(self.is_four_bits, constants.four_bits, 1) * constants.compute
+        busy = overlapped(
+            self.compute / share[:, None], self.memory / constants.memory, constants.blend
+        )
+        sent = self.sending / constants.links + self.messages * constants.message
+        host = constants.step + constants.sequence * self.batches
+        total: Floats = busy.sum(0) + sent + host
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Served:
+    """One row of a table: what it says, what ran, and the passes that it is made of.
+
+    >>> [row] = served_rows("LMDeploy A100", load="batch 64", input_len="128", output_len="2048")
+    >>> row.value, row.setup.name, row.copies
+    (1852.06, 'llama-2-7b', 1)
+    >>> round(row.predicted(DATASHEET)), 0.7 < row.predicted() / row.value < 1.3
+    (2477, True)
+    """
+
+    facts: Mapping[str, str]
+    setup: Setup
+    #: Copies of the model, devices of each, and of these how many have sequences of their own.
+    copies: int
+    devices: int
+    groups: int
+    #: Sequences of one group at once, each alternative of them.
+    batch: Floats
+    step: _Pass
+    #: A pass over some prompts at once, and how many.
+    prefill: _Pass
+    prompts: int
+    #: The step of the last round, where the number of requests is known, and its sequences.
+    rounds: int = 1
+    last: _Pass | None = None
+    left: int = 0
+
+    @property
+    def value(self) -> float:
+        """As published, in the row's own unit."""
+        return float(self.facts["value"].replace(",", ""))
+
+    @property
+    def name(self) -> str:
+        """The row in a few words, for reports."""
+        asked = ("model", "device", "plan", "precision", "load", "input_len", "output_len")
+        return " | ".join(str(self.facts[each])[:40] for each in asked if self.facts[each])
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it is faster than a datasheet allows to what the row describes."""
+        return self.value > self.predicted(DATASHEET)
+
+    def predicted(self, constants: Constants = TYPICAL) -> float:
+        """What the row measures, in the row's own unit."""
+        ran, stages = self.setup, self.setup.pipeline
+        step = self.step.seconds(constants)
+        prefill = float(self.prefill.seconds(constants)[0]) / self.prompts
+        if ran.measures == "prefill":
+            parts = ceil(ran.prompt / ran.chunk)
+            return ran.prompt / (prefill * (parts + stages - 1) / (parts * stages))
+        if ran.measures == "user" or (ran.batch == 1 and stages > 1):
+            return 1 / float(step[0])
+        step, prefill = step / stages, prefill / stages  # stages work on groups of their own
+        step = step if "decode" in ran.does else np.zeros_like(step)
+        prefill = prefill if "prefill" in ran.does else 0.0
+        rate = self._requests(constants, step, prefill) * self.groups * self.copies
+        return rate * _tokens(ran) / _sharers(self)
+
+    def _requests(self, constants: Constants, step: Floats, prefill: float) -> float:
+        """Requests/s of one group of devices that has sequences of its own."""
+        ran, batch = self.setup, self.batch
+        if ran.limit is not None:
+            seconds = ran.answer * step + batch * prefill
+            return _under(batch / seconds, seconds / ran.answer, ran.limit * constants.margin)
+        steps, requests = self.rounds * float(step[0]), self.rounds * float(batch[0])
+        if self.last is not None:
+            steps += float(self.last.seconds(constants)[0]) / ran.pipeline
+            requests += self.left
+        return requests / (ran.answer * steps + requests * prefill)
+
+
+def _under(rates: Floats, seconds: Floats, limit: float) -> float:
+    """The rate at the largest batch whose seconds per token are within the limit, between those
+    that were tried; the smallest batch's where none is."""
+    if seconds[0] >= limit:
+        return float(rates[0])
+    inside = int(np.max(np.flatnonzero(seconds <= limit)))
+    if inside == len(rates) - 1:
+        return float(rates[-1])
+    near = slice(inside, inside + 2)
+    return float(np.exp(np.interp(np.log(limit), np.log(seconds[near]), np.log(rates[near]))))
+
+
+def _tokens(ran: Setup) -> float:
+    """What is counted for each request."""
+    counted = {"requests": 1, "input": ran.prompt, "both": ran.prompt + ran.answer}
+    return counted.get(ran.measures, ran.answer)
+
+
+def _sharers(row: Served) -> float:
+    """Devices, or nodes of eight, that share what is counted."""
+    devices = row.copies * row.devices
+    return {"device": devices, "node": devices / 8}.get(row.setup.per, 1)
+
+
+# ------------------------------------------------------------------------------- rows that ran
+
+
+def served_rows(table: str = "", **facts: str) -> list[Served]:
+    """The carried rows of tables whose name begins so, with these columns.
+
+    >>> len(served_rows("TRT-LLM perf overview v1.0: Llama 3.3 70B", input_len="128"))
+    12
+    >>> served_rows("no such table")
+    Traceback (most recent call last):
+        ...
+    ValueError: no table's name begins with 'no such table'; one is 'TRT-LLM perf overview v1.0: \
+Llama 3.3 70B'
+    """
+    every = carried_facts()
+    found = [at for at, row in enumerate(every) if row["what"].startswith(table)]
+    if not found:
+        one = every[0]["what"]
+        raise ValueError(f"no table's name begins with {table!r}; one is {one!r}")
+    wanted = [at for at in found if all(every[at][key] == facts[key] for key in facts)]
+    return [row for row in map(_carried, wanted) if row is not None]
+
+
+@cache
+def _carried(at: int) -> Served | None:
+    """A carried row; None for one that is carried as a fact alone."""
+    rows, _ = understood([carried_facts()[at]])
+    return rows[0] if rows else None
+
+
+@cache
+def carried_facts() -> tuple[Mapping[str, str], ...]:
+    """The carried rows as texts, in the columns of a CSV.
+
+    >>> set(carried_facts()[0]) == set(COLUMNS)
+    True
+    """
+    rows = []
+    for table in content()["tables"]:
+        same = {name: value for name, value in table.items() if name not in ("columns", "rows")}
+        for values in table["rows"]:
+            row = dict.fromkeys(COLUMNS, "") | same
+            rows.append(row | dict(zip(table["columns"], map(str, values), strict=True)))
+    return tuple(rows)
+
+
+def understood(
+    rows: Iterable[Mapping[str, str]],
+) -> tuple[list[Served], list[tuple[Mapping[str, str], str]]]:
+    """The rows that can be predicted, and the others, each with the reason.
+
+    >>> rows, others = understood([dict.fromkeys(COLUMNS, "")])
+    >>> rows, others[0][1]
+    ([], ' is no throughput')
+    """
+    found, others, rows = [], [], list(rows)
+    told = {_where(row) for row in rows if row["unit"].startswith("tokens/s")}
+    for row in rows:
+        if row["unit"] == "requests/s" and _where(row) in told:
+            others.append((row, "its table gives tokens/s too"))
+            continue
+        try:
+            found.append(_ran(row, setup(row)))
+        except (Unread, ValueError) as reason:  # such as heads that a plan does not divide
+            others.append((row, str(reason)))
+    return found, others
+
+
+def _where(row: Mapping[str, str]) -> tuple[str, ...]:
+    """The run that a row is of, whatever was measured."""
+    return tuple(row[each] for each in COLUMNS if each not in ("metric", "value", "unit"))
+
+
+def _ran(facts: Mapping[str, str], ran: Setup) -> Served:
+    """The row with its passes; with the fastest cut where the source does not say one."""
+    if ran.tensor is not None:
+        return _cut(facts, ran, ran.tensor)
+    tried, why = [], "it fits on none of its devices"
+    for tensor in _TENSOR:
+        if tensor <= ran.devices:
+            try:
+                tried.append(_cut(facts, ran, tensor))
+            except ValueError as reason:
+                why = str(reason)
+    if not tried:
+        raise Unread(why)
+    return max(tried, key=Served.predicted)
+
+
+def _cut(facts: Mapping[str, str], ran: Setup, tensor: int) -> Served:
+    """The row with each copy of the model on so many devices."""
+    ran = replace(ran, tensor=tensor)
+    devices = tensor * ran.expert * ran.pipeline
+    if devices > ran.devices:
+        raise Unread(f"its plan takes {devices} devices, and it has {ran.devices}")
+    copies, groups = ran.devices // devices, ran.expert
+    batch = _batch(ran, copies)
+    sizes = np.array([batch])
+    if ran.limit is not None and ran.batch is None:
+        sizes = np.unique(np.round(np.geomspace(1, batch, _GRID)).astype(int))
+    prompts = max(1, min(ran.chunk // ran.prompt, batch if ran.batch else _MOST))
+    rounds, left, last = 1, 0, None
+    if ran.requests is not None and ran.batch is None:
+        shared = ran.requests // (copies * groups * ran.pipeline)
+        rounds, left = divmod(max(shared, batch), batch)
+        last = _decode(ran, np.array([left])) if left else None
+    return Served(
+        *(facts, ran, copies, devices, groups, sizes.astype(float)),
+        *(_decode(ran, sizes), _prefill(ran, prompts), prompts, rounds, last, left),
+    )
+
+
+def _batch(ran: Setup, copies: int) -> int:
+    """Sequences at once on each group of devices with sequences of its own, and on each stage."""
+    share = copies * ran.expert * ran.pipeline
+    if ran.batch is not None:
+        return max(1, round(ran.batch / share))
+    room = int(_room(ran) / ran.pipeline)
+    if room < 1:
+        held = float(ran.model.params()) * ran.products.weights / 1e9
+        raise Unread(f"{held:.0f} GB of weights and one sequence do not fit on its devices")
+    sent = inf if ran.requests is None else max(1, ran.requests // share)
+    return int(min(room, _MOST, sent))
+
+
+def _room(ran: Setup) -> float:
+    """Sequences that fit on a group of devices beside the weights, at their full length."""
+    whole = _weight_bytes(ran)
+    routed = _routed(ran.name)
+    held = whole * (routed / ran.expert + 1 - routed) / ((ran.tensor or 1) * ran.pipeline)
+    free = (float(ran.device.capacity or inf) * _WHOLE - held) * _REST
+    tokens = ran.prompt + ran.beams * ran.answer
+    cache = float(kv_elements(ran.model, 1, tokens)) * float(ran.rest.kv) / ran.pipeline
+    return max(0.0, free) / (cache / _cache_sharers(ran))
+
+
+def _weight_bytes(ran: Setup) -> float:
+    """With the embedding and the unembedding in 16 bits where other weights have fewer."""
+    each = float(ran.products.weights)
+    if ran.products.by_step or each >= 2:
+        return float(ran.model.params()) * each
+    kept = 2 * float(ran.model.vocab * ran.model.d_model)
+    return (float(ran.model.params()) - kept) * each + 2 * kept
+
+
+def _cache_sharers(ran: Setup) -> int:
+    """Devices that divide a sequence's cache: no more than there are KV heads, one for latents."""
+    try:
+        heads = 1 if ran.model.mla is not None else ran.model.kv_heads
+    except (AttributeError, ValueError):
+        heads = 1
+    return int(min(ran.tensor or 1, heads or 1))
+
+
+# ------------------------------------------------------------------------------------- passes
+
+
+def _decode(ran: Setup, batches: NDArray[Any]) -> _Pass:
+    """A step for so many sequences, halfway through their answers."""
+    context = ran.prompt // ran.beams + (ran.answer - 1) // 2  # beams share the prompt's cache
+
+    def run(model: Transformer, of: int) -> Ledger:
+        return model.decode(batches * ran.beams * of, context, scores="on-chip")
+
+    return _pass(ran, run, batches, batches)
+
+
+def _prefill(ran: Setup, prompts: int) -> _Pass:
+    """A pass over so many prompts; of a prompt that takes several passes, all of them, each reading
+    the weights again and meeting half of the others' tokens in the cache."""
+    passes = ceil(ran.prompt / ran.chunk) if prompts == 1 else 1
+    tokens = ceil(ran.prompt / passes)
+
+    def run(model: Transformer, of: int) -> Ledger:
+        earlier = (ran.prompt - tokens) // 2
+        return passes * model.decode(prompts * of, earlier, tokens, logits="last", scores="on-chip")
+
+    weights = ran.products.weights + ran.unpacked
+    if ran.unpacked:
+        ran = replace(ran, products=ran.products.with_(weights=weights))
+    one = np.array([1])
+    return _pass(ran, run, one * prompts * ran.prompt, one)
+
+
+def _pass(ran: Setup, run: Any, tokens: NDArray[Any], batches: NDArray[Any]) -> _Pass:
+    """What one device computes, moves and sends: its share of all, or all of its own sequences and
+    a share of everybody's experts."""
+    ledger = run(_share(ran.name, ran.tensor or 1), 1)
+    device = ran.device
+    if device.interconnect is None:
+        device = device.with_(interconnect=_NO_LINK)
+    own = [op for op in ledger.ops if op.axis or _is_kernel(op)]
+    if ran.expert == 1:
+        return _priced(ran, own, [], device, batches)
+    everybody = [op for op in run(ran.model, ran.expert).ops if _is_routed(op)]
+    own = [op for op in own if not _is_routed(op)] + _all_to_all(ran, tokens)
+    return _priced(ran, own, everybody, device, batches)
+
+
+@cache
+def _share(name: str, tensor: int) -> Transformer:
+    return tensor_parallel(model_named(name), tensor)
+
+
+@cache
+def _routed(name: str) -> float:
+    """The share of a model's weights that is routed experts'."""
+    model = model_named(name)
+    experts = sum(float(step.parameters()) for step in model.steps() if step.is_expert)
+    return experts / float(model.params())
+
+
+def _is_kernel(op: Op) -> bool:
+    """Whether an op runs by itself: most element-wise ones ride along in the products' kernels."""
+    return op.is_matmul or op.name == "residual" or op.name.startswith(("scan", "conv"))
+
+
+def _is_routed(op: Op) -> bool:
+    return op.is_matmul and op.name.startswith("experts.")
+
+
+def _all_to_all(ran: Setup, tokens: NDArray[Any]) -> list[Op]:
+    """Tokens go to their experts in 8 bits, and come back in 16: in units of 16-bit elements."""
+    steps = [step for step in ran.model.steps() if step.name == "experts.up"]
+    sent: list[Op] = []
+    for step in steps:
+        layers = int(step.times)
+        reached = min(int(step.chosen), ran.expert) * (ran.expert - 1) / ran.expert
+        elements = tokens * reached * ran.model.d_model * 0.75
+        sent.append(message("all_to_all", 2 * layers, elements, "expert"))
+    return sent
+
+
+def _priced(
+    ran: Setup, own: Sequence[Op], shared: Sequence[Op], device: Device, batches: NDArray[Any]
+) -> _Pass:
+    """Each op under the roofline of its own precision; of shared ones, a device's share."""
+    sending, messages = np.zeros(len(batches)), 0.0
+    compute, memory, four = [], [], []
+    kinds = _by_precision(ran, own, 1.0) + _by_precision(ran, shared, 1 / ran.expert)
+    for precision, ops, share in kinds:
+        for op, limit in zip(ops, limits(Ledger(tuple(ops)), device, precision), strict=True):
+            if op.axis:
+                sending, messages = sending + limit.sending_time, messages + float(op.count)
+                continue
+            compute.append(np.broadcast_to(limit.compute_time * share, len(batches)))
+            memory.append(np.broadcast_to(limit.memory_time * share, len(batches)))
+            four.append(limit.compute == "fp4")
+    return _Pass(
+        *(np.array(compute, float), np.array(memory, float), np.array(four, bool)),
+        *(sending, messages, batches.astype(float)),
+    )
+
+
+def _by_precision(
+    ran: Setup, ops: Sequence[Op], share: float
+) -> list[tuple[Precision, list[Op], float]]:
+    """The ops that are computed in the format of packed products, and the others."""
+    packed = [op for op in ops if _is_packed(op, ran)]
+    others = [op for op in ops if not _is_packed(op, ran)]
+    return [(ran.products, packed, share), (ran.rest, others, share)]
+
+
+def _is_packed(op: Op, ran: Setup) -> bool:
+    """Products with weights are computed in their own format; attention, the unembedding, and what
+    a checkpoint leaves in 16 bits, in 16 bits."""
+    if not op.is_matmul or op.name == "unembedding":
+        return False
+    has_weights = bool(np.any(np.asarray(op.elements_read.weights, float) > 0))
+    kept = ran.products.by_step and ran.products.weights_in(op.name) >= 2
+    return has_weights and not kept
+
+
+#: How far a multiple lies from 1, as a logarithm, and an error that counts as one.
+_RATES, _HOST, _ERROR = 0.6, 1.5, 0.15
+
+
+def fit_served(rows: Sequence[Served], start: Constants = TYPICAL) -> Constants:
+    """Two multiples of the typical constants that explain some rows: of rates, and of the host.
+
+    Least squares on the logarithms of predicted / published and of the multiples, so that what two
+    rows cannot tell stays typical.
+
+    >>> rows = served_rows("LMDeploy A100")[:2]
+    >>> found = fit_served(rows)
+    >>> all(abs(row.predicted(found) / row.value - 1) < 0.1 for row in rows)
+    True
+    """
+    widths, at, step = np.array([_RATES, _HOST]), np.zeros(2), 1.0
+
+    def residuals(logs: Floats) -> Floats:
+        constants = start.scaled(*(float(x) for x in np.exp(logs * widths)))
+        told = [np.log(row.predicted(constants) / row.value) / _ERROR for row in rows]
+        return np.array([*told, *logs])
+
+    found = residuals(at)
+    for _ in range(20):
+        slopes = np.stack([(residuals(at + 1e-3 * unit) - found) / 1e-3 for unit in np.eye(2)])
+        move = -np.linalg.solve(slopes @ slopes.T + 1e-9 * np.eye(2), slopes @ found)
+        while (tried := residuals(at + step * move)) @ tried > found @ found and step > 1e-3:
+            step /= 2
+        at, found, step = at + step * move, tried, min(1.0, 2 * step)
+        if np.abs(step * move).max() < 1e-3:
+            break
+    return start.scaled(*(float(x) for x in np.exp(at * widths)))
+
+
+@dataclass(frozen=True, slots=True)
+class TableError:
+    """How far off a table's rows are predicted: medians without sign, and 90th percentiles.
+
+    ``fitted`` is over the rows that were not fitted, for many pairs of rows that were.
+    """
+
+    name: str
+    rows: int
+    datasheet: float
+    typical: float
+    fitted: float
+    worst: float
+
+
+def table_error(name: str, rows: Sequence[Served], pairs: int = 24) -> TableError:
+    """The errors of a table, at each level.
+
+    >>> found = table_error("LMDeploy", served_rows("LMDeploy A100"), pairs=6)
+    >>> found.rows, found.fitted < 0.2 < found.datasheet
+    (20, True)
+    """
+    ideal, typical = (
+        [abs(row.predicted(constants) / row.value - 1) for row in rows]
+        for constants in (DATASHEET, TYPICAL)
+    )
+    held = held_errors(rows, pairs) if len(rows) >= 4 else [float("nan")]
+    return TableError(
+        *(name, len(rows), float(np.median(ideal)), float(np.median(typical))),
+        *(float(np.median(held)), float(np.quantile(held, 0.9))),
+    )
+
+
+def held_errors(rows: Sequence[Served], pairs: int = 24) -> list[float]:
+    """Errors without sign on the rows that were not fitted, over many pairs of rows that were.
+
+    All pairs where there are no more than ``pairs``, else so many of them, drawn with a fixed seed.
+
+    >>> len(held_errors(served_rows("LMDeploy A100")[:4]))
+    12
+    """
+    chosen = list(combinations(range(len(rows)), 2))
+    if len(chosen) > pairs:
+        order = np.random.default_rng(0).permutation(len(chosen))
+        chosen = [chosen[i] for i in order[:pairs]]
+    errors = []
+    for pair in chosen:
+        constants = fit_served([rows[i] for i in pair])
+        rest = (row for i, row in enumerate(rows) if i not in pair)
+        errors += [abs(row.predicted(constants) / row.value - 1) for row in rest]
+    return errors
+
+
+def grouped_rows(rows: Iterable[Served]) -> dict[str, list[Served]]:
+    """The rows by table; a table of several models, four rows of each at least, is several.
+
+    >>> [*grouped_rows(served_rows("LMDeploy"))]
+    ['LMDeploy A100 static inference llama2-7b', 'LMDeploy w4a16 engines']
+    """
+    tables: dict[str, list[Served]] = {}
+    for row in rows:
+        tables.setdefault(row.facts["what"], []).append(row)
+    found = {}
+    for name, each in tables.items():
+        models: dict[str, list[Served]] = {}
+        for row in each:
+            models.setdefault(row.setup.name, []).append(row)
+        if sum(len(of) >= 4 for of in models.values()) > 1:
+            found.update({f"{name}, {model}": of for model, of in models.items()})
+        else:
+            found[name] = each
+    return found

@@ -1,0 +1,409 @@
+"""Reading a row of a serving table: what ran, on how many devices of which kind, cut how, in what
+formats, with what lengths and how many requests at once.
+
+A row is a dict of texts with the columns of `COLUMNS`, as a CSV gives them. `setup` makes a `Setup`
+of it, or says in an `Unread` what the row does not tell. Names are matched by pattern, and looked
+up in the catalogue; models and devices that it lacks are in served.json, each with its source.
+
+Left out: rows about latency and money, and rows whose speed hangs on drafts, on a prefix cache, or
+on lengths that their source does not give.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from costlib.catalog import devices, models
+from costlib.device import Device
+from costlib.precision import Precision
+from costlib.transformer import Transformer
+
+__all__ = ["COLUMNS", "Setup", "Unread", "content", "read_rows", "setup"]
+
+#: The columns of a table. ``plan`` is such as "TP4", "TP1 PP2", "DEP8" (attention data parallel,
+#: experts divided); ``load`` says the batch or concurrency, a latency limit, or neither, which
+#: stands for as many requests as fit; ``read`` begins with "no" where nobody has seen the source.
+COLUMNS = (
+    *("what", "model", "device", "framework+version", "plan", "precision", "load"),
+    *("input_len", "output_len", "metric", "value", "unit", "source", "read"),
+)
+
+_FILE = Path(__file__).parent / "served.json"
+
+Row = Mapping[str, str]
+
+
+class Unread(ValueError):
+    """A row that cannot be predicted, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a row says that ran.
+
+    ``tensor``, ``expert`` and ``pipeline`` are devices of one copy of the model (tensor is None
+    where the source does not say); ``products`` and ``rest`` are the precisions of the packed
+    products and of all else; ``batch`` is None where memory or a latency ``limit`` sets it;
+    ``requests`` is how many were sent in all, where the source says.
+    """
+
+    name: str
+    model: Transformer
+    device: Device
+    devices: int
+    tensor: int | None
+    expert: int
+    pipeline: int
+    products: Precision
+    rest: Precision
+    prompt: int
+    answer: int
+    batch: int | None
+    limit: float | None
+    requests: int | None
+    beams: int
+    measures: str
+    per: str
+    #: Tokens of a prefill's pass, and bytes that each packed weight moves beside its own in one.
+    chunk: int = 8192
+    unpacked: float = 0
+    #: Which of prefill and decode ran: machines of their own do one of them.
+    does: tuple[str, ...] = ("prefill", "decode")
+
+    @property
+    def regime(self) -> str:
+        """What sets the pace: one stream, a latency limit, a long prompt or a long answer."""
+        if self.batch == 1:
+            return "one stream"
+        if self.limit is not None:
+            return "latency limit"
+        return "long prompt" if self.prompt >= 4 * self.answer else "long answer"
+
+
+def read_rows(path: Path | str) -> list[dict[str, str]]:
+    """The rows of a CSV with the columns of `COLUMNS`; others are kept and not looked at.
+
+    >>> from tempfile import NamedTemporaryFile as File
+    >>> with File("w+", suffix=".csv") as file:
+    ...     _ = file.write("what,model\\na table,a model\\n")
+    ...     file.flush()
+    ...     read_rows(file.name)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: ... has no column 'device'; a table needs what, model, device, ...
+    """
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        named = reader.fieldnames or ()
+        for column in COLUMNS:
+            if column not in named:
+                text = f"{path} has no column {column!r}; a table needs {', '.join(COLUMNS)}"
+                raise ValueError(text)
+        return [{key: value or "" for key, value in row.items() if key} for row in reader]
+
+
+@cache
+def content() -> Any:
+    """The data file: sources, tables, and the names that the catalogue lacks."""
+    return json.loads(_FILE.read_text(encoding="utf-8"))
+
+
+def setup(row: Row) -> Setup:
+    """What a row says that ran; an `Unread` says why it cannot be known.
+
+    >>> row = dict.fromkeys(COLUMNS, "")
+    >>> row |= {"model": "Llama 3.1 8B", "device": "H100 SXM 80GB x1", "precision": "FP8"}
+    >>> row |= {"input_len": "128", "output_len": "2048", "load": "batch 64", "plan": "TP1"}
+    >>> found = setup(row | {"metric": "output tokens/s total", "unit": "tokens/s"})
+    >>> found.name, found.device.name, found.products.compute, found.batch, found.regime
+    ('llama-3.1-8b', 'H100-SXM', 'fp8', 64, 'long answer')
+    >>> setup(row | {"metric": "TTFT p99", "unit": "ms"})
+    Traceback (most recent call last):
+        ...
+    costlib.measured.tables.Unread: TTFT p99 is no throughput
+    """
+    if row["read"].lower().startswith("no"):
+        raise Unread("nobody has read its source")
+    measures, per = _measures(row), _per(row)
+    _refuse(row, measures)
+    name, model = _model(row["model"])
+    device, count = _device(row)
+    prompt, answer, requests = _lengths(row, measures)
+    tensor, expert, pipeline = _plan(row, model, count, measures)
+    products, rest = _precisions(row, name, device)
+    limit = re.search(r"tpot ([\d.]+) ms", row["load"], re.I)
+    return Setup(
+        *(name, model, device, count, tensor, expert, pipeline, products, rest),
+        *(prompt, answer, _batch(row, measures, expert)),
+        *(float(limit[1]) * 1e-3 if limit else None, requests),
+        beams=_beams(row),
+        measures=measures,
+        per=per,
+        does=_does(row, measures),
+        **_passes(row, products, device),
+    )
+
+
+# ------------------------------------------------------------------------------ what is measured
+
+
+def _measures(row: Row) -> str:
+    metric, unit = row["metric"].lower(), row["unit"].lower()
+    if unit == "requests/s":
+        return "requests"
+    if not unit.startswith("tokens/s"):
+        raise Unread(f"{row['metric']} is no throughput")
+    if metric.startswith("prefill") or metric == "ttft":
+        return "prefill"
+    for word, kind in (("in+out", "both"), ("total token", "both"), ("input", "input")):
+        if word in metric:
+            return kind
+    if "per user" in metric or metric.startswith("decode"):
+        return "user"
+    if "output" in metric or "generation" in metric or "throughput" in metric:
+        return "output"
+    raise Unread(f"{row['metric']!r} is not one that is known")
+
+
+def _per(row: Row) -> str:
+    unit = row["unit"].lower()
+    return "device" if unit.endswith("gpu") else "node" if unit.endswith("node") else "all"
+
+
+def _refuse(row: Row, measures: str) -> None:
+    """What a prediction would need and no row says."""
+    plan, load = row["plan"].lower(), row["load"].lower()
+    drafts = re.search(r"mtp|eagle|medusa|specul|draft|relaxed", plan + row["metric"].lower())
+    drafts = drafts or re.search(r"eagle|medusa", row["framework+version"].lower())
+    if drafts and "no mtp" not in plan and "no specul" not in row["metric"].lower():
+        raise Unread("it drafts, and its acceptance is not in the row")
+    if "prefix cach" in load and measures == "prefill":
+        raise Unread("its prompts may have been cached")
+    if "maxq" in row["device"].lower():
+        raise Unread("its devices were held below their rated power")
+    if "cache hit" in row["metric"].lower():
+        raise Unread("it counts tokens that were read from a cache")
+
+
+def _beams(row: Row) -> int:
+    """MLPerf's GPT-J searches with four beams."""
+    return 4 if row["model"].lower().startswith("gptj") else 1
+
+
+def _passes(row: Row, products: Precision, device: Device) -> dict[str, Any]:
+    """How a prompt is read: llama.cpp takes 512 tokens at a time, and on CUDA writes packed weights
+    to memory in 16 bits, and reads them back, for each."""
+    if "llama.cpp" not in row["framework+version"]:
+        return {}
+    writes = products.weights < 2 and "bf16" in device.flops_per_s
+    return {"chunk": 512, "unpacked": 4 if writes else 0}
+
+
+# ---------------------------------------------------------------------- models, devices, formats
+
+
+@cache
+def _model(text: str) -> tuple[str, Transformer]:
+    plain = re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-")
+    for pattern, name in content()["model_names"]:
+        if re.search(pattern, plain):
+            return name, model_named(name)
+    words = plain.split("-")
+    for end in range(len(words), 0, -1):
+        if (name := "-".join(words[:end])) in models:
+            return models.resolve(name), models[name]
+    raise Unread(f"no model of the catalogue is {text!r}")
+
+
+@cache
+def model_named(name: str) -> Transformer:
+    """A model of the catalogue, or one that it lacks.
+
+    >>> round(model_named("falcon-180b").params() / 1e9), model_named("llama-2-7b").layers
+    (180, 32)
+    """
+    entry = content()["models"].get(name)
+    if entry is None:
+        known: Transformer = models[name]
+        return known
+    sizes = {key: value for key, value in entry.items() if key != "source"}
+    return Transformer(**sizes | {"biases": tuple(sizes.get("biases", ()))})
+
+
+def _device(row: Row) -> tuple[Device, int]:
+    text = re.sub(r"\[.*?\]", "", row["device"]).lower()
+    if text.count("(x") > 1:
+        raise Unread("its devices are of several kinds")
+    found = re.search(r"x(\d+) per node, (\d+) node", text) or re.search(
+        r"(?:\bx|\* ?)(\d+)\b", text
+    )
+    count = 1
+    for part in found.groups() if found else ():
+        count *= int(part)
+    for pattern, name in content()["device_names"]:
+        if re.search(pattern, text):
+            return _named_device(name, row["framework+version"]), max(1, count)
+    raise Unread(f"no device of the catalogue is {row['device']!r}")
+
+
+def _named_device(name: str, framework: str) -> Device:
+    own = content()["devices"].get(name)
+    if own is None:
+        device: Device = devices[name]
+    else:
+        changes = {key: value for key, value in own.items() if key not in ("like", "source")}
+        device = devices[own["like"]].with_(name=name, **changes)
+    rates = dict(device.flops_per_s)
+    if "llama.cpp" in framework and "fp16-acc16" in rates:  # its products accumulate in 16 bits
+        device = device.with_(flops_per_s={**rates, "fp16": rates["fp16-acc16"]})
+    return device.with_(cores=None)
+
+
+def _precisions(row: Row, name: str, device: Device) -> tuple[Precision, Precision]:
+    """Of the packed products, and of all else: 16 bits, and the cache's."""
+    text = row["precision"].lower()
+    packed = re.sub(r"(kv|input).*", "", text)
+    bits = next((kind for pattern, kind in _FORMATS if re.search(pattern, packed)), None)
+    if bits is None:
+        raise Unread(f"its precision, {row['precision']!r}, is not one that is known")
+    is_trt = re.search("tensorrt|trt", row["framework+version"], re.I) is not None
+    if bits == "fp16" and "MLPerf" in row["what"] and is_trt and "fp8" in device.flops_per_s:
+        bits = "fp8"  # the log says what the checkpoint was before TensorRT quantised it
+    cache = _cache_bytes(text, bits, is_trt or "MLPerf" in row["what"])
+    rest = Precision(kv=cache)
+    if bits == "gguf":
+        kind = packed.split()[-1]
+        if kind not in content()["gguf"]:
+            raise Unread(f"bits of {kind} in a file are not known")
+        return Precision(weights=content()["gguf"][kind] / 8, kv=cache), rest
+    compute = _compute(bits, row, device)
+    own = _own_precision(name, bits)
+    if own is not None and "MLPerf" not in row["what"]:
+        return own.with_(kv=cache, compute=compute), rest
+    weights = "int8" if bits == "int8" else {"w4": "int4", "fp16": 2}.get(bits, bits)
+    return Precision(weights=weights, kv=cache, compute=compute), rest
+
+
+#: What a text about precision says, the first that matches.
+_FORMATS = (
+    (r"gguf", "gguf"),
+    (r"mxfp4|column label", "mxfp4"),
+    (r"nvfp4|fp4", "nvfp4"),
+    (r"w4a16|awq|gptq|int4", "w4"),
+    (r"fp8", "fp8"),
+    (r"int8|w8a8", "int8"),
+    (r"fp16|bf16|float16", "fp16"),
+)
+_COMPUTED_IN = {"mxfp4": "fp8", "nvfp4": "fp4", "fp8": "fp8", "int8": "int8"}
+
+
+def _compute(bits: str, row: Row, device: Device) -> str | None:
+    """The format of the products; 16 bits where the device has no rate for what was packed."""
+    compute = _COMPUTED_IN.get(bits)
+    if bits == "mxfp4" and "fp4" not in device.flops_per_s:
+        return None  # weights alone are in 4 bits
+    if "awq" in row["precision"].lower():
+        return None
+    return compute if compute in device.flops_per_s else None
+
+
+@cache
+def _own_precision(name: str, bits: str) -> Precision | None:
+    """That of a checkpoint of the catalogue, which leaves some of its matrices in 16 bits."""
+    stored = content()["stored"].get(f"{name} {bits}")
+    if stored is not None:
+        return model_named(stored).precision
+    model = model_named(name)
+    return model.precision if bits == "mxfp4" and model.storage is not None else None
+
+
+def _cache_bytes(text: str, bits: str, is_trt: bool) -> int:
+    """As the row says; else 8 bits where weights have 8 or 4 and the server packs both."""
+    said = re.search(r"kv (fp8|int8|bf16|fp16)", text)
+    if said:
+        return 1 if said[1] in ("fp8", "int8") else 2
+    return 1 if bits == "nvfp4" or (bits == "fp8" and is_trt) else 2
+
+
+# --------------------------------------------------------------------- plans, lengths, how many
+
+
+def _plan(row: Row, model: Transformer, count: int, measures: str) -> tuple[int | None, int, int]:
+    """Devices of one copy: tensor, expert, pipeline."""
+    text = row["plan"]
+    if row["framework+version"].lower().startswith("llama.cpp"):
+        return 1, 1, count  # layers are split, whatever the number
+    phase = "prefill" if measures in ("input", "prefill") else "decode"
+    if found := re.search(rf"{phase}\W* EP(\d+)", text):
+        return 1, int(found[1]), 1
+    if re.search(r"prefill|PD", text):
+        raise Unread("prefill and decode ran on machines of their own")
+    pipeline = int(found[1]) if (found := re.search(r"PP(\d+)", text)) else 1
+    if found := re.search(r"DEP(\d+)|attention DP(\d+)", text):
+        return 1, int(found[1] or found[2]), pipeline
+    if (found := re.search(r"TP(\d+)", text)) is None:
+        return (None if count > 1 else 1), 1, pipeline
+    tensor = int(found[1])
+    is_mixture = any(step.is_expert for step in model.steps())
+    if tensor > 1 and is_mixture and _run(row).get("mixtures") == "attention data parallel":
+        return 1, tensor, pipeline
+    return tensor, 1, pipeline
+
+
+def _does(row: Row, measures: str) -> tuple[str, ...]:
+    if re.search(r"(?:prefill|decode)\W* EP", row["plan"]):
+        return ("prefill",) if measures == "input" else ("decode",)
+    return ("prefill", "decode")
+
+
+def _run(row: Row) -> Mapping[str, Any]:
+    """What a source says once for all of its rows: see served.json."""
+    runs: list[Mapping[str, Any]] = content()["runs"]
+    return next((run for run in runs if re.search(run["what"], row["what"])), {})
+
+
+def _lengths(row: Row, measures: str) -> tuple[int, int, int | None]:
+    """Tokens of a prompt and of an answer, and how many requests were sent."""
+    prompt, answer = _number(row["input_len"]), _number(row["output_len"])
+    for pattern, known in content()["lengths"]:
+        if row["input_len"] == "dataset" and re.search(pattern, f"{row['what']} {row['model']}"):
+            prompt, answer = known[0], answer or known[1]
+    if row["input_len"].startswith("short"):
+        prompt = 64
+    run = _run(row)
+    scale = run.get("share of nominal length", 1)
+    if measures == "prefill":
+        answer = 1
+    if measures in ("input",) and answer is None:
+        answer = 1
+    if prompt is None or answer is None:
+        raise Unread("it does not say how long prompts and answers were")
+    sent = run.get("requests", {}).get(f"{prompt:.0f}/{answer:.0f}")
+    if found := re.search(r"(\d+) requests", row["load"]):
+        sent = int(found[1])
+    return max(1, round(prompt * scale)), max(1, round(answer * scale)), sent
+
+
+def _number(text: str) -> float | None:
+    found = re.match(r"~?\s*([\d.]+)", text.replace(",", ""))
+    return float(found[1]) if found else None
+
+
+def _batch(row: Row, measures: str, expert: int) -> int | None:
+    """Requests at once, where the row says."""
+    load = row["load"].lower()
+    if measures == "prefill" or "single stream" in load or load == "1 request":
+        return 1
+    if found := re.search(r"batch (\d+)/gpu", load):
+        return int(found[1]) * expert
+    found = re.search(r"(?:batch(?: size)?|concurrency|conc) ?=?(\d+)", load)
+    if found is None and measures == "user":
+        raise Unread("it does not say how many requests there were at once")
+    return int(found[1]) if found else None
