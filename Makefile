@@ -10,7 +10,7 @@ BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench bench-fit sweep measure bench-grade bench-io mutants oracles audit \
+.PHONY: help env book test quick sync bench bench-fit bench-served sweep measure bench-grade bench-io mutants oracles audit \
   publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
@@ -45,6 +45,9 @@ sweep: env ## A billion configurations on a cluster of this machine's cores
 
 bench-fit: env ## How well each level predicts what it was not fitted to (FILE=ops.csv for other rows)
 	@$(PY) -m tools.bench.prediction $(FILE)
+
+bench-served: env ## How well published serving throughputs are predicted (FILE=rows.csv for others)
+	@$(PY) -m tools.bench.served $(FILE)
 
 measure: env ## Time this machine and draw its own roofline
 	@$(PY) -m costlib measure --figure _build/roofline.svg

@@ -98,6 +98,8 @@ PARTS = (
                     "measured.published",
                     "measured.plan_rows",
                     "measured.runs",
+                    "measured.tables",
+                    "measured.served",
                     "measured.timing",
                 ),
             ),

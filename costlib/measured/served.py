@@ -33,6 +33,7 @@ from costlib.kvcache import kv_elements
 from costlib.ledger import Ledger, Op
 from costlib.measured.tables import COLUMNS, Setup, Unread, content, model_named, setup
 from costlib.messages import message
+from costlib.numbers import choose
 from costlib.parallel import tensor_parallel
 from costlib.precision import Precision
 from costlib.roofline import limits, overlapped
@@ -40,10 +41,12 @@ from costlib.transformer import Transformer
 
 __all__ = [
     "DATASHEET",
+    "MULTIPLES",
     "TYPICAL",
     "Constants",
     "Served",
     "TableError",
+    "carried_facts",
     "fit_served",
     "grouped_rows",
     "held_errors",
@@ -87,16 +90,27 @@ class Constants:
     blend: float = inf
     margin: float = 1
 
-    def scaled(self, rates: float = 1, host: float = 1) -> Constants:
-        """The same with rates of arithmetic and memory, and the host's seconds, multiplied."""
-        return replace(
-            self,
-            compute=self.compute * rates,
-            memory=self.memory * rates,
-            step=self.step * host,
-            sequence=self.sequence * host,
-        )
+    def scaled(self, **multiples: float) -> Constants:
+        """The same with some of `MULTIPLES` multiplied: rates, the host's seconds, or others."""
+        changes: dict[str, float] = {}
+        for name, factor in multiples.items():
+            choose("multiples", name, tuple(MULTIPLES))
+            for each in MULTIPLES[name]:
+                changes[each] = changes.get(each, getattr(self, each)) * factor
+        return replace(self, **changes)
 
+
+#: What can be told by rows: the constants that one multiple is of, and how far it is expected to
+#: lie from 1, as a logarithm.
+MULTIPLES = {
+    "rates": ("compute", "memory"),
+    "host": ("step", "sequence"),
+    "compute": ("compute",),
+    "memory": ("memory",),
+    "step": ("step",),
+}
+_WIDTHS = {"rates": 0.6, "compute": 0.6, "memory": 0.6, "host": 1.5, "step": 1.5}
+_ERROR = 0.15  # of a prediction, that counts as much as a width
 
 DATASHEET = Constants()
 
@@ -507,14 +521,14 @@ def _is_packed(op: Op, ran: Setup) -> bool:
     return has_weights and not kept
 
 
-#: How far a multiple lies from 1, as a logarithm, and an error that counts as one.
-_RATES, _HOST, _ERROR = 0.6, 1.5, 0.15
+def fit_served(
+    rows: Sequence[Served],
+    start: Constants = TYPICAL,
+    multiples: tuple[str, ...] = ("rates", "host"),
+) -> Constants:
+    """Multiples of the typical constants that explain some rows: two rows are enough for two.
 
-
-def fit_served(rows: Sequence[Served], start: Constants = TYPICAL) -> Constants:
-    """Two multiples of the typical constants that explain some rows: of rates, and of the host.
-
-    Least squares on the logarithms of predicted / published and of the multiples, so that what two
+    Least squares on the logarithms of predicted / published and of the multiples, so that what the
     rows cannot tell stays typical.
 
     >>> rows = served_rows("LMDeploy A100")[:2]
@@ -522,23 +536,28 @@ def fit_served(rows: Sequence[Served], start: Constants = TYPICAL) -> Constants:
     >>> all(abs(row.predicted(found) / row.value - 1) < 0.1 for row in rows)
     True
     """
-    widths, at, step = np.array([_RATES, _HOST]), np.zeros(2), 1.0
+    widths = np.array([_WIDTHS[name] for name in multiples])
+
+    def told(logs: Floats) -> Constants:
+        return start.scaled(**dict(zip(multiples, map(float, np.exp(logs * widths)), strict=True)))
 
     def residuals(logs: Floats) -> Floats:
-        constants = start.scaled(*(float(x) for x in np.exp(logs * widths)))
-        told = [np.log(row.predicted(constants) / row.value) / _ERROR for row in rows]
-        return np.array([*told, *logs])
+        constants = told(logs)
+        errors = [np.log(row.predicted(constants) / row.value) / _ERROR for row in rows]
+        return np.array([*errors, *logs])
 
+    at, step, units = np.zeros(len(multiples)), 1.0, np.eye(len(multiples))
     found = residuals(at)
     for _ in range(20):
-        slopes = np.stack([(residuals(at + 1e-3 * unit) - found) / 1e-3 for unit in np.eye(2)])
-        move = -np.linalg.solve(slopes @ slopes.T + 1e-9 * np.eye(2), slopes @ found)
+        slopes = np.stack([(residuals(at + 1e-3 * unit) - found) / 1e-3 for unit in units])
+        move = -np.linalg.solve(slopes @ slopes.T, slopes @ found)
         while (tried := residuals(at + step * move)) @ tried > found @ found and step > 1e-3:
             step /= 2
-        at, found, step = at + step * move, tried, min(1.0, 2 * step)
-        if np.abs(step * move).max() < 1e-3:
+        at, found, moved = at + step * move, tried, np.abs(step * move).max()
+        if moved < 1e-3:
             break
-    return start.scaled(*(float(x) for x in np.exp(at * widths)))
+        step = min(1.0, 2 * step)
+    return told(at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,7 +593,9 @@ def table_error(name: str, rows: Sequence[Served], pairs: int = 24) -> TableErro
     )
 
 
-def held_errors(rows: Sequence[Served], pairs: int = 24) -> list[float]:
+def held_errors(
+    rows: Sequence[Served], pairs: int = 24, multiples: tuple[str, ...] = ("rates", "host")
+) -> list[float]:
     """Errors without sign on the rows that were not fitted, over many pairs of rows that were.
 
     All pairs where there are no more than ``pairs``, else so many of them, drawn with a fixed seed.
@@ -588,7 +609,7 @@ def held_errors(rows: Sequence[Served], pairs: int = 24) -> list[float]:
         chosen = [chosen[i] for i in order[:pairs]]
     errors = []
     for pair in chosen:
-        constants = fit_served([rows[i] for i in pair])
+        constants = fit_served([rows[i] for i in pair], multiples=multiples)
         rest = (row for i, row in enumerate(rows) if i not in pair)
         errors += [abs(row.predicted(constants) / row.value - 1) for row in rest]
     return errors

@@ -25,7 +25,7 @@ from costlib.device import Device
 from costlib.precision import Precision
 from costlib.transformer import Transformer
 
-__all__ = ["COLUMNS", "Setup", "Unread", "content", "read_rows", "setup"]
+__all__ = ["COLUMNS", "Setup", "Unread", "content", "read_served", "setup"]
 
 #: The columns of a table. ``plan`` is such as "TP4", "TP1 PP2", "DEP8" (attention data parallel,
 #: experts divided); ``load`` says the batch or concurrency, a latency limit, or neither, which
@@ -87,14 +87,14 @@ class Setup:
         return "long prompt" if self.prompt >= 4 * self.answer else "long answer"
 
 
-def read_rows(path: Path | str) -> list[dict[str, str]]:
+def read_served(path: Path | str) -> list[dict[str, str]]:
     """The rows of a CSV with the columns of `COLUMNS`; others are kept and not looked at.
 
     >>> from tempfile import NamedTemporaryFile as File
     >>> with File("w+", suffix=".csv") as file:
     ...     _ = file.write("what,model\\na table,a model\\n")
     ...     file.flush()
-    ...     read_rows(file.name)  # doctest: +ELLIPSIS
+    ...     read_served(file.name)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     ValueError: ... has no column 'device'; a table needs what, model, device, ...

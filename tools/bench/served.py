@@ -1,0 +1,160 @@
+"""How well published throughputs of served models are predicted, at three levels.
+
+    python -m tools.bench.served             # the book's tables
+    python -m tools.bench.served ROWS.csv    # tables of one's own
+
+A file has one row a measurement, and these columns, in any order (others are not looked at):
+
+    what                the table that a row is of: its name
+    model, device       "Llama 3.1 8B", "H100 SXM 80GB x2" (or "H200 x8 per node, 2 node(s)")
+    framework+version   such as "TensorRT-LLM v1.0", "vLLM 0.10.0", "llama.cpp"
+    plan                TP4; TP2 PP4; DEP8 for attention in parallel and experts divided; or empty
+    precision           FP8; NVFP4; MXFP4; W4A16; INT8; FP16; GGUF Q4_K_M; with "kv fp8" for a cache
+    load                "batch 64", "concurrency 64", "limits p99 ... TPOT 40 ms", else all that fit
+    input_len, output_len   tokens of a prompt and of an answer
+    metric, value, unit     "output tokens/s", 1234, "tokens/s" or "tokens/s/GPU" or "requests/s"
+    source, read        where it is from, and "yes" if somebody has read it there
+
+What is printed: errors by table and by regime, at the levels of `costlib.measured.served`; which
+two constants carry best; the rows that are furthest off; and what could not be predicted, and why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+
+from costlib.measured import (
+    DATASHEET,
+    TYPICAL,
+    Served,
+    TableError,
+    fit_served,
+    grouped_rows,
+    held_errors,
+    read_served,
+    table_error,
+    understood,
+)
+from costlib.measured.served import carried_facts
+
+PAIRS_OF_CONSTANTS = (
+    ("rates", "host"),
+    ("compute", "memory"),
+    ("rates", "step"),
+    ("compute", "host"),
+    ("memory", "host"),
+)
+FAR = 0.5  # a row that is off by more is named
+
+
+def shown(error: float) -> str:
+    """An error as a percentage; a dash where there is none."""
+    return "–" if isnan(error) else f"{error:.0%}"
+
+
+def by_table(errors: Sequence[TableError]) -> list[str]:
+    """The first table: a line for each, and the medians over those that two rows were fitted of."""
+    lines = [
+        "| table | rows | datasheet | typical | two rows fitted (90th) |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for each in errors:
+        fitted = f"{shown(each.fitted)} ({shown(each.worst)})"
+        told = (each.name, str(each.rows), shown(each.datasheet), shown(each.typical), fitted)
+        lines.append(f"| {' | '.join(told)} |")
+    fitted_ones = [each for each in errors if not isnan(each.fitted)]
+    if fitted_ones:
+        inside = sum(each.fitted <= 0.2 for each in fitted_ones)
+        middle = np.median([each.fitted for each in fitted_ones])
+        lines.append(f"\nTables of four rows or more: {len(fitted_ones)}; within 20 %: {inside};")
+        lines.append(f"median of their medians with two rows fitted: {middle:.1%}")
+    return lines
+
+
+def by_regime(groups: Mapping[str, Sequence[Served]]) -> list[str]:
+    """Errors of rows by what sets their pace, over all tables."""
+    regimes: dict[str, list[tuple[float, float, float]]] = {}
+    for rows in groups.values():
+        if len(rows) < 4:
+            continue
+        constants = fit_served(rows)
+        for row in rows:
+            told = (row.predicted(each) / row.value for each in (DATASHEET, TYPICAL, constants))
+            one = [abs(ratio - 1) for ratio in told]
+            regimes.setdefault(row.setup.regime, []).append((one[0], one[1], one[2]))
+    lines = [
+        "| regime | rows | datasheet | typical | whole table fitted |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for regime, found in sorted(regimes.items()):
+        middle = (shown(float(each)) for each in np.median(found, axis=0))
+        lines.append(f"| {regime} | {len(found)} | {' | '.join(middle)} |")
+    return lines
+
+
+def by_constants(groups: Mapping[str, Sequence[Served]], pairs: int) -> list[str]:
+    """Which two constants carry best from two rows to the others of a table."""
+    lines = ["| two constants | median | tables within 20 % |", "|---|---:|---:|"]
+    tables = [rows for rows in groups.values() if len(rows) >= 4]
+    for names in PAIRS_OF_CONSTANTS:
+        medians = [float(np.median(held_errors(rows, pairs, names))) for rows in tables]
+        inside = sum(each <= 0.2 for each in medians)
+        lines.append(f"| {' and '.join(names)} | {np.median(medians):.1%} | {inside} |")
+    return lines
+
+
+def furthest(groups: Mapping[str, Sequence[Served]], most: int = 40) -> list[str]:
+    """Rows that the constants of their own whole table miss by far, and what is known of each."""
+    found = []
+    for name, rows in groups.items():
+        constants = fit_served(rows)
+        for row in rows:
+            ratio = row.predicted(constants) / row.value
+            if abs(ratio - 1) > FAR or row.is_beyond:
+                beyond = ", faster than its datasheet allows" if row.is_beyond else ""
+                found.append((abs(np.log(ratio)), f"- {ratio:.2f}×{beyond}: {name}: {row.name}"))
+    found.sort(reverse=True)
+    more = [f"- and {len(found) - most} more"] if len(found) > most else []
+    return [line for _, line in found[:most]] + more
+
+
+def reasons(others: Sequence[tuple[Mapping[str, str], str]]) -> list[str]:
+    """What was not predicted, by reason."""
+    counted = Counter((row["what"], why) for row, why in others)
+    return [f"- {count} of {what}: {why}" for (what, why), count in counted.most_common()]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line: see the top of this file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("file", nargs="?", type=Path, help="a CSV; without one, the book's tables")
+    parser.add_argument("--pairs", type=int, default=24, help="pairs of rows to fit on, a table")
+    parser.add_argument("--constants", action="store_true", help="compare pairs of constants too")
+    chosen = parser.parse_args(arguments)
+    try:
+        facts = read_served(chosen.file) if chosen.file else carried_facts()
+    except (OSError, ValueError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    rows, others = understood(facts)
+    groups = grouped_rows(rows)
+    print(f"{len(rows)} rows of {len(groups)} tables; errors of throughput, without sign\n")
+    print(*by_table([table_error(*each, chosen.pairs) for each in groups.items()]), sep="\n")
+    print("\nBy regime\n", *by_regime(groups), sep="\n")
+    if chosen.constants:
+        print("\nWhich two constants\n", *by_constants(groups, chosen.pairs), sep="\n")
+    print(f"\nRows off by more than {FAR:.0%} with their whole table fitted\n", sep="\n")
+    print(*furthest(groups), sep="\n")
+    print("\nNot predicted\n", *reasons(others), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
