@@ -60,7 +60,7 @@ class PlanRow:
     name: str
     model: Transformer = field(repr=False)
     device: Device = field(repr=False)
-    node: Node | None = field(repr=False)
+    node: Node = field(repr=False)
     devices: int
     tensor: int = 1
     pipeline: int = 1
@@ -331,7 +331,7 @@ def _by_parameters(text: str, plan: str) -> Transformer:
     width = _number(r"\bh(\d+)\b", text.lower())
     width = width or max(128, round((count * 128 / 12) ** (1 / 3) / 128) * 128)
     layers = max(1, round((count - vocab * width) / (12 * width**2)))
-    heads = _number(r"\bheads=(\d+)", plan.lower()) or max(1, width // 128)
+    heads = _number(r"\bheads=(\d+)", plan.lower()) or max(1, round(width / 1024) * 8)
     layers = _number(r"\blayers=(\d+)", plan.lower()) or layers
     sizes = {"layers": layers, "d_model": width, "heads": heads, "d_ff": 4 * width}
     return _gpt(**sizes, vocab=vocab, gated=False, tied=True, head_dim=max(1, width // heads))
@@ -350,7 +350,7 @@ def _number(pattern: str, text: str) -> int | None:
 # ----------------------------------------------------------------------------------- devices
 
 #: A word, the device and node that it means, and the devices for each one that is counted.
-_DEVICES: tuple[tuple[str, str, str | None, float], ...] = (
+_DEVICES: tuple[tuple[str, str, str, float], ...] = (
     ("gb300", "GB300", "GB300-NVL72", 1),
     ("gb200", "GB200", "GB200-NVL72", 1),
     ("b300", "B300", "DGX-B300", 1),
@@ -364,7 +364,7 @@ _DEVICES: tuple[tuple[str, str, str | None, float], ...] = (
     ("a100", "A100-80GB", "DGX-A100", 1),
     ("mi300", "MI300X", "8xMI300X", 1),
     ("mi355", "MI355X", "8xMI355X", 1),
-    ("v100", "V100", None, 1),
+    ("v100", "V100", "DGX-1", 1),
     ("tpu7x", "TPU7x", "TPU7x-pod", 1),
     ("ironwood", "TPU7x", "TPU7x-pod", 1),
     ("v6e", "TPU-v6e", "TPU-v6e-pod", 1),
@@ -372,11 +372,28 @@ _DEVICES: tuple[tuple[str, str, str | None, float], ...] = (
     ("v5p", "TPU-v5p", "TPU-v5p-pod", 0.5),
     ("v5e", "TPU-v5e", "TPU-v5e-pod", 1),
     ("v5lite", "TPU-v5e", "TPU-v5e-pod", 1),
-    ("v4", "TPU-v4", None, 0.5),
+    ("v4", "TPU-v4", "TPU-v4-pod", 0.5),
 )
 
+#: Nodes that the catalogue does not have: NVLink 2 in a DGX-1 with four EDR InfiniBand adapters for
+#: eight devices (NVIDIA, 2017), and the torus of TPU v4 (Jouppi et al. 2023).
+_OLDER: Mapping[str, Mapping[str, Any]] = {
+    "DGX-1": {"devices": 8, "link": 150e9, "network": 6.25e9},
+    "TPU-v4-pod": {
+        "devices": 4096, "link": 300e9, "network": 3.125e9, "topology": "torus", "axes": 3
+    },
+}
 
-def read_devices(text: str) -> tuple[Device, Node | None, int]:
+
+@cache
+def _node(name: str, device: str) -> Node:
+    if name in _OLDER:
+        return Node(name=name, device=devices[device], **_OLDER[name])
+    known: Node = nodes[name]
+    return replace(known, device=devices[device])
+
+
+def read_devices(text: str) -> tuple[Device, Node, int]:
     """A device, the node it stands in, and how many there are.
 
     >>> [(read_devices(t)[0].name, read_devices(t)[2]) for t in ("64 x H100 (DGX)", "2x v5p-128")]
@@ -399,7 +416,7 @@ def read_devices(text: str) -> tuple[Device, Node | None, int]:
         if not times:
             raise UnreadRow(f"devices {text!r}: how many is not told")
         count = int(int(times[1]) * max(each, 1))
-    return devices[name], None if node is None else nodes[node], count
+    return devices[name], _node(node, name), count
 
 
 # ------------------------------------------------------------------------------------- plans
@@ -444,7 +461,7 @@ def _sharding(low: str, fsdp: int | None, shard: int | None) -> dict[str, Any]:
         stage = 3
     if "shard_grad_op" in low:
         stage = 2
-    if not stage and (fsdp == 0 or re.search(r"\b(vp|ep)(\d|n/a)", low)):
+    if not stage and (fsdp == 0 or re.search(r"\b(vp|ep|cp)(\d|n/a)", low)):
         stage = 1  # Megatron's usual way: the optimizer's state is divided
     group = shard or (fsdp if fsdp and fsdp > 1 else None) or (8 if "hsdp" in low else None)
     return {"zero": stage, "shard": group}

@@ -1,0 +1,356 @@
+"""Plans against published training runs: seconds of a step, predicted at three levels.
+
+Ideal: the plan's own time, computing at the peaks of the datasheet, every message seen.
+Known: what is true of most machines, as the numbers of `KNOWN`: how much slower attention is than
+other products, how much of each axis' messages shows, what a pass through a layer costs beside its
+arithmetic. Fitted: two constants of a table, told by two of its rows. ``compute`` is the share of
+the peak that arithmetic reaches; ``rest`` stretches everything else (moving data, sending, calling
+kernels). A table's other rows are then predictions.
+
+The seconds of a step are
+
+    m·(C/compute + rest·O)·(1 + bubble) + rest·(data + optimizer)
+
+with C the arithmetic of a microbatch on the slowest stage, and O what else it does. Between two
+rows the fit has a choice; it takes what is nearest to the usual (compute 0.75, rest 1).
+
+Left out: experts that get more than their share, sizes that no tile divides, whatever a release of
+a framework does better than the one before.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from costlib.layers import Mixture
+from costlib.measured.plan_rows import PlanRow, plan_rows
+from costlib.parallel import Cluster, Plan
+from costlib.training import RECIPES, Recipe
+
+__all__ = [
+    "KNOWN",
+    "USUAL",
+    "Constants",
+    "TableErrors",
+    "fit_plans",
+    "ideal_seconds",
+    "plan_errors",
+    "plan_of",
+    "plan_seconds",
+    "terms",
+]
+
+#: What is true of most machines. Chosen once on all carried tables together, and rounded; leaving a
+#: source out when they are chosen changes what is predicted for it by a tenth of the error.
+KNOWN: Mapping[str, float] = {
+    "attention": 2.0,  # fused attention takes this much longer than other products
+    "attention in parts": 1.5,  # the same, in kernels of their own, before fusing was usual
+    "logits": 1.5,  # with the loss, which reads and writes them again
+    "fp4": 1.2,  # products below 8 bits need scales and rounding beside them
+    "narrow": 0.125,  # products slow down with 1024 over their width
+    "hot": 1.2,  # B200 and GB200 cannot hold their peak clocks
+    "casting": 0.75,  # what writing narrow copies adds to element-wise work
+    "tensor": 0.4,  # of the messages, how much shows
+    "expert": 0.3,
+    "expert.network": 0.25,
+    "data": 0.5,
+    "hidden": 0.4,  # gathered weights (FSDP) hide behind so much of a step
+    "gathered": 1.2,  # and take so much longer than a link's rate says
+    "layer": 2e-4,  # seconds a pass through a layer that are spent on calling its kernels
+    "experts": 5e-4,  # the same for a layer with experts
+    "even": 0.6,  # how far frameworks even out stages that the ends make longer
+    "host": 1 / 25e9,  # seconds a byte, of state kept in the host's memory
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What two rows tell of a table: see the top of this module.
+
+    >>> USUAL
+    Constants(compute=0.75, rest=1.0)
+    """
+
+    compute: float = 0.75
+    rest: float = 1.0
+
+
+#: The constants before anything was fitted.
+USUAL = Constants()
+
+_FORMATS: Mapping[str, Recipe] = {
+    "bf16": RECIPES["bf16-fp32-grads"],
+    "fp16": RECIPES["fp16-megatron"],
+    "fp8": RECIPES["fp8-te"],
+    "fp4": replace(RECIPES["fp8-te"], compute="fp4"),
+}
+#: Before 2023 attention was several kernels, which computed masked pairs too.
+_IN_PARTS = ("megatron SC21", "bigscience", "bloom", "korthikanti", "mt-nlg", "opt-", "gpt-neox")
+_SEEN = dict.fromkeys(("tensor", "sequence", "context", "expert", "pipeline", "data"), 0.0)
+
+
+def plan_of(row: PlanRow) -> Any:
+    """A row's plan on its cluster, every message seen: `costlib.parallel.Plan.on`'s answer.
+
+    >>> found = plan_of(plan_rows("megatron SC21 table 1")[-1])
+    >>> found.plan.tensor, found.plan.pipeline, found.cluster.nodes, found.binds
+    (8, 64, 384, 'products')
+    """
+    return _planned(row)
+
+
+@cache
+def _planned(row: PlanRow) -> Any:
+    in_parts = row.table.startswith(_IN_PARTS)
+    plan = Plan(
+        tensor=row.tensor,
+        pipeline=row.pipeline,
+        chunks=row.chunks,
+        context=row.context,
+        expert=row.expert,
+        data=row.data,
+        zero=row.zero,
+        shard=row.shard,
+        microbatch=row.microbatch,
+        recompute=row.recompute,
+        recipe=_FORMATS[row.precision],
+        sequence=row.tensor > 1 and not (in_parts and row.recompute != "selective"),
+        whole_experts=True,
+    )
+    return plan.on(
+        row.model,
+        _cluster(row),
+        batch=row.batch,
+        seq=row.seq,
+        strict=False,
+        hides=_SEEN,
+        scores="materialised" if in_parts else "on-chip",
+        masked="computed" if in_parts else "skipped",
+    )
+
+
+def _cluster(row: PlanRow) -> Cluster:
+    """As many nodes as it takes; of a rack of 72 jobs use 64 devices, of a pod what they need."""
+    each = row.node.devices
+    if 8 < each < 1024:
+        each = 64 if row.devices % 64 == 0 else each
+    each = min(each, row.devices)
+    return Cluster(row.node, nodes=-(-row.devices // each), per_node=each)
+
+
+def ideal_seconds(row: PlanRow) -> float:
+    """Seconds of a step by the datasheet alone, every message seen.
+
+    >>> row = plan_rows("korthikanti table 5")[-1]
+    >>> round(ideal_seconds(row)), round(row.seconds)
+    (55, 71)
+    """
+    return float(plan_of(row).step)
+
+
+# ------------------------------------------------------------------------------------- terms
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Ideal seconds of one step, sorted by what the constants act on."""
+
+    computing: float  #: divided by ``compute``
+    moving: float  #: stretched by ``rest``
+    factor: float  #: of both, for the bubble and uneven stages
+    data: float  #: of weights and gradients, stretched by ``rest``
+    hides: float  #: how much of a step the data's messages hide behind
+    after: float  #: the optimizer, stretched by ``rest``
+    fixed: float  #: state in the host's memory
+
+
+def terms(row: PlanRow) -> Terms:
+    """What the two constants act on, in seconds: the plan's parts, with what is `KNOWN`.
+
+    >>> row = plan_rows("megatron SC21 table 1")[-1]
+    >>> found = terms(row)
+    >>> found.computing > 10 * found.moving, found.factor > 1
+    (True, True)
+    """
+    return _terms(row)
+
+
+@cache
+def _terms(row: PlanRow) -> Terms:
+    planned, known = plan_of(row), KNOWN
+    parts = {name: float(each) for name, each in planned.parts.items()}
+    sent = {name: float(each) for name, each in planned.sending.items()}
+    is_sharded = row.zero >= 3
+    data = sent.get("data", 0.0) + sent.get("data.network", 0.0)
+    return Terms(
+        computing=_computing(row, parts),
+        moving=_moving(row, parts, sent),
+        factor=_factor(row, parts),
+        data=data * known["gathered" if is_sharded else "data"],
+        hides=known["hidden"] if is_sharded else 0.0,
+        after=parts["optimizer"],
+        fixed=_fixed(row),
+    )
+
+
+def _computing(row: PlanRow, parts: Mapping[str, float]) -> float:
+    known = KNOWN
+    hot = known["hot"] if row.device.name in ("B200", "GB200") else 1.0
+    narrow = known["fp4"] if row.precision == "fp4" else 1.0
+    width = float(row.model.d_model) / row.tensor
+    products = parts["products"] * narrow * hot * (1 + known["narrow"] * 1024 / width)
+    in_parts = row.table.startswith(_IN_PARTS)
+    attention = parts["attention"] * known["attention in parts" if in_parts else "attention"]
+    return products + attention + known["logits"] * parts["logits"]
+
+
+def _moving(row: PlanRow, parts: Mapping[str, float], sent: Mapping[str, float]) -> float:
+    known = KNOWN
+    casting = 1 + known["casting"] * (row.precision in ("fp8", "fp4"))
+    messages = known["tensor"] * parts["tensor"]
+    for axis in ("expert", "expert.network"):
+        messages += known[axis] * sent.get(axis, 0.0)
+    passes = row.microbatches / row.pipeline * (4 if row.recompute == "full" else 3)
+    mixtures = sum(
+        float(block.layers)
+        for block in row.model.blocks
+        if any(isinstance(part, Mixture) for part in block.parts)
+    )
+    calls = known["layer"] * float(row.model.layers) + known["experts"] * mixtures
+    return casting * parts["elementwise"] + messages + passes * calls
+
+
+def _factor(row: PlanRow, parts: Mapping[str, float]) -> float:
+    """One and the bubble, times how much shorter the slowest stage is made by evening out."""
+    own = sum(parts[name] for name in _OF_STAGES)
+    slowest = own / row.microbatches
+    mean = (parts["bubble"] * row.chunks + slowest) / row.pipeline
+    even = KNOWN["even"]
+    alike = (row.pipeline - 1) / (row.chunks * row.microbatches)
+    bubble = (1 - even) * parts["bubble"] / own + even * alike
+    return float((mean / slowest) ** even * (1 + bubble))
+
+
+_OF_STAGES = ("products", "attention", "logits", "elementwise", *_SEEN)[:-1]
+
+
+def _fixed(row: PlanRow) -> float:
+    """State that stays with the host is read and written there, 30 bytes a parameter, twice."""
+    if not row.offload:
+        return 0.0
+    return 60 * float(row.model.params()) / row.data * KNOWN["host"]
+
+
+# --------------------------------------------------------------------------------- constants
+
+
+def plan_seconds(row: PlanRow, constants: Constants = USUAL) -> float:
+    """Predicted seconds of a step.
+
+    >>> row = plan_rows("korthikanti table 5")[-1]
+    >>> abs(plan_seconds(row) / row.seconds - 1) < 0.15
+    True
+    """
+    return float(_seconds(terms(row), constants.compute, constants.rest))
+
+
+def _seconds(found: Terms, compute: Any, rest: Any) -> Any:
+    run = (found.computing / compute + rest * found.moving) * found.factor
+    data = np.maximum(0, rest * found.data - found.hides * run)
+    return run + data + rest * found.after + found.fixed
+
+
+_COMPUTE = np.exp(np.linspace(np.log(0.2), np.log(1.3), 57))[:, None]
+_REST = np.exp(np.linspace(np.log(0.15), np.log(8.0), 45))[None, :]
+_WEIGHT = 0.02  # of a constant's distance from the usual, against a row's error
+_DOUBT = _WEIGHT * (np.log(_COMPUTE / USUAL.compute) ** 2 + np.log(_REST / USUAL.rest) ** 2)
+
+
+@cache
+def _misses(row: PlanRow) -> Any:
+    """Logarithms of predicted over measured, on a grid of both constants."""
+    return np.log(_seconds(terms(row), _COMPUTE, _REST) / row.seconds)
+
+
+def fit_plans(rows: Iterable[PlanRow]) -> Constants:
+    """The two constants that explain these rows best, and are not far from the usual.
+
+    >>> found = fit_plans(plan_rows("megatron SC21 table 1")[:2])
+    >>> 0.4 < found.compute < 1.3
+    True
+    """
+    rows = list(rows)
+    if not rows:
+        raise ValueError("rows must hold at least one row")
+    cost = sum((_misses(row) ** 2 for row in rows), _DOUBT)
+    first, second = np.unravel_index(np.argmin(cost), cost.shape)
+    return Constants(float(_COMPUTE[first, 0]), float(_REST[0, second]))
+
+
+# ----------------------------------------------------------------------------------- errors
+
+
+@dataclass(frozen=True, slots=True)
+class TableErrors:
+    """How far off the rows of one table are: errors without their signs, for each level.
+
+    ``fitted`` has every row that was not among the two that told the constants, for every pair of
+    rows (or as many pairs as were asked for).
+    """
+
+    table: str
+    rows: tuple[PlanRow, ...] = field(repr=False)
+    ideal: tuple[float, ...] = field(repr=False)
+    known: tuple[float, ...] = field(repr=False)
+    fitted: tuple[float, ...] = field(repr=False)
+
+    def median(self, level: str = "fitted") -> float:
+        """The median of a level's errors."""
+        return float(np.median(getattr(self, level)))
+
+    def tail(self, level: str = "fitted") -> float:
+        """The 90th percentile of a level's errors."""
+        return float(np.quantile(getattr(self, level), 0.9))
+
+
+def plan_errors(
+    rows: Iterable[PlanRow] | None = None, *, pairs: int = 60, least: int = 4, seed: int = 0
+) -> list[TableErrors]:
+    """The errors of every table with at least so many rows; of all carried ones unless told.
+
+    >>> [table] = plan_errors(plan_rows("megatron SC21 table 1"))
+    >>> table.median("fitted") < table.median("known") < table.median("ideal")
+    True
+    """
+    tables: dict[str, list[PlanRow]] = {}
+    for row in plan_rows() if rows is None else rows:
+        tables.setdefault(row.table, []).append(row)
+    return [
+        _errors(name, found, pairs, seed)
+        for name, found in tables.items()
+        if len(found) >= max(least, 3)
+    ]
+
+
+def _errors(name: str, rows: Sequence[PlanRow], pairs: int, seed: int) -> TableErrors:
+    every = list(combinations(range(len(rows)), 2))
+    chosen = every if len(every) <= pairs else random.Random(seed).sample(every, pairs)
+    fitted: list[float] = []
+    for pair in chosen:
+        constants = fit_plans(rows[index] for index in pair)
+        held = (row for index, row in enumerate(rows) if index not in pair)
+        fitted += [_error(plan_seconds(row, constants), row) for row in held]
+    ideal = tuple(_error(ideal_seconds(row), row) for row in rows)
+    known = tuple(_error(plan_seconds(row), row) for row in rows)
+    return TableErrors(name, tuple(rows), ideal, known, tuple(fitted))
+
+
+def _error(predicted: float, row: PlanRow) -> float:
+    return abs(predicted / row.seconds - 1)
