@@ -10,8 +10,8 @@ BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench bench-fit bench-served sweep measure bench-grade bench-io mutants oracles audit \
-  publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
+.PHONY: help env book test quick sync bench bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
+  mutants oracles audit publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
 help: ## List the targets
@@ -48,6 +48,9 @@ bench-fit: env ## How well each level predicts what it was not fitted to (FILE=o
 
 bench-served: env ## How well published serving throughputs are predicted (FILE=rows.csv for others)
 	@$(PY) -m tools.bench.served $(FILE)
+
+bench-plans: env ## How well published training steps are predicted from two rows of a table (FILE=rows.csv for others)
+	@$(PY) -m tools.bench.plans $(FILE)
 
 measure: env ## Time this machine and draw its own roofline
 	@$(PY) -m costlib measure --figure _build/roofline.svg

@@ -97,6 +97,7 @@ PARTS = (
                     "measured.calibration",
                     "measured.published",
                     "measured.plan_rows",
+                    "measured.plans",
                     "measured.runs",
                     "measured.tables",
                     "measured.served",

@@ -334,7 +334,8 @@ def _by_parameters(text: str, plan: str) -> Transformer:
     heads = _number(r"\bheads=(\d+)", plan.lower()) or max(1, round(width / 1024) * 8)
     layers = _number(r"\blayers=(\d+)", plan.lower()) or layers
     sizes = {"layers": layers, "d_model": width, "heads": heads, "d_ff": 4 * width}
-    return _gpt(**sizes, vocab=vocab, gated=False, tied=True, head_dim=max(1, width // heads))
+    wide = max(8, round(width / heads / 8) * 8)
+    return _gpt(**sizes, vocab=vocab, gated=False, tied=True, head_dim=wide)
 
 
 def _vocab(text: str) -> int:
@@ -380,7 +381,11 @@ _DEVICES: tuple[tuple[str, str, str, float], ...] = (
 _OLDER: Mapping[str, Mapping[str, Any]] = {
     "DGX-1": {"devices": 8, "link": 150e9, "network": 6.25e9},
     "TPU-v4-pod": {
-        "devices": 4096, "link": 300e9, "network": 3.125e9, "topology": "torus", "axes": 3
+        "devices": 4096,
+        "link": 300e9,
+        "network": 3.125e9,
+        "topology": "torus",
+        "axes": 3,
     },
 }
 
@@ -443,16 +448,33 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
 
     sizes = {"tensor": "tp", "pipeline": "pp", "chunks": "vp", "context": "cp", "expert": "ep"}
     found: dict[str, Any] = {name: number(word) or 1 for name, word in sizes.items()}
+    seq, assumed = _seq(f"{text} {what}", model_text)
+    found |= {"seq": seq, "precision": _precision(low), "recompute": _recomputed(low)}
+    found |= _sharding(low, number("fsdp"), number("shard"))
+    found["offload"] = bool(re.search(r"offload(?!=false)", low))
+    is_elsewhere = re.search(r"\bsee (repo|recipe)", low) is not None
+    if is_elsewhere:
+        split, named = _sharded_fully(low, number("gbs"), seq, count)
+        found, assumed = {**found, **split}, (*assumed, *named)
     group = found["tensor"] * found["pipeline"] * found["context"]
     if count % group:
         raise UnreadRow(f"plan {text!r}: {group} does not divide {count} devices")
-    found |= _sharding(low, number("fsdp"), number("shard"))
-    found |= {"precision": _precision(low), "recompute": _recomputed(low)}
-    found["offload"] = bool(re.search(r"offload(?!=false)", low))
-    seq, assumed = _seq(f"{text} {what}", model_text)
-    found["seq"] = seq
-    batch = _batch(low, number, count // group, seq, found["pipeline"])
-    return {**found, **batch, "assumed": (*assumed, *batch["assumed"])}
+    told = _batch(low, number, count // group, seq, found["pipeline"])
+    if is_elsewhere:  # one pass, as there is no pipeline to fill
+        told["microbatch"] = told["batch"] // (count // group)
+    return {**found, **told, "assumed": (*assumed, *told["assumed"])}
+
+
+def _sharded_fully(
+    low: str, batch: int | None, seq: int, count: int
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The usual plan on TPUs, where a table sends its readers elsewhere: weights in parts, and
+    sequences too where there are fewer of them than devices."""
+    tokens = _number(r"gbs tokens=(\d+)", low)
+    batch = tokens // seq if tokens else batch
+    if batch and batch < count and count % batch == 0:
+        return {"zero": 3, "context": count // batch}, ("fully sharded", "sequences in parts")
+    return {"zero": 3}, ("fully sharded",)
 
 
 def _sharding(low: str, fsdp: int | None, shard: int | None) -> dict[str, Any]:

@@ -37,8 +37,8 @@ from costlib.training import RECIPES, Recipe
 __all__ = [
     "KNOWN",
     "USUAL",
-    "Constants",
-    "TableErrors",
+    "PlanConstants",
+    "PlanErrors",
     "fit_plans",
     "ideal_seconds",
     "plan_errors",
@@ -52,6 +52,7 @@ __all__ = [
 KNOWN: Mapping[str, float] = {
     "attention": 2.0,  # fused attention takes this much longer than other products
     "attention in parts": 1.5,  # the same, in kernels of their own, before fusing was usual
+    "unaligned": 8.0,  # the same, with heads of a width that 8 does not divide: no matrix units
     "logits": 1.5,  # with the loss, which reads and writes them again
     "fp4": 1.2,  # products below 8 bits need scales and rounding beside them
     "narrow": 0.125,  # products slow down with 1024 over their width
@@ -59,7 +60,7 @@ KNOWN: Mapping[str, float] = {
     "casting": 0.75,  # what writing narrow copies adds to element-wise work
     "tensor": 0.4,  # of the messages, how much shows
     "expert": 0.3,
-    "expert.network": 0.25,
+    "expert.network": 1.0,  # of a token's copies for one node, one is sent
     "data": 0.5,
     "hidden": 0.4,  # gathered weights (FSDP) hide behind so much of a step
     "gathered": 1.2,  # and take so much longer than a link's rate says
@@ -71,11 +72,11 @@ KNOWN: Mapping[str, float] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Constants:
+class PlanConstants:
     """What two rows tell of a table: see the top of this module.
 
     >>> USUAL
-    Constants(compute=0.75, rest=1.0)
+    PlanConstants(compute=0.75, rest=1.0)
     """
 
     compute: float = 0.75
@@ -83,7 +84,7 @@ class Constants:
 
 
 #: The constants before anything was fitted.
-USUAL = Constants()
+USUAL = PlanConstants()
 
 _FORMATS: Mapping[str, Recipe] = {
     "bf16": RECIPES["bf16-fp32-grads"],
@@ -150,7 +151,7 @@ def ideal_seconds(row: PlanRow) -> float:
 
     >>> row = plan_rows("korthikanti table 5")[-1]
     >>> round(ideal_seconds(row)), round(row.seconds)
-    (55, 71)
+    (54, 71)
     """
     return float(plan_of(row).step)
 
@@ -206,25 +207,39 @@ def _computing(row: PlanRow, parts: Mapping[str, float]) -> float:
     narrow = known["fp4"] if row.precision == "fp4" else 1.0
     width = float(row.model.d_model) / row.tensor
     products = parts["products"] * narrow * hot * (1 + known["narrow"] * 1024 / width)
-    in_parts = row.table.startswith(_IN_PARTS)
-    attention = parts["attention"] * known["attention in parts" if in_parts else "attention"]
-    return products + attention + known["logits"] * parts["logits"]
+    return products + parts["attention"] * _slower(row) + known["logits"] * parts["logits"]
+
+
+def _slower(row: PlanRow) -> float:
+    """How much longer attention takes than other products of as many FLOPs."""
+    if row.model.is_uniform and int(row.model.head_dim) % 8:
+        return KNOWN["unaligned"]
+    return KNOWN["attention in parts" if row.table.startswith(_IN_PARTS) else "attention"]
 
 
 def _moving(row: PlanRow, parts: Mapping[str, float], sent: Mapping[str, float]) -> float:
     known = KNOWN
     casting = 1 + known["casting"] * (row.precision in ("fp8", "fp4"))
-    messages = known["tensor"] * parts["tensor"]
-    for axis in ("expert", "expert.network"):
-        messages += known[axis] * sent.get(axis, 0.0)
-    passes = row.microbatches / row.pipeline * (4 if row.recompute == "full" else 3)
-    mixtures = sum(
-        float(block.layers)
+    found = [
+        (float(block.layers), part)
         for block in row.model.blocks
-        if any(isinstance(part, Mixture) for part in block.parts)
-    )
-    calls = known["layer"] * float(row.model.layers) + known["experts"] * mixtures
+        for part in block.parts
+        if isinstance(part, Mixture)
+    ]
+    messages = known["tensor"] * parts["tensor"] + known["expert"] * sent.get("expert", 0.0)
+    if found:
+        once = _once_a_node(row, float(found[0][1].per_token))
+        messages += known["expert.network"] * once * sent.get("expert.network", 0.0)
+    passes = row.microbatches / row.pipeline * (4 if row.recompute == "full" else 3)
+    calls = known["layer"] * float(row.model.layers)
+    calls += known["experts"] * sum(count for count, _ in found)
     return casting * parts["elementwise"] + messages + passes * calls
+
+
+def _once_a_node(row: PlanRow, copies: float) -> float:
+    """Nodes that a token's experts lie in, for each of its copies: inside one they share a copy."""
+    reached = max(1.0, row.expert / min(row.node.devices, 64))
+    return float(reached * (1 - (1 - 1 / reached) ** copies) / copies) if reached > 1 else 1.0
 
 
 def _factor(row: PlanRow, parts: Mapping[str, float]) -> float:
@@ -251,7 +266,7 @@ def _fixed(row: PlanRow) -> float:
 # --------------------------------------------------------------------------------- constants
 
 
-def plan_seconds(row: PlanRow, constants: Constants = USUAL) -> float:
+def plan_seconds(row: PlanRow, constants: PlanConstants = USUAL) -> float:
     """Predicted seconds of a step.
 
     >>> row = plan_rows("korthikanti table 5")[-1]
@@ -279,7 +294,7 @@ def _misses(row: PlanRow) -> Any:
     return np.log(_seconds(terms(row), _COMPUTE, _REST) / row.seconds)
 
 
-def fit_plans(rows: Iterable[PlanRow]) -> Constants:
+def fit_plans(rows: Iterable[PlanRow]) -> PlanConstants:
     """The two constants that explain these rows best, and are not far from the usual.
 
     >>> found = fit_plans(plan_rows("megatron SC21 table 1")[:2])
@@ -291,14 +306,14 @@ def fit_plans(rows: Iterable[PlanRow]) -> Constants:
         raise ValueError("rows must hold at least one row")
     cost = sum((_misses(row) ** 2 for row in rows), _DOUBT)
     first, second = np.unravel_index(np.argmin(cost), cost.shape)
-    return Constants(float(_COMPUTE[first, 0]), float(_REST[0, second]))
+    return PlanConstants(float(_COMPUTE[first, 0]), float(_REST[0, second]))
 
 
 # ----------------------------------------------------------------------------------- errors
 
 
 @dataclass(frozen=True, slots=True)
-class TableErrors:
+class PlanErrors:
     """How far off the rows of one table are: errors without their signs, for each level.
 
     ``fitted`` has every row that was not among the two that told the constants, for every pair of
@@ -322,7 +337,7 @@ class TableErrors:
 
 def plan_errors(
     rows: Iterable[PlanRow] | None = None, *, pairs: int = 60, least: int = 4, seed: int = 0
-) -> list[TableErrors]:
+) -> list[PlanErrors]:
     """The errors of every table with at least so many rows; of all carried ones unless told.
 
     >>> [table] = plan_errors(plan_rows("megatron SC21 table 1"))
@@ -339,7 +354,7 @@ def plan_errors(
     ]
 
 
-def _errors(name: str, rows: Sequence[PlanRow], pairs: int, seed: int) -> TableErrors:
+def _errors(name: str, rows: Sequence[PlanRow], pairs: int, seed: int) -> PlanErrors:
     every = list(combinations(range(len(rows)), 2))
     chosen = every if len(every) <= pairs else random.Random(seed).sample(every, pairs)
     fitted: list[float] = []
@@ -349,7 +364,7 @@ def _errors(name: str, rows: Sequence[PlanRow], pairs: int, seed: int) -> TableE
         fitted += [_error(plan_seconds(row, constants), row) for row in held]
     ideal = tuple(_error(ideal_seconds(row), row) for row in rows)
     known = tuple(_error(plan_seconds(row), row) for row in rows)
-    return TableErrors(name, tuple(rows), ideal, known, tuple(fitted))
+    return PlanErrors(name, tuple(rows), ideal, known, tuple(fitted))
 
 
 def _error(predicted: float, row: PlanRow) -> float:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from costlib.measured.plan_rows import PlanRow, plan_rows, read_plans
-from costlib.measured.plans import TableErrors, plan_errors, plan_of
+from costlib.measured.plans import PlanErrors, plan_errors, plan_of
 
 LEVELS = ("ideal", "known", "fitted")
 
@@ -50,7 +50,7 @@ def shown(values: Sequence[float]) -> str:
     return f"{np.median(values):.1%} ({np.quantile(values, 0.9):.0%})"
 
 
-def report(tables: Sequence[TableErrors], *, least: float = 0.15) -> None:
+def report(tables: Sequence[PlanErrors], *, least: float = 0.15) -> None:
     """A line for each table, and one for all of them."""
     print("Medians, and 90th percentiles, of errors without their signs\n")
     print(f"| table | rows | {' | '.join(LEVELS)} |")

@@ -1,0 +1,129 @@
+"""Published training steps, predicted: bounds on the errors as they were measured, both ways."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from statistics import median
+
+import pytest
+
+from costlib.measured.plan_rows import plan_rows
+from costlib.measured.plans import (
+    KNOWN,
+    USUAL,
+    PlanConstants,
+    fit_plans,
+    ideal_seconds,
+    plan_errors,
+    plan_of,
+    plan_seconds,
+    terms,
+)
+from tools.bench import plans as bench
+
+#: Median errors of a few tables at each level, as measured: ideal, known, fitted on two rows.
+MEASURED = {
+    "megatron SC21 table 1": (0.271, 0.056, 0.015),
+    "korthikanti table 5": (0.267, 0.047, 0.036),
+    "NeMo 24.12 pretrain": (0.365, 0.151, 0.034),
+    "bigscience tr11 prequel table 29": (0.372, 0.158, 0.040),
+    "llmfoundry: H100 80GB BF16": (0.352, 0.246, 0.056),
+    "megatron-bridge 26.04 LLAMA3_70B": (0.405, 0.073, 0.053),
+    "megatron-bridge 26.04 LLAMA3.1_405B": (0.385, 0.086, 0.056),
+    "megatron-bridge 26.04 DeepSeekV3": (0.439, 0.205, 0.037),
+    "megatron-bridge 26.04 Qwen3_30B_a3B": (0.511, 0.285, 0.037),
+    "megatron-bridge 25.11 DGX-H100": (0.264, 0.208, 0.365),  # one row twice as slow as before
+    "stas H200 vs B200": (0.438, 0.334, 0.056),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {name: plan_errors(plan_rows(name))[0] for name in MEASURED}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_errors_are_those_that_were_measured(found, name):
+    """Two-sided: an error that shrinks is news as well."""
+    table = found[name]
+    for level, expected in zip(("ideal", "known", "fitted"), MEASURED[name], strict=True):
+        assert table.median(level) == pytest.approx(expected, abs=0.015 + 0.1 * expected), level
+
+
+def test_two_rows_are_enough_for_most_tables(found):
+    fitted = [table.median() for table in found.values()]
+    assert median(fitted) < 0.05
+    assert sum(each < 0.15 for each in fitted) == len(fitted) - 1
+    assert median(table.median("known") for table in found.values()) > 0.1
+    assert median(table.median("ideal") for table in found.values()) > 0.3
+
+
+def test_rows_that_told_the_constants_are_not_among_the_errors(found):
+    rows = plan_rows("korthikanti table 5")
+    pairs = len([*combinations(rows, 2)])
+    assert len(found["korthikanti table 5"].fitted) == pairs * (len(rows) - 2)
+    assert len(found["korthikanti table 5"].ideal) == len(rows)
+
+
+def test_the_fit_finds_constants_that_made_the_rows():
+    """Rows that a machine with other constants would print give these constants back."""
+    real = PlanConstants(compute=0.5, rest=2.0)
+    rows = plan_rows("megatron-bridge 26.04 Qwen3_30B_a3B") + plan_rows("megatron SC21 table 1")
+    made = [with_seconds(row, plan_seconds(row, real)) for row in rows]
+    fitted = fit_plans(made)
+    assert fitted.compute == pytest.approx(real.compute, rel=0.04)
+    assert fitted.rest == pytest.approx(real.rest, rel=0.1)
+    assert fit_plans([with_seconds(rows[0], plan_seconds(rows[0]))]).compute == pytest.approx(
+        USUAL.compute, rel=0.04
+    )
+    with pytest.raises(ValueError, match="rows must hold at least one row"):
+        fit_plans([])
+
+
+def with_seconds(row, seconds):
+    """The same set-up, as if it had taken so long."""
+    return replace(row, seconds=seconds)
+
+
+def test_terms_are_the_plans_own_seconds_where_nothing_is_known(monkeypatch):
+    """With every message seen and nothing else added, the prediction is the plan's time."""
+    row = plan_rows("megatron SC21 table 1")[-3]
+    alone = {**dict.fromkeys(KNOWN, 0.0), "tensor": 1.0, "data": 1.0}
+    alone |= dict.fromkeys(("attention", "attention in parts", "logits", "hot", "fp4"), 1.0)
+    monkeypatch.setattr("costlib.measured.plans.KNOWN", alone)
+    row = with_seconds(row, row.seconds)  # another one: what was found of the first is remembered
+    pipeline = float(plan_of(row).parts["pipeline"])  # hidden, as a rule
+    seconds = plan_seconds(row, PlanConstants(1.0, 1.0)) + pipeline * terms(row).factor
+    assert seconds == pytest.approx(ideal_seconds(row), rel=1e-6)
+
+
+def test_more_of_either_constant_goes_the_right_way():
+    row = plan_rows("megatron-bridge 26.04 DeepSeekV3")[0]
+    assert plan_seconds(row, PlanConstants(0.9, 1.0)) < plan_seconds(row) < row.seconds * 2
+    assert plan_seconds(row, PlanConstants(0.75, 2.0)) > plan_seconds(row)
+
+
+def test_every_carried_plan_is_legal():
+    assert [bench.refusal(row) for row in plan_rows()[::5]] == [None] * len(plan_rows()[::5])
+
+
+HEAD = "what,model,devices,plan,metric,value,unit,source,read,table"
+
+
+def test_a_file_of_others_is_read_and_told(tmp_path, capsys):
+    lines = [HEAD]
+    for row in plan_rows("megatron SC21 table 1")[:5]:
+        text = f"w,{row.name} ({row.model.layers}L h{row.model.d_model} {row.model.heads} heads)"
+        plan = f"{row.devices} x A100,{row.plan},iteration time,{row.seconds},s,x,yes,mine"
+        lines.append(f"{text},{plan}")
+    lines.append("w,llama-2-7b,8 x H100,LoRA,tokens/s/GPU,10,tokens/s,x,yes,mine")
+    lines.append("w,llama-2-7b,8 x H100,EP64 MBS1 GBS8,tokens/s/GPU,10,tokens/s,x,yes,mine")
+    file = tmp_path / "rows.csv"
+    file.write_text("\n".join(lines))
+    assert bench.main([str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "| mine | 5 |" in printed
+    assert "Fitted on two rows, 1 of 1 tables are within 15%." in printed
+    assert "adapters: their frozen weights are other work" in printed
+    assert "expert=64" in printed
