@@ -143,6 +143,16 @@ def read_plans(path: Path | str) -> tuple[list[PlanRow], list[tuple[str, str]]]:
 
     Columns: what, model, devices, plan, metric, value, unit, source, read, table. Lines that agree
     in table, what, model, devices and plan are one set-up with several metrics.
+
+    >>> from tempfile import mkdtemp
+    >>> head = "what,model,devices,plan,metric,value,unit,source,read,table"
+    >>> plan = "FSDP MBS2 GBS16 seq 4096 bf16"
+    >>> file = Path(mkdtemp()) / "rows.csv"
+    >>> text = f"{head}\\nw,llama-2-7b,8 x H100,{plan},tokens/s/GPU,9000,tokens/s,,yes,mine"
+    >>> _ = file.write_text(text, encoding="utf-8")
+    >>> rows, unread = read_plans(file)
+    >>> rows[0].zero, round(rows[0].seconds, 2), unread
+    (3, 0.91, [])
     """
     grouped: dict[tuple[str, ...], list[dict[str, str]]] = {}
     with Path(path).open(newline="", encoding="utf-8") as lines:
