@@ -10,7 +10,7 @@ BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
+.PHONY: help env book test quick sync bench bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
   mutants oracles audit publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
@@ -42,6 +42,9 @@ bench: env ## Measure the library, beside others where they can be installed
 
 sweep: env ## A billion configurations on a cluster of this machine's cores
 	@$(PY) -m tools.bench.sweep
+
+bench-search: env ## How many plans of a cluster are scored a second
+	@$(PY) -m tools.bench.search
 
 bench-fit: env ## How well each level predicts what it was not fitted to (FILE=ops.csv for other rows)
 	@$(PY) -m tools.bench.prediction $(FILE)

@@ -21,6 +21,7 @@ from costlib.parallel.machine import Machine, TooManyMessages, together, within
 from costlib.parallel.pipeline import ORDERS, Played, Task, bubble, in_flight, order, played
 from costlib.parallel.plan import Plan, Planned
 from costlib.parallel.price import HIDES
+from costlib.parallel.search import plan_of, search
 from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.shares import (
     data_parallel_messages,
@@ -61,7 +62,9 @@ __all__ = [
     "order",
     "pipeline_messages",
     "played",
+    "plan_of",
     "product",
+    "search",
     "stages",
     "tensor_parallel",
     "together",

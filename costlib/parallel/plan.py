@@ -127,6 +127,7 @@ class Planned:
     masked: str = "skipped"
     scores: str = "on-chip"
     hides: Mapping[str, float] = field(default_factory=lambda: price.HIDES)
+    known: Any = field(default=None, repr=False)  # `kinds`, where they are priced already
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -165,7 +166,9 @@ class Planned:
 
     @cached_property
     def kinds(self) -> Any:
-        """A layer of each block, and the ends, in seconds and bytes."""
+        """A layer of each kind, and the ends, in seconds and bytes."""
+        if self.known is not None:
+            return self.known
         tied = self.plan.pipeline == 1
         return price.kinds(self.model, self.cut, self.device, self.recipe, self.hides, tied=tied)
 

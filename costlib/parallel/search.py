@@ -1,0 +1,284 @@
+"""All legal plans of a model on a cluster: what each takes, and which of them nobody beats.
+
+Every way to write the number of devices as tensor·context·pipeline·data, with every microbatch,
+stage of ZeRO, order of the pipeline and policy of recomputation. The formulas are those of
+`Plan.on`, read over arrays: layers are priced once for each way to divide them, and a pipeline's
+arithmetic is done for all its plans at a time.
+
+Left out: orders of the mesh other than the usual one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costlib.catalog import model_of
+from costlib.numbers import Number, size
+from costlib.parallel import price
+from costlib.parallel.cluster import Cluster
+from costlib.parallel.legal import Asked, legal
+from costlib.parallel.plan import Plan, Planned
+from costlib.parallel.shares import tensor_parallel
+from costlib.training import Recipe, flops_per_token, recipe_of
+
+if TYPE_CHECKING:
+    from costlib.transformer import Transformer
+
+__all__ = ["plan_of", "search"]
+
+_ARRAYS = ("tensor", "context", "expert", "data", "zero", "microbatch")
+_SHAPE = ("tensor", "context", "expert", "microbatch")  # what a layer's price depends on
+_REST = ("pipeline", "chunks", "schedule", "sequence", "recompute", "context_by")
+
+
+def search(
+    model: Transformer | str,
+    cluster: Cluster,
+    *,
+    batch: Number,
+    seq: Number,
+    tensor: Iterable[int] | None = None,
+    context: Iterable[int] | None = None,
+    expert: Iterable[int] | None = None,
+    pipeline: Iterable[int] | None = None,
+    microbatch: Iterable[int] | None = None,
+    zero: Iterable[int] = (0, 1, 2, 3),
+    sequence: Iterable[bool] = (False, True),
+    chunks: Iterable[int] = (1, 2, 4),
+    schedule: Iterable[str] = ("1f1b", "gpipe"),
+    recompute: Iterable[str | None] = (None, "selective", "full"),
+    recipe: Recipe | str | None = None,
+    context_by: Iterable[str] = ("ring",),
+    whole_experts: bool = False,
+    imbalance: Number = 1,
+    hides: Mapping[str, float] | None = None,
+    masked: str = "skipped",
+    all_rows: bool = False,
+    client: Any = None,
+) -> Any:
+    """A DataFrame with a row for each legal plan, the fastest first.
+
+    Each argument of a plan is what it may be: all divisors, or those that you name. Rows are plans
+    whose fullest device has room, unless ``all_rows``. ``frontier`` marks those that no other one
+    beats in both memory and time; `plan_of` makes the `Plan` of a row. ``client`` is a Dask
+    cluster's, which then does a part of the plans each.
+
+    >>> found = search("llama-3-8b", Cluster("DGX-H100"), batch=64, seq=8192)
+    >>> len(found) > 100, bool(found["step"].is_monotonic_increasing)
+    (True, True)
+    >>> plan_of(found.iloc[0]).devices
+    8
+    """
+    case = _Case(
+        model_of(model),
+        cluster,
+        int(size("batch", batch)),
+        int(size("seq", seq)),
+        recipe_of(recipe),
+        {"whole_experts": whole_experts, "imbalance": imbalance},
+        {**price.HIDES, **(hides or {})},
+        masked,
+        _axes(model_of(model), cluster, int(batch), tensor, context, expert, microbatch, zero),
+    )
+    devices = _divisors(cluster.devices)
+    ways = list(_ways(pipeline or devices, chunks, schedule))
+    shapes = list(product(sequence, recompute, context_by))
+    pieces = [partial(case.table, how, ways) for how in shapes]
+    return _gathered(_run(pieces, client), all_rows)
+
+
+def plan_of(row: Any, **changes: Any) -> Plan:
+    """The plan of a row that `search` found.
+
+    >>> found = search("gpt2", Cluster("DGX-H100"), batch=64, seq=1024, tensor=[1, 2])
+    >>> plan_of(found.iloc[0]).tensor
+    1
+    """
+    named: dict[str, Any] = {name: int(row[name]) for name in (*_ARRAYS, "pipeline", "chunks")}
+    named |= {"sequence": bool(row["sequence"]), "schedule": row["schedule"]}
+    named |= {"recompute": row["recompute"] or None, "context_by": row["context_by"]}
+    return Plan(**named, **changes)
+
+
+def _divisors(whole: int) -> list[int]:
+    """Every number that divides it.
+
+    >>> _divisors(12)
+    [1, 2, 3, 4, 6, 12]
+    """
+    return [each for each in range(1, whole + 1) if whole % each == 0]
+
+
+def _axes(
+    model: Transformer,
+    cluster: Cluster,
+    batch: int,
+    tensor: Iterable[int] | None,
+    context: Iterable[int] | None,
+    expert: Iterable[int] | None,
+    microbatch: Iterable[int] | None,
+    zero: Iterable[int],
+) -> dict[str, list[int]]:
+    """What each degree may be; of tensors those that the model can be divided by."""
+    devices, has_experts = _divisors(cluster.devices), model.moe is not None
+    found = {
+        "tensor": [each for each in tensor or devices if _can_share(model, each)],
+        "context": list(context or devices),
+        "expert": list(expert or (devices if has_experts else [1])),
+        "microbatch": list(microbatch or _divisors(batch)),
+        "zero": list(zero),
+    }
+    for name, values in found.items():
+        least = 0 if name == "zero" else 1
+        found[name] = [int(size(name, value, least=least)) for value in values]
+    return found
+
+
+def _can_share(model: Transformer, devices: int) -> bool:
+    try:
+        tensor_parallel(model, devices)
+    except ValueError:
+        return False
+    return True
+
+
+def _ways(
+    pipeline: Iterable[int], chunks: Iterable[int], schedule: Iterable[str]
+) -> Iterator[dict[str, Any]]:
+    """Pipelines: chunks are of 1F1B, and one stage has no order."""
+    schedules = list(schedule)
+    for stages, pieces, order in product(pipeline, list(chunks), schedules):
+        is_plain = stages == 1 and (pieces > 1 or order != schedules[0])
+        if not is_plain and not (pieces > 1 and order == "gpipe"):
+            yield {"pipeline": stages, "chunks": pieces, "schedule": order}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What all plans of a search have in common."""
+
+    model: Transformer
+    cluster: Cluster
+    batch: int
+    seq: int
+    recipe: Recipe
+    fixed: Mapping[str, Any]
+    hides: Mapping[str, float]
+    masked: str
+    axes: Mapping[str, list[int]] = field(repr=False)
+
+    def table(self, how: Sequence[Any], ways: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Columns of all plans with one way to divide the stream and to recompute."""
+        named = dict(zip(("sequence", "recompute", "context_by"), how, strict=True))
+        found = []
+        for way in ways:
+            columns = self._columns({**way, **named})
+            if len(columns["tensor"]):
+                found.append((way, columns))
+        if not found:
+            return {}
+        shapes = np.concatenate([np.stack([c[n] for n in _SHAPE]) for _, c in found], axis=1)
+        unique, which = np.unique(shapes, axis=1, return_inverse=True)
+        priced = {tied: self._priced(unique, named, tied=tied) for tied in (True, False)}
+        rows, start = [], 0
+        for way, columns in found:
+            many = len(columns["tensor"])
+            here = np.reshape(which, -1)[start : start + many]
+            start += many
+            each, first, last = priced[way["pipeline"] == 1]
+            known = (tuple(k.take(here) for k in each), first.take(here), last.take(here))
+            rows.append(self._scored({**way, **named}, columns, known))
+        return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+    def _columns(self, way: Mapping[str, Any]) -> dict[str, Any]:
+        """The legal plans of one pipeline, as columns of degrees."""
+        names = ("tensor", "context", "expert", "microbatch", "zero")
+        grids = np.meshgrid(*(np.array(self.axes[name]) for name in names), indexing="ij")
+        columns = {name: grid.ravel() for name, grid in zip(names, grids, strict=True)}
+        each = columns["tensor"] * columns["context"] * way["pipeline"]
+        columns["data"] = np.maximum(self.cluster.devices // each, 1)
+        kept = each * columns["data"] == self.cluster.devices
+        kept &= self.batch % (columns["data"] * columns["microbatch"]) == 0
+        kept &= (columns["zero"] == 0) | (columns["data"] * columns["context"] > 1)
+        if way["sequence"]:
+            kept &= columns["tensor"] > 1
+        columns = {name: column[kept] for name, column in columns.items()}
+        if not kept.any():
+            return columns
+        asked = Asked(self._plan(way, columns), self.model, self.cluster, self.batch, self.seq)
+        is_legal = np.broadcast_to(legal(asked), columns["tensor"].shape)
+        return {name: column[is_legal] for name, column in columns.items()}
+
+    def _plan(self, way: Mapping[str, Any], columns: Mapping[str, Any]) -> Plan:
+        return Plan(**way, **columns, recipe=self.recipe, **self.fixed)
+
+    def _priced(self, shapes: Any, named: Mapping[str, Any], *, tied: bool) -> Any:
+        """Layers and ends, for every way to divide them."""
+        columns = dict(zip(_SHAPE, shapes, strict=True))
+        each = columns["tensor"] * columns["context"]
+        columns["data"] = np.maximum(self.cluster.devices // each, 1)
+        plan = self._plan(named, columns)
+        found = self._planned(plan)
+        return price.kinds(self.model, found.cut, found.device, self.recipe, self.hides, tied=tied)
+
+    def _planned(self, plan: Plan, known: Any = None) -> Planned:
+        asked = (plan, self.model, self.cluster, self.batch, self.seq)
+        return Planned(*asked, masked=self.masked, hides=self.hides, known=known)
+
+    def _scored(
+        self, way: Mapping[str, Any], columns: Mapping[str, Any], known: Any
+    ) -> dict[str, Any]:
+        found, many = self._planned(self._plan(way, columns), known), len(columns["tensor"])
+        held, tokens = found.memory, self.batch * self.seq
+        peak = self.cluster.device.with_(compute_efficiency=1).compute_rate(self.recipe.compute)
+        flops = flops_per_token(self.model, self.seq) * tokens / (peak * self.cluster.devices)
+        row = {
+            **columns,
+            **{name: np.full(many, way[name]) for name in _REST},
+            "microbatches": found.microbatches.astype(int),
+            "step": found.step,
+            "tokens_per_s": tokens / found.step,
+            "mfu": flops / found.step,
+            "bubble": found.bubble,
+            "memory": held.total,
+            "binds": found.binds,
+            "fits": held.total <= self.cluster.device.usable,
+        }
+        return {name: np.broadcast_to(value, many) for name, value in row.items()}
+
+
+def _run(pieces: Sequence[Callable[[], Any]], client: Any) -> Iterator[Any]:
+    """Each piece's columns, here or on a cluster."""
+    if client is None:
+        yield from (piece() for piece in pieces)
+        return
+    for future in client.map(_called, pieces, pure=False):
+        yield future.result()
+
+
+def _called(piece: Callable[[], Any]) -> Any:
+    return piece()
+
+
+def _gathered(tables: Iterable[Mapping[str, Any]], all_rows: bool) -> Any:
+    """One DataFrame, the fastest plan first, and of those as fast the one that holds least."""
+    import pandas as pd
+
+    filled = [pd.DataFrame(dict(table)) for table in tables if table]
+    if not filled:
+        raise ValueError(
+            "no plan is legal: name other degrees, or ask Plan(...).check(...) why one is not"
+        )
+    rows = pd.concat(filled, ignore_index=True)
+    rows = rows if all_rows else rows[rows["fits"]]
+    rows = rows.sort_values(["step", "memory"], kind="stable", ignore_index=True)
+    least = np.minimum.accumulate(np.where(rows["fits"], rows["memory"], np.inf))
+    before = np.concatenate([[np.inf], least])[: len(rows)]
+    rows["frontier"] = rows["fits"] & (rows["memory"] < before)
+    return rows
