@@ -8,6 +8,8 @@ else
 endif
 BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n --keep-going
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
+# Compiled once, and not in every process of the many that tests start, whatever is said elsewhere.
+export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick sync bench bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
@@ -32,7 +34,7 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 	@$(PYTEST) --nbval tests costlib tools book
 
 quick: env ## The library's tests alone, with fewer random examples: under a minute
-	@$(PYTEST) -q -m "not slow" --hypothesis-profile quick tests/costlib costlib
+	@$(PYTEST) -p no:nbval -q -m "not slow" --hypothesis-profile quick tests/costlib costlib
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
 	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs

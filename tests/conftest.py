@@ -45,10 +45,15 @@ LONGEST_FIRST = (
     ),
     *("costlib/test_roofline", "costlib/iomodel", "course", "site", "costlib/test_figures_"),
 )
-#: What `make quick` leaves to `make test`: figures, other programs, exhaustive searches, and arrays
-#: whose library takes longer to load than all formulas take to run.
+#: What `make quick` leaves to `make test`, without as much as importing them: figures, imports by
+#: other programs, what is fitted to measurements, and long tables of configs.
+SLOW_FILES = (
+    *("test_figures_", "test_iomodel_figures", "costlib/figures/", "costlib/measured/"),
+    *("test_imports.py", "test_mutants.py", "test_wild_configs.py", "test_bench_prediction.py"),
+)
+#: Tests that it leaves as well: exhaustive searches, and arrays whose library takes longer to load
+#: than all formulas take to run.
 SLOW = (
-    *("test_figures_", "test_iomodel_figures", "costlib/figures/"),
     *("::test_jax_", "::test_dask_", "::test_lazy_arrays", "::test_types_travel"),
     *("::test_the_command_prints", "::test_the_module_is_a_command", "::test_what_a_fit_computes"),
     *("::test_any_value_of_any_field", "::test_a_field_of_another_type"),
@@ -59,9 +64,17 @@ SLOW = (
         "::test_trees_have_a_closed",
     ),
     *("::test_arrays_and_symbols_give_the_times", "::test_symbols_say_what_ints_say"),
-    *("costlib/measured/", "test_imports.py", "::test_the_figures_to_reach"),
-    *("test_mutants.py", "test_wild_configs.py", "::test_one_changed_field_is_noticed"),
+    *("::test_the_figures_to_reach", "::test_one_changed_field_is_noticed"),
+    *("::test_leading_terms_of_the_backward_passes", "::test_runs_equal_every_attention_row"),
+    *("::test_any_pebbling_gives_a_partition", "::test_no_tile_shape_beats_the_bounds"),
 )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that is slow as a whole is not even imported where slow tests are not asked for."""
+    path = f"{collection_path.as_posix()}{'/' if collection_path.is_dir() else ''}"
+    is_left = config.option.markexpr == "not slow" and any(part in path for part in SLOW_FILES)
+    return True if is_left else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,7 +88,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=place)
     for item in items:
-        if any(part in item.nodeid for part in SLOW):
+        if any(part in item.nodeid for part in (*SLOW, *SLOW_FILES)):
             item.add_marker(pytest.mark.slow)
 
 

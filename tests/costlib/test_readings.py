@@ -1,8 +1,6 @@
 # ruff: noqa: ARG005  (every formula takes the same three sizes)
 """One formula, many readings: arrays and symbols say what ints say, on random sizes."""
 
-import dask.array
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,8 +34,6 @@ from costlib.training import (
     training_memory,
 )
 from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
-
-jax.config.update("jax_enable_x64", True)  # counts pass 2**31
 
 EXPERTS = Transformer(
     layers=4,
@@ -125,6 +121,23 @@ FORMULAS = {
 }
 
 
+@pytest.fixture(scope="module")
+def dask():
+    """The library, loaded where a test needs it: that takes a second."""
+    import dask.array
+
+    return dask
+
+
+@pytest.fixture(scope="module")
+def jax():
+    """As above."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)  # counts pass 2**31
+    return jax
+
+
 def numbers(result):
     """What a formula gave, as a list of numbers."""
     if not hasattr(result, "ops"):
@@ -182,7 +195,7 @@ def test_ints_stay_exact_ints(name):
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_dask_arrays_stay_lazy_and_say_what_ints_say(name):
+def test_dask_arrays_stay_lazy_and_say_what_ints_say(name, dask):
     columns = [dask.array.from_array(np.array([value])) for value in (3, 7, 90)]
     values = numbers(FORMULAS[name](*columns))
     assert any(isinstance(value, dask.array.Array) for value in values)
@@ -191,7 +204,7 @@ def test_dask_arrays_stay_lazy_and_say_what_ints_say(name):
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_jax_arrays_say_what_ints_say_also_while_traced(name):
+def test_jax_arrays_say_what_ints_say_also_while_traced(name, jax):
     """The trace is run op by op: to compile it is XLA's part, and ten times the work."""
     columns = [jax.numpy.asarray([value]) for value in (3, 7, 90)]
     trace = jax.make_jaxpr(lambda *sizes: numbers(FORMULAS[name](*sizes)))(*columns)
@@ -200,13 +213,13 @@ def test_jax_arrays_say_what_ints_say_also_while_traced(name):
         assert float(np.ravel(value)[0]) == pytest.approx(exact, rel=1e-12)
 
 
-def test_jax_compiles_a_step():
+def test_jax_compiles_a_step(jax):
     step = jax.jit(lambda batch, context: numbers(MIXED.decode(batch, context)))
     for value, exact in zip(step(3, 90), numbers(MIXED.decode(3, 90)), strict=True):
         assert float(value) == exact
 
 
-def test_jax_differentiates_a_cost():
+def test_jax_differentiates_a_cost(jax):
     """Each token of context is read by every layer's attention: the slope is a formula too."""
     model, context = MIXED.with_(window=None, local_layers=0), symbols("T")
     slope = jax.grad(lambda context: model.decode(3, context).flops)(50.0)
