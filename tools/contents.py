@@ -101,6 +101,7 @@ PARTS = (
                     "measured.runs",
                     "measured.tables",
                     "measured.served",
+                    "measured.serving_facts",
                     "measured.timing",
                 ),
             ),

@@ -60,6 +60,7 @@ from costlib.measured.served import (
     table_error,
     understood,
 )
+from costlib.measured.serving_facts import acceptance, layouts, token_prices, traces
 from costlib.measured.tables import read_served
 from costlib.measured.timing import best_seconds, machine, measure, report
 
@@ -85,6 +86,7 @@ __all__ = [
     "Split",
     "TableError",
     "UnreadRow",
+    "acceptance",
     "best_seconds",
     "bus_factor",
     "calibrate",
@@ -98,6 +100,7 @@ __all__ = [
     "held_out",
     "ideal_seconds",
     "interval",
+    "layouts",
     "machine",
     "measure",
     "median_error",
@@ -118,5 +121,7 @@ __all__ = [
     "sources",
     "splits",
     "table_error",
+    "token_prices",
+    "traces",
     "understood",
 ]
