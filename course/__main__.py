@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--notebook-seconds", type=float, default=120, help="(default 120)")
     grade.add_argument("--memory", type=float, default=2, help="GiB (default 2)")
     grade.add_argument("--scheduler", help="a dask.distributed scheduler: tcp://...")
+    grade.add_argument("--times", default="", help="when: a CSV (student, time), nbgrader or files")
     grade.add_argument("--nbgrader", metavar="DATABASE", help="sqlite:///gradebook.db, too")
     grade.set_defaults(run=_grade)
     archive = commands.add_parser("gradescope-zip", help="an autograder for Gradescope")
@@ -106,6 +107,7 @@ def _grade(options: argparse.Namespace) -> int:
             limits=limits,
             pattern=options.id,
             scheduler=options.scheduler,
+            times=options.times,
         )
     except CanaryError as error:
         print(f"error: {error}", file=sys.stderr)

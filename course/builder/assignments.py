@@ -14,8 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from course.builder.answer_key import Key, load_checks
 from course.builder.notebooks import Part, Surroundings, checks_for, notebook
 from course.builder.own_numbers import salt_of
@@ -206,5 +204,7 @@ def _old_key(folder: Path) -> dict[str, Any]:
 
 
 def _write(content: Any, path: Path) -> None:
+    import nbformat
+
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(content, path)

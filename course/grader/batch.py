@@ -8,20 +8,25 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from course.builder.answer_key import load_key
+from course.builder.answer_key import Key, load_key, write_whole
+from course.builder.roster import folded
+from course.builder.rules import Rules, read_time
 from course.grader import cluster
-from course.grader.inbox import Inbox, find
+from course.grader.by_hand import Sheets
+from course.grader.exports import times_from
+from course.grader.inbox import Inbox, find, spellings
 from course.grader.journal import Journal
 from course.grader.marking import Graded
-from course.grader.report import write_reports, write_whole
+from course.grader.report import write_reports
 from course.grader.sandbox import Limits, bubblewrap_works, unguarded
+from course.grader.similar import Alike, shape, similar
 from course.grader.submission import Submission, read_submission
 from course.grader.worker import Setting, grade_one
 
@@ -55,24 +60,110 @@ def grade(
     limits: Limits | None = None,
     pattern: str | None = None,
     scheduler: str | None = None,
+    times: str = "",
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr),
 ) -> list[Graded]:
-    """Grade a folder; everything is in OUT afterwards, and returned."""
+    """Grade a folder; everything is in OUT afterwards, and returned.
+
+    ``times`` says where the hours of handing in are from: a CSV, "nbgrader" or "files"; those that
+    Gradescope's export says are known without it.
+    """
     setting = Setting(str(key.resolve()), _sandbox(sandbox, say), limits or Limits())
     if key.stat().st_mode & 0o077:
         key.chmod(0o700)
     out.mkdir(parents=True, exist_ok=True)
     with Journal(out / "journal.jsonl", _digest(key)) as journal:
         opened = load_key(key)
-        inbox = find(submissions, opened.assignment, opened.roster, opened.aliases, pattern)
+        sheets = Sheets(opened, out / "marking")
+        inbox = _found(submissions, opened, pattern, times)
         write_whole(out / "handed-in.md", inbox.report(submissions))
         _tell(inbox, opened.roster, out, say)
         canary(setting)
         say("canary: the solved notebook gets full marks, the blank one none")
-        done = _graded(inbox, setting, journal, jobs, scheduler, say)
-        flagged = [_flagged(graded, inbox) for graded in done]
-        write_reports(opened, flagged, out, inbox.strangers, inbox.missing)
-    return flagged
+        every = _graded(inbox, setting, journal, jobs, scheduler, say)
+        counts, paths = _one_each(inbox, every)
+        merged = sheets.merged([_late(g, inbox, opened.rules) for g in counts], paths)
+        results = [_flagged(graded, inbox) for graded in merged]
+        alike = _alike(opened, paths)
+        write_reports(opened, results, out, inbox.strangers, inbox.missing, alike)
+    return results
+
+
+def _found(submissions: Path, key: Key, pattern: str | None, times: str) -> Inbox:
+    """Whose is what, and when it came."""
+    inbox = find(
+        submissions,
+        key.assignment,
+        key.roster,
+        key.aliases,
+        pattern,
+        groups=key.groups,
+        keep=key.rules.keep,
+    )
+    known = spellings(key.roster, key.aliases)
+    told = times_from(times, lambda name: known.get(folded(name)))
+    if told:
+        inbox.handed = [
+            replace(one, time=told(one.path, one.student) or one.time) for one in inbox.handed
+        ]
+    if key.rules.deadline:
+        unknown = [one.student for one in inbox.handed if not one.time and not one.said_late]
+        if unknown:
+            inbox.notes.append(
+                f"there is a deadline, and nothing says when {len(unknown)} of "
+                f"{len(inbox.handed)} were handed in: say --times"
+            )
+    return inbox
+
+
+def _one_each(
+    inbox: Inbox, graded: Mapping[tuple[str, str], Graded]
+) -> tuple[list[Graded], dict[str, Path]]:
+    """For each student the submission that counts, and where it lies."""
+    counts, paths = [], {}
+    for one in inbox.handed:
+        of_student = (g for (student, _), g in graded.items() if student == one.student)
+        now = graded.get((one.student, one.digest)) or next(of_student)  # it may have changed
+        tried = [(now, one.path)]
+        for path in one.also:
+            digest = read_submission(one.student, path).digest
+            if (one.student, digest) in graded:
+                tried.append((graded[one.student, digest], path))
+        best, paths[one.student] = max(tried, key=lambda pair: pair[0].total)
+        counts.append(best)
+    return counts, paths
+
+
+def _late(graded: Graded, inbox: Inbox, rules: Rules) -> Graded:
+    """With what a late hour costs."""
+    handed = next(one for one in inbox.handed if one.student == graded.student)
+    if not rules.deadline or not (handed.time or handed.said_late):
+        return graded
+    if not handed.time:
+        flag = "late, as Canvas says, which does not say how late: nothing was taken off"
+        return replace(graded, flag="; ".join(filter(None, [graded.flag, flag])))
+    time = read_time(handed.time)
+    loss = rules.deadline.loss(graded.student, time)
+    days = rules.deadline.days_late(graded.student, time)
+    if not days:
+        return graded
+    words = f"{days} day{'s' if days > 1 else ''} late: {loss:.0%} less"
+    return replace(graded, loss=loss, late=words)
+
+
+def _alike(key: Key, paths: Mapping[str, Path]) -> list[Alike]:
+    """Functions of different students, or groups, that are built alike."""
+    names = [q.name for e, q in key.by_machine() if q.kind == "function"]
+    shapes: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in names}
+    for student, path in paths.items():
+        code = "\n\n".join(source for _, source in read_submission(student, path).code())
+        for name in names:
+            shapes[name].setdefault(key.unit(student), shape(code, name))
+    found = []
+    for name in names:
+        model = shape(key.exercise(name).function, name)
+        found += similar(name, shapes[name], model)
+    return sorted(found, key=lambda alike: (-alike.share, -alike.tokens))
 
 
 def _graded(
@@ -82,19 +173,23 @@ def _graded(
     jobs: int,
     scheduler: str | None,
     say: Callable[[str], None],
-) -> list[Graded]:
-    """Everybody who handed in, those graded before from the journal."""
-    digests = {one.student: one.digest for one in inbox.handed}
-    todo = [one for one in inbox.handed if (one.student, one.digest) not in journal.done]
+) -> Mapping[tuple[str, str], Graded]:
+    """Every submission of everybody, by student and content; those graded before too."""
+    digests = {(one.student, one.digest): one.path for one in inbox.handed}
+    for one in inbox.handed:
+        for path in one.also:
+            digests.setdefault((one.student, read_submission(one.student, path).digest), path)
+    todo = [(s, path) for (s, digest), path in digests.items() if (s, digest) not in journal.done]
     if len(todo) < len(digests):
         say(f"{len(digests) - len(todo)} of {len(digests)} were graded before")
     progress = Progress(len(todo), say)
-    reading = (read_submission(one.student, one.path) for one in todo)  # a few at a time
+    reading = (read_submission(student, path) for student, path in todo)  # a few at a time
+    done = {at: journal.done[at] for at in digests if at in journal.done}
     for graded in _results(setting, reading, jobs, scheduler):
         journal.add(graded)
-        digests[graded.student] = graded.digest
+        done[graded.student, graded.digest] = graded
         progress.step()
-    return [journal.done[at] for at in digests.items()]
+    return done
 
 
 def _flagged(graded: Graded, inbox: Inbox) -> Graded:

@@ -18,10 +18,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from course.builder.roster import file_name, folded
+from course.grader.exports import GRADESCOPE, Sent, sent_by_folder, when
 from course.grader.submission import Submission, read_submission
 
 __all__ = ["Handed", "Inbox", "find", "spellings"]
 
+MOST = 20  # notebooks of one student of which the best counts
 DEEPEST = 20  # folders in folders; no system makes as many, and thousands end the walk
 
 
@@ -33,6 +35,9 @@ class Handed:
     path: Path
     digest: str
     by_name: bool = True
+    time: str = ""  # as far as the system that it came from says
+    said_late: bool = False
+    also: tuple[Path, ...] = ()  # other notebooks of the same assignment, where the best counts
 
 
 @dataclass
@@ -66,24 +71,29 @@ def find(
     roster: Sequence[str] = (),
     aliases: Mapping[str, Sequence[str]] | None = None,
     pattern: str | None = None,
+    *,
+    groups: Mapping[str, str] | None = None,
+    keep: str = "last",
 ) -> Inbox:
     """The files of a folder, each with its student; ``pattern`` finds the id in a path."""
     inbox, wanted = Inbox(), _id_pattern(pattern)
-    known = spellings(roster, aliases or {})
+    known, sent = spellings(roster, aliases or {}), sent_by_folder(folder)
     files = [_Candidate(path, folder, wanted) for path in _files(folder)]
     if wanted and files and not any(file.matched for file in files):
         first = min(file.where for file in files)
         raise ValueError(f"--id {pattern!r} matches none of {len(files)} files, such as {first}")
     by_student: dict[str, list[_Candidate]] = {}
     for file in files:
-        file.belongs(known, roster)
+        file.belongs(known, roster, sent)
         if roster and file.student not in roster and not file.is_work:
             inbox.notes.append(f"{_shown(file.where)} is no notebook, and nobody's")
             continue
         by_student.setdefault(file.student, []).append(file)
     for student, candidates in sorted(by_student.items()):
-        _settle(inbox, student, candidates, assignment)
+        _settle(inbox, student, candidates, assignment, keep)
     _own_names_for_the_rest(inbox, by_student, assignment)
+    _together(inbox, roster, groups or {}, by_student)
+    inbox.handed = [_with_time(one, folder, sent) for one in inbox.handed]
     inbox.handed.sort(key=lambda one: one.student)
     inbox.strangers = [h.student for h in inbox.handed if roster and h.student not in roster]
     here = {one.student for one in inbox.handed}
@@ -109,11 +119,20 @@ class _Candidate:
         self.reads = not content.problem
         self.is_work = self.is_notebook or self.reads or path.suffix.casefold() == ".zip"
         self.student, self.by_name, self.sure = self.name, True, 0
+        self.others: list[str] = []  # who handed it in together
         self.sender = folded(_without_copy(next(iter(_words(self.where)), self.name)))
 
-    def belongs(self, known: Mapping[str, str], roster: Sequence[str]) -> None:
+    def belongs(
+        self, known: Mapping[str, str], roster: Sequence[str], sent: Mapping[str, Sent]
+    ) -> None:
         """Settle whose it is: what its name says in full or in part, or what it says itself."""
         claims = self.content.claims
+        senders = next((sent[p].senders for p in Path(self.where).parts[:-1] if p in sent), [])
+        named = [next((known[folded(n)] for n in s if folded(n) in known), "") for s in senders]
+        if ours := [student for student in named if student]:
+            self.student = claims if claims in ours else ours[0]
+            self.sure, self.others = 2, [student for student in ours if student != self.student]
+            return
         whole = known.get(folded(self.name)) or known.get(folded(_without_copy(self.name)))
         if whole:
             self.student, self.sure = whole, 2
@@ -131,16 +150,27 @@ class _Candidate:
             self.student, self.by_name = claims, False
 
 
-def _settle(inbox: Inbox, student: str, candidates: list[_Candidate], assignment: str) -> None:
+def _settle(
+    inbox: Inbox, student: str, candidates: list[_Candidate], assignment: str, keep: str = "last"
+) -> None:
     """One file of several: found by its name, a notebook, of this assignment, the newest."""
 
-    def rank(file: _Candidate) -> tuple[bool, bool, bool, int, tuple[float, str]]:
+    def kind(file: _Candidate) -> tuple[bool, bool, bool, int]:
         right = file.content.assignment == assignment
-        return file.by_name, file.is_notebook or file.reads, right, file.sure, file.newest
+        return file.by_name, file.is_notebook or file.reads, right, file.sure
 
-    candidates.sort(key=rank, reverse=True)
+    candidates.sort(key=lambda file: (kind(file), file.newest), reverse=True)
+    alike = [file for file in candidates if kind(file) == kind(candidates[0])]
+    if keep == "first":
+        candidates.remove(alike[-1])
+        candidates.insert(0, alike[-1])
     chosen, *others = candidates
-    inbox.handed.append(Handed(student, chosen.path, chosen.content.digest, chosen.by_name))
+    also: list[_Candidate] = [f for f in alike if f is not chosen] if keep == "best" else []
+    paths = tuple(file.path for file in also[:MOST])
+    inbox.handed.append(
+        Handed(student, chosen.path, chosen.content.digest, chosen.by_name, also=paths)
+    )
+    others = [file for file in others if file not in also]
     passed = [file for file in others if file.by_name]
     if passed:
         names = _few([_shown(file.where) for file in passed])
@@ -167,6 +197,31 @@ def _own_names_for_the_rest(
                 rest.setdefault(file.name, []).append(file)
     for student, candidates in sorted(rest.items()):
         _settle(inbox, student, candidates, assignment)
+
+
+def _together(
+    inbox: Inbox,
+    roster: Sequence[str],
+    groups: Mapping[str, str],
+    by_student: Mapping[str, list[_Candidate]],
+) -> None:
+    """What one of a group handed in counts for those of the group who handed in nothing."""
+    here = {one.student: one for one in inbox.handed}
+    sent_for: dict[str, str] = {}
+    for student, candidates in by_student.items():
+        for file in candidates:
+            sent_for.update(dict.fromkeys(file.others, student))
+    for student in roster:
+        mates = [s for s in here if student in groups and groups.get(s) == groups[student]]
+        mate = sent_for.get(student) or next(iter(mates), "")
+        if student not in here and mate in here:
+            inbox.handed.append(replace(here[mate], student=student))
+            inbox.notes.append(f"{_shown(student)} handed in together with {_shown(mate)}")
+
+
+def _with_time(one: Handed, folder: Path, sent: Mapping[str, Sent]) -> Handed:
+    time, late = when(one.path, folder, sent)
+    return replace(one, time=time, said_late=late)
 
 
 def spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -208,7 +263,8 @@ def _files(folder: Path) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder):
         deep = len(Path(parent).relative_to(folder).parts) >= DEEPEST
         folders[:] = [f for f in folders if not (deep or f.startswith(".") or f == "__MACOSX")]
-        yield from (Path(parent, name) for name in sorted(files) if not name.startswith("."))
+        files = [name for name in files if not name.startswith(".") and name != GRADESCOPE]
+        yield from (Path(parent, name) for name in sorted(files))
 
 
 def _id_pattern(pattern: str | None) -> re.Pattern[str] | None:

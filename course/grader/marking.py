@@ -17,7 +17,7 @@ from typing import Any
 
 from course.builder.answer_key import Key
 from course.builder.questions import Plain, Question
-from course.grader.sandbox import Failure, Sandbox
+from course.grader.sandbox import Failure, RunningQuestion, Sandbox
 from course.grader.submission import Submission
 
 __all__ = ["Graded", "Mark", "mark_question", "mark_submission", "tidy"]
@@ -115,35 +115,50 @@ def _run(
     cells: list[tuple[str, str]],
 ) -> tuple[float, str, str, str]:
     """Case by case until one is wrong; to the end where each case earns a share."""
+    cases = key.cases(question.name, submission.student)
+    found: list[tuple[float, str, str, str]] = []  # what each case got, as far as they went
+    try:
+        with sandbox.question(key.source.setup, cells, question.name) as running:
+            there, problem = running.start()
+            if not there:
+                raise problem or Failure("exception", f"NameError: {question.name} is not defined")
+            for got in _each(key, question, submission, running, cases):
+                found.append(got)
+                if not got[0] and not question.partial:
+                    return got
+    except Failure as failure:
+        if not any(got[0] for got in found) or not question.partial:
+            raise
+        found.append((0, _words(failure), "", ""))
+    right = sum(got[0] for got in found)
+    first = next((got for got in found if not got[0]), (1, "", "", ""))
+    said = f"; right in {right:g} of {len(cases)} cases" if 0 < right < len(cases) else ""
+    return right / len(cases), first[1] + said, *first[2:]
+
+
+def _each(
+    key: Key,
+    question: Question,
+    submission: Submission,
+    running: RunningQuestion,
+    cases: list[dict[str, Plain]],
+) -> Iterator[tuple[float, str, str, str]]:
+    """What each case gets; a Failure after which nothing more can be asked ends them."""
     seen: list[tuple[dict[str, Plain], Plain]] = []
-    cases, right = key.cases(question.name, submission.student), 0
-    first: tuple[float, str, str, str] | None = None
-    with sandbox.question(key.source.setup, cells, question.name) as running:
-        found, problem = running.start()
-        if not found:
-            raise problem or Failure("exception", f"NameError: {question.name} is not defined")
-        for position, case in enumerate(cases):
-            try:
-                answer = running.ask({} if question.kind == "number" else case)
-            except Failure as failure:
-                said = _discreet(failure) if position else failure
-                if not question.partial:
-                    raise said from None
-                first = first or (0, _words(said), "", "")
-                if failure.kind not in GOES_ON:
-                    break
-                continue
-            seen.append((case, answer))
-            verdict = _verdict(key, question, submission, case, answer)
-            right += verdict is True
-            if verdict is not True and not question.partial:
-                return _wrong(key, question, submission, seen, verdict)
-            if verdict is not True:
-                first = first or _wrong(key, question, submission, seen, verdict)
-    if first is None:
-        return 1, "", "", ""
-    share = right / len(cases)
-    return share, f"{first[1]}; right in {right} of {len(cases)} cases", *first[2:]
+    for position, case in enumerate(cases):
+        try:
+            answer = running.ask({} if question.kind == "number" else case)
+        except Failure as failure:
+            said = _discreet(failure) if position else failure
+            if not question.partial or failure.kind not in GOES_ON:
+                raise said from None
+            yield 0, _words(said), "", ""
+            continue
+        seen.append((case, answer))
+        verdict = _verdict(key, question, submission, case, answer)
+        yield (
+            (1, "", "", "") if verdict is True else _wrong(key, question, submission, seen, verdict)
+        )
 
 
 #: Failures after which the next case can be asked.

@@ -6,20 +6,20 @@ a formula in a spreadsheet nor markup in a page.
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
-import os
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from course.builder.answer_key import Key
+from course.builder.answer_key import Key, write_whole
 from course.builder.roster import file_name
+from course.grader.class_page import class_page, frequent
 from course.grader.marking import Graded, Mark, tidy
+from course.grader.similar import Alike
+from course.grader.tables import write_table
 
-__all__ = ["feedback", "gradescope_results", "summary", "write_reports", "write_whole"]
+__all__ = ["feedback", "gradescope_results", "summary", "write_reports"]
 
 
 def write_reports(
@@ -28,8 +28,10 @@ def write_reports(
     out: Path,
     strangers: Container[str] = (),
     missing: Iterable[str] = (),
+    alike: Sequence[Alike] = (),
 ) -> None:
-    """Everything: grades, canvas, moodle and strangers.csv, summary.md, feedback/, gradescope/.
+    """Everything: grades, canvas, moodle and strangers.csv, summary.md, class.html, feedback/,
+    gradescope/.
 
     Who is on the roster stands in every table, with no points where nothing came; who is not
     stands in strangers.csv alone.
@@ -38,14 +40,15 @@ def write_reports(
     others = [graded for graded in results if graded.student in strangers]
     absent = [_nothing(key, student) for student in missing]
     everybody = sorted([*ours, *absent], key=lambda graded: graded.student)
-    _table(out / "grades.csv", _grades(key, everybody))
-    _table(out / "canvas.csv", _canvas(key, everybody))
-    _table(out / "moodle.csv", _moodle(key, everybody))
+    write_table(out / "grades.csv", _grades(key, everybody))
+    write_table(out / "canvas.csv", _canvas(key, everybody))
+    write_table(out / "moodle.csv", _moodle(key, everybody))
     if others:
-        _table(out / "strangers.csv", _grades(key, others))
+        write_table(out / "strangers.csv", _grades(key, others))
     else:
         (out / "strangers.csv").unlink(missing_ok=True)
     write_whole(out / "summary.md", summary(key, ours, len(absent), others))
+    write_whole(out / "class.html", class_page(key, ours, alike, len(absent)))
     for folder in ("feedback", "gradescope"):
         (out / folder).mkdir(exist_ok=True)
     for graded in [*everybody, *others]:
@@ -55,16 +58,9 @@ def write_reports(
         write_whole(out / "gradescope" / f"{name}.json", content)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """A file that is there as a whole or as it was; a name's odd bytes become question marks."""
-    aside = path.with_name(f".{path.name}.part")
-    aside.write_bytes(text.encode("utf-8", "replace"))
-    os.replace(aside, path)
-
-
 def _nothing(key: Key, student: str) -> Graded:
     """A student of whom nothing came."""
-    marks = (Mark(q.name, 0, q.points, "nothing was handed in") for _, q in key.graded())
+    marks = (Mark(q.name, 0, q.points, "nothing was handed in") for _, q in key.graded(student))
     return Graded(student, "", tuple(marks))
 
 
@@ -72,8 +68,13 @@ def feedback(key: Key, graded: Graded) -> str:
     """What a student reads: never an expected answer, never a hidden case."""
     titles = {exercise.name: exercise.title for exercise in key.source.exercises}
     lines = [f"# {key.source.title}: {graded.total:g} of {graded.out_of:g} points", ""]
+    if graded.late:
+        lines += [f"{graded.late}.", ""]
+    if graded.waiting:
+        lines += [f"Of these, {graded.waiting:g} are not marked yet.", ""]
     for number, mark in enumerate(graded.marks, start=1):
-        lines.append(f"**{number}. {titles[mark.question]}** {mark.score:g} of {mark.out_of:g}")
+        points = "?" if mark.waits else f"{mark.score:g}"
+        lines.append(f"**{number}. {titles[mark.question]}** {points} of {mark.out_of:g}")
         if mark.reason:
             lines.append(f"- {_code(mark.reason)}")
         if mark.feedback:
@@ -103,13 +104,15 @@ def summary(
     key: Key, results: Sequence[Graded], absent: int = 0, strangers: Sequence[Graded] = ()
 ) -> str:
     """The class at a glance: a histogram, each question's success, what to look into."""
-    out_of = sum(question.points for question in key.questions.values())
+    out_of = sum(question.points for _, question in key.graded(next(iter(key.roster), "")))
     totals = [graded.total for graded in results]
     mean = sum(totals) / len(totals) if totals else 0
     lines = [f"# {key.source.title}: {len(results)} submissions", ""]
     lines.append(f"Mean {mean:.2f} of {out_of:g} points, of those who handed in.")
     if absent:
         lines.append(f"Nothing came from {absent} on the roster: see grades.csv.")
+    if waiting := sum(bool(graded.waiting) for graded in results):
+        lines.append(f"Answers of {waiting} wait for a person: see the folder marking.")
     if strangers:
         lines.append(f"{len(strangers)} who are not on the roster are in strangers.csv.")
     lines += ["", "| points | students | |"]
@@ -123,7 +126,8 @@ def summary(
         marks = [m for graded in results for m in graded.marks if m.question == name]
         right = sum(mark.score == mark.out_of for mark in marks)
         share = f"{right / len(marks):.0%}" if marks else ""
-        reasons = _frequent(mark.reason for mark in marks if mark.reason)
+        found = frequent([mark.reason for mark in marks if mark.reason])
+        reasons = "; ".join(f"{count} {_code(reason)}" for reason, count in found)
         lines.append(f"| {name} | {right} ({share}) | {reasons} |")
     flags = [
         f"- {_code(graded.student)}: {_code(flag)}"
@@ -134,67 +138,70 @@ def summary(
     return "\n".join([*lines, "", *(["To look into:", "", *flags, ""] if flags else [])])
 
 
-def _frequent(reasons: Iterable[str]) -> str:
-    counts: dict[str, int] = {}
-    for reason in reasons:
-        counts[reason] = counts.get(reason, 0) + 1
-    first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:3]
-    return "; ".join(f"{count} {_code(reason)}" for reason, count in first)
-
-
 def _grades(key: Key, results: Sequence[Graded]) -> list[list[object]]:
-    rows: list[list[object]] = [["student", *key.questions, "total", "out of", "reason", "flag"]]
+    after = ["total", "out of", "reason", "flag", "late", "to be marked"]
+    rows: list[list[object]] = [["student", *key.questions, *after]]
     for graded in results:
         reasons = [f"{mark.question}: {mark.reason}" for mark in graded.marks if mark.reason]
         flags = [flag for flag in (graded.flag, *(mark.flag for mark in graded.marks)) if flag]
-        scores = [mark.score for mark in graded.marks]
-        row = [graded.student, *scores, graded.total, graded.out_of]
-        rows.append([*row, "; ".join(reasons), "; ".join(flags)])
+        scores: dict[str, object] = {m.question: "" if m.waits else m.score for m in graded.marks}
+        row = [graded.student, *(scores.get(name, "") for name in key.questions)]
+        row += [graded.total, graded.out_of, "; ".join(reasons), "; ".join(flags)]
+        rows.append([*row, graded.late, graded.waiting or ""])
     return rows
+
+
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
 def _canvas(key: Key, results: Sequence[Graded]) -> list[list[object]]:
-    """Canvas matches students by the columns before the grade; the second row says the points."""
-    heading = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", key.assignment]
-    out_of = sum(question.points for question in key.questions.values())
-    points: list[object] = ["    Points Possible", "", "", "", "", out_of]
-    rows = [["", "", "", graded.student, "", graded.total] for graded in results]
-    return [list(heading), points, *[list(row) for row in rows]]
+    """Canvas matches students by the columns before the grade; the second row says the points.
 
-
-def _moodle(key: Key, results: Sequence[Graded]) -> list[list[object]]:
-    """Moodle asks which column is which when a grade file is imported."""
-    rows: list[list[object]] = [["ID number", key.assignment, "Feedback"]]
+    Where the roster is Canvas's own export, its columns come back as they were, and the grade in
+    the column of the assignment that is called so.
+    """
+    people, heading = _exported(key, ("sis login id", "sis user id"))
+    columns = [name for name in heading if name in next(iter(people.values()), {})] or list(CANVAS)
+    out_of = sum(question.points for _, question in key.graded(next(iter(key.roster), "")))
+    points: list[object] = ["    Points Possible", *[""] * (len(columns) - 1), out_of]
+    rows: list[list[object]] = [[*columns, _assignment(key, heading)], points]
     for graded in results:
-        words = [f"{m.question}: {m.reason} {m.feedback}".strip() for m in graded.marks if m.reason]
-        rows.append([graded.student, graded.total, html.escape("; ".join(words))])
+        known = people.get(graded.student) or {"SIS Login ID": graded.student}
+        rows.append([*(known.get(name, "") for name in columns), graded.total])
     return rows
 
 
-def _table(path: Path, rows: Iterable[Iterable[object]]) -> None:
-    """A CSV whose cells a spreadsheet takes as text, not as formulas."""
-    text = io.StringIO(newline="")
-    for row in rows:
-        csv.writer(text).writerow([_cell(value) for value in row])
-    write_whole(path, text.getvalue())
+def _exported(key: Key, marks: Sequence[str]) -> tuple[Mapping[str, dict[str, str]], list[str]]:
+    """The people and the columns of the roster's table, if it is of the system with these marks."""
+    heading = list(key.export.get("heading", []))
+    if not {name.lower() for name in heading} & set(marks):
+        return {}, []
+    return key.export["people"], heading
 
 
-#: What a spreadsheet takes for the beginning of a formula, in full width too; and where it may
-#: see a cell begin: at the front, and after what another country's table has between cells.
-FORMULA = re.compile(r"(^|[;\t\r\n])([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+def _assignment(key: Key, heading: Sequence[str]) -> str:
+    """The column of this assignment, which Canvas calls by its name and a number."""
+    wanted = {re.sub(r"\W", "", name).casefold() for name in (key.assignment, key.source.title)}
+    for name in heading:
+        found = re.fullmatch(r"(.+) \(\d+\)", name)
+        if found and re.sub(r"\W", "", found[1]).casefold() in wanted:
+            return name
+    return key.assignment
 
 
-def _cell(value: object) -> object:
-    r"""A cell's content; a formula is made text by an apostrophe, and lines become one.
-
-    >>> [_cell(text) for text in ("=1+1", "a;=1+1", "\n＝1", "-5", "a - b", 2.0)]
-    ["'=1+1", "a;'=1+1", " '＝1", "'-5", 'a - b', '2']
-    """
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, str):
-        return re.sub(r"[\r\n\t]", " ", FORMULA.sub(r"\1\2'", value))
-    return value
+def _moodle(key: Key, results: Sequence[Graded]) -> list[list[object]]:
+    """Moodle asks which column is which when a grade file is imported: those that it exported."""
+    marks = ("id number", "email address", "username", "identifier")
+    people, heading = _exported(key, marks)
+    columns = [name for name in heading if name in next(iter(people.values()), {})] or ["ID number"]
+    rows: list[list[object]] = [[*columns, key.assignment, "Feedback"]]
+    for graded in results:
+        words = [f"{m.question}: {m.reason} {m.feedback}".strip() for m in graded.marks if m.reason]
+        words = [graded.late, *words] if graded.late else words
+        known = people.get(graded.student) or {columns[0]: graded.student}
+        said = html.escape("; ".join(words))
+        rows.append([*(known.get(name, "") for name in columns), graded.total, said])
+    return rows
 
 
 def _code(text: str) -> str:

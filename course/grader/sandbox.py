@@ -211,8 +211,8 @@ class RunningQuestion:
     ) -> None:
         self._channel.close()
         status = self._sandbox.finish()
-        if isinstance(error, Failure) and error.kind == "ended":
-            error.kind = _ending(status)
+        if isinstance(error, Failure) and error.kind.startswith("ended"):  # or in a hidden case
+            error.kind = error.kind.replace("ended", _ending(status), 1)
 
     def start(self) -> tuple[bool, Failure | None]:
         """Run the cells; whether the function is there, and what went wrong on the way."""

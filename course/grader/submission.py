@@ -7,13 +7,14 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from course.builder.notebooks import CHECK_TITLE
 
-__all__ = ["Submission", "read_submission"]
+__all__ = ["Submission", "raw_cells", "read_submission"]
 
 LARGEST = 20_000_000  # bytes
 NESTED, VALUES = 500_000, 3_000_000  # brackets and commas: what is read takes up to 40 times more
@@ -70,6 +71,15 @@ def read_submission(student: str, path: Path) -> Submission:
     return Submission(student, digest, tuple(cells), claims, assignment)
 
 
+def raw_cells(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Every cell's kind and source, and the cell itself: for answers that a person marks."""
+    try:
+        content = _notebook(_read(path)[1])
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return []
+    return [(kind, source, cell) for _, kind, source, cell in _cells(content)]
+
+
 def _read(path: Path) -> tuple[str, bytes]:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
@@ -84,6 +94,14 @@ def _read(path: Path) -> tuple[str, bytes]:
 
 
 def _parse(data: bytes) -> tuple[list[tuple[str, str, str]], dict[str, Any]]:
+    content = _notebook(data)
+    metadata = content.get("metadata")
+    cells = [(label, kind, source) for label, kind, source, _ in _cells(content)]
+    return cells, metadata if isinstance(metadata, dict) else {}
+
+
+def _notebook(data: bytes) -> dict[str, Any]:
+    """What a file holds, if it is a notebook; a ValueError with the reason if it is none."""
     if not data.strip():
         raise ValueError("an empty file")
     if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
@@ -100,7 +118,11 @@ def _parse(data: bytes) -> tuple[list[tuple[str, str, str]], dict[str, Any]]:
         raise ValueError("not a notebook: no valid JSON") from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
         raise ValueError("not a notebook: JSON, but without cells")
-    cells = []
+    return content
+
+
+def _cells(content: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """The cells that have a type and a text: label, type, text, and the cell itself."""
     for number, cell in enumerate(content["cells"], start=1):
         cell = cell if isinstance(cell, dict) else {}
         source = cell.get("source", "")
@@ -108,9 +130,7 @@ def _parse(data: bytes) -> tuple[list[tuple[str, str, str]], dict[str, Any]]:
             source = "".join(str(line) for line in source)
         kind = cell.get("cell_type")
         if isinstance(source, str) and isinstance(kind, str):
-            cells.append((f"cell {number}", _text(kind[:20]), _text(source)))
-    metadata = content.get("metadata")
-    return cells, metadata if isinstance(metadata, dict) else {}
+            yield f"cell {number}", _text(kind[:20]), _text(source), cell
 
 
 def _text(value: str) -> str:

@@ -23,7 +23,7 @@ from notebook_checks import EXAMPLE
 from course.__main__ import main
 from course.builder.answer_key import Key, load_key
 from course.builder.assignments import build_one
-from course.builder.roster import file_name
+from course.builder.roster import Roster, file_name, read_class
 from course.builder.samples import hand_in, write_samples
 from course.grader import batch
 from course.grader import sandbox as sandbox_module
@@ -34,6 +34,7 @@ from course.grader.journal import Journal
 from course.grader.marking import Graded, Mark
 from course.grader.report import summary, write_reports
 from course.grader.sandbox import Limits, bubblewrap_works
+from course.grader.similar import shape, similar
 from course.grader.worker import Setting
 from paths import ROOT
 
@@ -226,7 +227,7 @@ def test_who_handed_in_nothing_is_in_every_table(place: Path) -> None:
     out = place / "out"
     grades = {row[0]: row for row in rows(out / "grades.csv")}
     assert grades["bob"][1:7] == ["0"] * 6
-    assert "nothing was handed in" in grades["bob"][-2]
+    assert "nothing was handed in" in grades["bob"][9]
     assert ["", "", "", "bob", "", "0"] in rows(out / "canvas.csv")
     assert next(row for row in rows(out / "moodle.csv") if row[0] == "bob")[1] == "0"
     assert "0 of 9 points" in (out / "feedback" / "bob.md").read_text("utf-8")
@@ -322,7 +323,7 @@ def test_the_commands_from_source_to_grades(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "student" / "ada", tmp_path / "in" / "ada")
     key = str(tmp_path / "key" / "week-1")
     assert main(["grade", str(tmp_path / "in"), key, str(tmp_path / "out"), *GUARDED]) == 0
-    assert rows(tmp_path / "out" / "grades.csv")[1][-4:-2] == ["0", "9"]
+    assert rows(tmp_path / "out" / "grades.csv")[1][7:9] == ["0", "9"]
     assert main(["build", str(tmp_path / "in"), str(tmp_path)]) == 1
 
 
@@ -532,3 +533,318 @@ def test_scores_go_into_the_real_gradebook(built: Path, tmp_path: Path) -> None:
 def test_an_empty_class_has_a_summary(built: Path) -> None:
     key: Key = load_key(built / "key" / "week-1")
     assert "0 submissions" in summary(key, [])
+
+
+# Answers that a person marks.
+
+PAGE = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A week
+
+**1. Half.** Half of x?
+
+```{code-cell} ipython3
+:tags: [hide-cell, solution]
+
+def half(x):
+    \"\"\"Half of it.\"\"\"
+    return x / 2
+
+print(half(3))
+```
+
+**2. Why?** Say why, in [[n]] words.
+
++++ {"tags": ["solution"], "answer": "why"}
+
+Because it is so.
+
++++
+
+**3. Draw.** Draw it.
+
+```{code-cell} ipython3
+:tags: [hide-cell, solution]
+:answer: drawing
+
+1 + 1
+```
+"""
+CHECKS = """
+from course import Criterion, Deadline, Question
+
+QUESTIONS = [
+    Question("half", points=4, partial=True, cases=[{"x": 4}, {"x": -6}, {"x": 0}]),
+    Question("why", kind="text", numbers={"n": range(3, 9)},
+        rubric=[Criterion(2, "a reason"), Criterion(1, "short, or not")]),
+    Question("drawing", kind="figure", points=2),
+]
+"""
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+    "rkJggg=="
+)
+
+
+@pytest.fixture
+def week(tmp_path: Path) -> Path:
+    """A week with a function, a text and a figure, of which three students hand in two."""
+    (tmp_path / "week.md").write_text(PAGE, "utf-8")
+    (tmp_path / "week.checks.py").write_text(CHECKS, "utf-8")
+    key = build_one(tmp_path / "week.md", tmp_path, ["ada", "bob", "cleo"])
+    shutil.move(tmp_path / "key" / "week", tmp_path / "week-key")
+    shutil.rmtree(tmp_path / "key")
+    shutil.move(tmp_path / "week-key", tmp_path / "key")
+    (tmp_path / "in").mkdir()
+    for student in ("ada", "bob"):
+        nbformat.write(answered(key, student), tmp_path / "in" / f"{student}.ipynb")
+    return tmp_path
+
+
+def answered(key: Key, student: str, words: str = "It is <b>so</b>.") -> Any:
+    """A notebook with words, a picture in a text, a figure, and a cell of the student's own."""
+    notebook = hand_in(key, student)
+    at = {c.metadata.get("exercise"): i for i, c in enumerate(notebook.cells)}
+    text, figure = notebook.cells[at["why"]], notebook.cells[at["drawing"]]
+    text.source = text.source.partition("\n")[0] + f"\n\n{words} ![](attachment:a.png)"
+    text.attachments = {"a.png": {"image/png": PIXEL}}
+    drawn = {"image/png": PIXEL, "image/svg+xml": "<svg onload='x()'/>"}
+    said = nbformat.v4.new_output("stream", text="<script>alert(1)</script>")
+    figure.outputs = [nbformat.v4.new_output("display_data", drawn), said]
+    more = nbformat.v4.new_markdown_cell("And one thing more.")
+    notebook.cells.insert(at["why"] + 1, more)
+    return notebook
+
+
+def filled(path: Path, student: str, **cells: str) -> None:
+    """Fill in a student's row, as a spreadsheet would save it: with semicolons and a mark."""
+    heading, *others = rows(path)
+    for row in others:
+        if row[0] == student:
+            for name, value in cells.items():
+                row[next(i for i, n in enumerate(heading) if n.startswith(name))] = value
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([heading, *others])
+
+
+def test_a_persons_marks_are_asked_for_read_and_kept(week: Path) -> None:
+    found = {graded.student: graded for graded in run(week)}
+    assert [mark.question for mark in found["ada"].marks] == ["half", "why", "drawing"]
+    assert (found["ada"].total, found["ada"].waiting, found["ada"].out_of) == (4, 5, 9)
+    out = week / "out"
+    page = (out / "marking" / "why.html").read_text("utf-8")
+    assert "It is &lt;b&gt;so&lt;/b&gt;." in page
+    assert "And one thing more." in page
+    assert page.count(f"data:image/png;base64,{PIXEL}") == 2
+    assert "Because it is so." in page
+    drawn = (out / "marking" / "drawing.html").read_text("utf-8")
+    assert "svg" not in drawn
+    assert "<script>" not in drawn
+    assert "Of these, 5 are not marked yet." in (out / "feedback" / "ada.md").read_text("utf-8")
+    sheet = out / "marking" / "why.csv"
+    assert rows(sheet)[0][:4] == ["student", "a reason (2)", "short, or not (1)", "points"]
+    filled(sheet, "ada", **{"a reason": "x", "short": "0,5", "comment": "- well said"})
+    filled(out / "marking" / "drawing.csv", "ada", points="1")
+    for _ in range(2):  # what is filled in stays
+        found = {graded.student: graded for graded in run(week)}
+        assert (found["ada"].total, found["ada"].waiting, found["bob"].waiting) == (7.5, 0, 5)
+    why = found["ada"].marks[1]
+    assert (why.score, why.feedback) == (2.5, "- well said")
+    assert why.reason == "a reason (2): 2; short, or not (1): 0.5"
+    assert "- well said" in (out / "feedback" / "ada.md").read_text("utf-8")
+    key = load_key(week / "key")
+    nbformat.write(answered(key, "ada", "Quite another reason."), week / "in" / "ada.ipynb")
+    ada = next(graded for graded in run(week) if graded.student == "ada")
+    assert (ada.waiting, ada.marks[1].flag) == (3, "answered anew since it was marked")
+    row = next(row for row in rows(sheet) if row[0] == "ada")
+    assert row[1:4] == ["", "", ""]
+    assert "the former answer got 2.5" in row[5]
+    assert ada.marks[2].score == 1, "the figure is the same"
+
+
+def test_a_wrong_number_in_a_sheet_is_named_before_anything_is_graded(week: Path) -> None:
+    run(week)
+    sheet = week / "out" / "marking" / "why.csv"
+    filled(sheet, "bob", **{"a reason": "3"})
+    words = r"why.csv, row 3, bob: '3' under 'a reason \(2\)' is neither x nor a number from 0 to 2"
+    with pytest.raises(ValueError, match=words):
+        run(week)
+    sheet.write_text(sheet.read_text("utf-8-sig").replace("comment", "remark"), "utf-8")
+    with pytest.raises(ValueError, match="has no column 'comment' any more"):
+        run(week)
+
+
+def test_who_wrote_nothing_is_not_waited_for(week: Path) -> None:
+    key = load_key(week / "key")
+    blank = hand_in(key, "cleo", solved=False)
+    nbformat.write(blank, week / "in" / "cleo.ipynb")
+    cleo = next(graded for graded in run(week) if graded.student == "cleo")
+    assert [mark.reason for mark in cleo.marks] == ["not answered"] * 3
+    assert cleo.waiting == 0
+
+
+def test_cases_that_are_right_earn_their_share(week: Path) -> None:
+    key = load_key(week / "key")
+    for student, answer, score, words in (
+        ("ada", "return abs(x) / 2", 3, "wrong in a hidden case; right in 3 of 4 cases"),
+        ("bob", "return 8 / x if x else 1 / 0", 1, "right in 1 of 4 cases"),
+        ("cleo", "import os; os._exit(0)", 0, "ended the process"),
+    ):
+        answers = {"half": f"def half(x): {answer}"}
+        nbformat.write(hand_in(key, student, answers), week / "in" / f"{student}.ipynb")
+        graded = next(graded for graded in run(week) if graded.student == student)
+        assert graded.marks[0].score == score, graded.marks[0]
+        assert words in graded.marks[0].reason
+
+
+# When, which of several, and together.
+
+
+def with_rules(place: Path, rules: str) -> None:
+    checks = place / "key" / "checks.py"
+    checks.write_text(f"from course import Deadline\n{rules}\n{checks.read_text('utf-8')}", "utf-8")
+
+
+def test_what_comes_late_loses_what_the_rule_says(place: Path) -> None:
+    rule = 'Deadline("2026-11-30 12:00 +00:00", per_day=10, at_most=30, grace=5'
+    with_rules(place, f'DEADLINE = {rule}, extended={{"bob": "2026-12-24T12:00Z"}})')
+    times = place / "times.csv"
+    for at, total, words in (
+        ("2026-11-30 12:04Z", 9, ""),
+        ("2026-11-30 12:06Z", 8.1, "1 day late: 10% less"),
+        ("2026-12-30 12:00Z", 6.3, "30 days late: 30% less"),
+    ):
+        times.write_text(f"student,time\nADA,{at}\nbob,2026-12-24 11:00Z\n", "utf-8")
+        ada, bob = (g for g in run(place, times=str(times)) if g.student in ("ada", "bob"))
+        assert (ada.total, ada.late, bob.late) == (total, words, "")
+    assert "30 days late" in (place / "out" / "feedback" / "ada.md").read_text("utf-8")
+    assert "nothing says when 2 of 4" in (place / "out" / "handed-in.md").read_text("utf-8")
+    times.write_text("eve,2026-11-30 12:04Z\n", "utf-8")
+    with pytest.raises(ValueError, match="line 1: 'eve' is nobody on the roster"):
+        run(place, times=str(times))
+    with pytest.raises(ValueError, match="'yesterday' is no file of students and times"):
+        run(place, times="yesterday")
+    os.utime(place / "in" / "ada.ipynb", (2e9, 2e9))
+    assert next(g.total for g in run(place, times="files") if g.student == "ada") == 6.3
+
+
+@pytest.mark.parametrize(("keep", "total"), [("last", 8), ("first", 0), ("best", 9)])
+def test_of_several_the_one_counts_that_the_rule_says(place: Path, keep: str, total: int) -> None:
+    with_rules(place, f"KEEP = {keep!r}")
+    key, folder = load_key(place / "key"), place / "in"
+    for name, answers, solved, at in (
+        ("ada (1)", {"product_flops": WRONG}, True, 3),
+        ("ada", {}, True, 2),
+        ("ada-2", {}, False, 1),
+    ):
+        path = folder / f"{name}.ipynb"
+        nbformat.write(hand_in(key, "ada", answers, solved=solved), path)
+        os.utime(path, (1e9 + at, 1e9 + at))
+    assert next(g.total for g in run(place) if g.student == "ada") == total
+
+
+def test_a_group_hands_in_once(tmp_path: Path) -> None:
+    roster = Roster(dict.fromkeys(("ada", "bob", "cleo"), ()), {"ada": "A", "bob": "A"})
+    key = build_one(EXAMPLE, tmp_path, roster)
+    (tmp_path / "in").mkdir()
+    nbformat.write(hand_in(key, "bob"), tmp_path / "in" / "bob.ipynb")
+    folders = (tmp_path / "in", tmp_path / "key" / "week-1", tmp_path / "out")
+    found = grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=lambda _: None)
+    assert {g.student: (g.total, g.flag) for g in found} == {"ada": (9, ""), "bob": (9, "")}
+    assert "`ada` handed in together with `bob`" in (tmp_path / "out" / "handed-in.md").read_text()
+
+
+# What systems read.
+
+
+def test_canvas_gets_its_columns_and_its_assignment_back(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Root Account,Section,Week 1 (812),Final Score\n"
+        "    Points Possible,,,,,,9,(read only)\n"
+        '"Lovelace, Ada",101,u1,ada,canvas.example.org,S1,,\n',
+        "utf-8",
+    )
+    key = build_one(EXAMPLE, tmp_path, read_class(roster))
+    write_reports(key, [Graded("ada", "1", (Mark("product_flops", 1, 1),))], tmp_path)
+    heading = ["Student", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section"]
+    assert rows(tmp_path / "canvas.csv") == [
+        [*heading, "Week 1 (812)"],
+        ["    Points Possible", "", "", "", "", "", "9"],
+        ["Lovelace, Ada", "101", "u1", "ada", "canvas.example.org", "S1", "1"],
+    ]
+
+
+def test_moodle_gets_its_columns_back(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    text = "First name;Last name;ID number;Email address\nAda;Lovelace;;ada@example.org\n"
+    roster.write_text(f"\ufeff{text}", "utf-8")
+    key = build_one(EXAMPLE, tmp_path, read_class(roster))
+    graded = Graded("ada@example.org", "1", (Mark("product_flops", 1, 1),))
+    write_reports(key, [graded], tmp_path)
+    assert rows(tmp_path / "moodle.csv") == [
+        ["First name", "Last name", "ID number", "Email address", "week-1", "Feedback"],
+        ["Ada", "Lovelace", "", "ada@example.org", "1", ""],
+    ]
+
+
+# After grading.
+
+
+def test_the_class_is_on_one_page(built: Path, tmp_path: Path) -> None:
+    key = load_key(built / "key" / "week-1")
+
+    def graded(number: int) -> Graded:
+        good = number % 3 > 0
+        marks = [
+            Mark(q.name, q.points * (good or i > 3), q.points, "" if good else "<b>late</b>")
+            for i, q in enumerate(key.questions.values())
+        ]
+        return Graded(f"s{number}", "1", tuple(marks))
+
+    functions = {"ada": LONG, "bob": LONG.replace("total", "sum_"), "cleo": "def f(x): return x"}
+    alike = similar("f", {who: shape(code, "f") for who, code in functions.items()})
+    write_reports(key, [graded(n) for n in range(12)], tmp_path, (), ["zoe"], alike)
+    page = (tmp_path / "class.html").read_text("utf-8")
+    assert "12 handed in, 1 did not; mean 78%, median 100%." in page
+    assert 'aria-label="Students by their share of the points: 4 from 30 %, 8 from 90 %"' in page
+    assert "<td>67%</td><td>1.00</td>" in page
+    assert "<td>100%</td><td></td>" in page
+    assert "4 × &lt;b&gt;late&lt;/b&gt;" in page
+    assert "<td>ada, bob</td>" in page
+    assert "cleo" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+LONG = """
+def f(x):
+    \"\"\"Of mine.\"\"\"
+    total = 0  # begin
+    for step in range(10):
+        if step % 2 == 0:
+            total += x * step + 3
+        else:
+            total -= x // (step + 1)
+    return [total, total * 2, max(total, 0)]
+"""
+
+
+def test_functions_are_alike_by_how_they_are_built() -> None:
+    renamed = LONG.replace("total", "t").replace("step", "i").replace("# begin", "# or not")
+    near = LONG.replace("+ 3", "+ 4")
+    other = "def f(x):\n    return [sum(x * k for k in range(9) if k % 3), x**2, -x, abs(x), 7, 8]"
+    shapes = {n: shape(c, "f") for n, c in zip("abcd", (LONG, renamed, near, other), strict=True)}
+    found = [(alike.students, alike.share == 1) for alike in similar("f", shapes)]
+    assert found == [(("a", "b"), True), (("c", "a"), False)]
+    assert similar("f", shapes, shapes["a"]) == [], "the model's way is no news"
+    for hostile in ("def f(" + "(" * 20_000, "def f(x):\n" + "    '''", "x = 1", "def f(x): \x00"):
+        assert len(shape(hostile, "f")) <= 20_001
