@@ -52,7 +52,7 @@ PARTS = (
                 "kvcache",
                 "what does memory of the past cost, and from what context on is it all that "
                 "matters?",
-                ("kvcache", "training"),
+                ("kvcache",),
             ),
             Chapter(
                 "roofline",
@@ -79,6 +79,16 @@ PARTS = (
                 "lowerbounds",
                 "how few can any schedule move, and how close does FlashAttention come?",
                 ("iomodel.pebbles", "iomodel.counting.bounds", "iomodel.counting.compression"),
+            ),
+        ),
+    ),
+    Part(
+        "Beyond one answer",
+        chapters=(
+            Chapter(
+                "training",
+                "what does a training run compute, what must it hold, and what will it cost?",
+                ("training",),
             ),
         ),
     ),

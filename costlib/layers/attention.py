@@ -24,6 +24,7 @@ from costlib.layers.parts import (
     gradient_of,
     linear_step,
     normalisation,
+    same,
     set_field,
 )
 from costlib.ledger import Elements, Op
@@ -315,10 +316,8 @@ class Attention(Part):
     def _saved_kv(self) -> tuple[Saved, ...]:
         keys = (2 if self.qk_norm else 1) * self.kv_heads * self.head_dim
         values = self.kv_heads * self.value_dim
-        return (
-            Saved("keys", keys, ways=self.kv_heads),
-            Saved("values", values, ways=self.kv_heads),
-        )
+        ways = None if same(self.kv_heads, self.heads) else self.kv_heads
+        return (Saved("keys", keys, ways=ways), Saved("values", values, ways=ways))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ class Fit:
     """Constants of the loss: what no model beats, and two terms that fall with size and tokens.
 
     >>> round(FITS["hoffmann"].loss(70e9, 1.4e12), 3)
-    1.937
+    1.921
     """
 
     floor: float
@@ -53,10 +53,12 @@ class Fit:
         return params, flops / 6 / params
 
 
-#: Published constants: Hoffmann et al. 2022 (their third approach), and Besiroglu et al. 2024, who
-#: fitted the data of its figures again.
+#: Published constants: Hoffmann et al. 2022 (third approach, with the digits that Besiroglu et
+#: al. found in its source), and Besiroglu et al. 2024, who fitted the data of its figures again.
 FITS = {
-    "hoffmann": Fit(floor=1.69, of_size=406.4, of_tokens=410.7, size_power=0.34, token_power=0.28),
+    "hoffmann": Fit(
+        floor=1.6934, of_size=406.4, of_tokens=410.7, size_power=0.3392, token_power=0.2849
+    ),
     "besiroglu": Fit(
         floor=1.8172, of_size=482.01, of_tokens=2085.43, size_power=0.3478, token_power=0.3658
     ),

@@ -200,11 +200,7 @@ def korthikanti(**how):
 )
 def test_a_layer_is_korthikanti_et_al_to_the_byte(how, expected):
     """Their table 2, as formulas in s, b, h, a and t."""
-    of_layers = korthikanti(**how).of_layers()
-    # a device holds an equal part of the KV heads, of which there are as many as heads
-    if "tensor" in how:
-        of_layers = of_layers.subs(sympy.Min(A, T), T)
-    assert sympy.expand(of_layers / LAYERS - expected) == 0
+    assert sympy.expand(korthikanti(**how).of_layers() / LAYERS - expected) == 0
 
 
 def test_outside_the_layers_is_korthikanti_et_al_too():
@@ -578,10 +574,12 @@ def test_the_closed_form_is_the_optimum():
 
 def test_published_constants_say_what_their_papers_say():
     """Hoffmann et al., section 3.3: a = 0.46, b = 0.54; Besiroglu et al.: a = 0.513, b = 0.487."""
-    for name, a in (("hoffmann", 0.45), ("besiroglu", 0.513)):
+    for name, a in (("hoffmann", 0.457), ("besiroglu", 0.513)):
         fit = FITS[name]
         power = log(fit.best(1e24)[0] / fit.best(1e21)[0]) / log(1e3)
-        assert power == pytest.approx(a, abs=0.005)
+        assert power == pytest.approx(a, abs=0.001)
+    # their table 3: for the budget of Gopher the third approach says 40B parameters
+    assert FITS["hoffmann"].best(5.76e23)[0] == pytest.approx(40e9, rel=0.02)
 
 
 def test_an_optimum_with_another_count_of_flops():
