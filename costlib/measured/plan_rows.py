@@ -45,9 +45,9 @@ class UnreadRow(ValueError):
 class PlanRow:
     """One set-up of a published table, and what was measured of it.
 
-    ``zero`` is ZeRO's stage, ``shard`` the devices that share one copy of the state (all replicas
-    unless said), ``seconds`` those of one step, however they were printed; ``assumed`` names what
-    the text did not tell.
+    ``by`` says who published it, ``zero`` is ZeRO's stage, ``shard`` the devices that share one copy
+    of the state (all replicas unless said), ``seconds`` those of one step, however they were
+    printed; ``assumed`` names what the text did not tell.
 
     >>> row = plan_rows("megatron SC21 table 1")[0]
     >>> row.name, row.devices, row.tensor, row.microbatch, row.recompute, round(row.seconds, 2)
@@ -57,6 +57,7 @@ class PlanRow:
     """
 
     table: str
+    by: str
     name: str
     model: Transformer = field(repr=False)
     device: Device = field(repr=False)
@@ -133,7 +134,7 @@ def plan_sources() -> dict[str, Any]:
     """
     content = _content()
     tables = {
-        each["name"]: {k: each[k] for k in ("source", "counts")} for each in content["tables"]
+        each["name"]: {k: each[k] for k in ("by", "source", "counts")} for each in content["tables"]
     }
     return {"tables": tables, "left out": content["left out"]}
 
@@ -196,12 +197,18 @@ def _carried() -> tuple[PlanRow, ...]:
     for table in _content()["tables"]:
         for model, devices_text, plan, metrics in table["rows"]:
             key = (table["name"], "", model, devices_text, plan)
-            found.append(_row(key, metrics, source=table["source"], counts=table["counts"]))
+            told = {name: table[name] for name in ("source", "counts", "by")}
+            found.append(_row(key, metrics, **told))
     return tuple(found)
 
 
 def _row(
-    key: tuple[str, ...], metrics: Mapping[str, float], *, source: str, counts: str | None = None
+    key: tuple[str, ...],
+    metrics: Mapping[str, float],
+    *,
+    source: str,
+    counts: str | None = None,
+    by: str | None = None,
 ) -> PlanRow:
     table, what, model_text, devices_text, plan = key
     words = _chosen(plan, what)
@@ -212,6 +219,7 @@ def _row(
     found = read_plan(words, what, model_text, count)
     row = PlanRow(
         table=table,
+        by=by or table,
         name=re.sub(r"\s*\(.*", "", re.sub(r"\s+seq.*", "", model_text)),
         model=model,
         device=device,

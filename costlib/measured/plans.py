@@ -326,6 +326,11 @@ class PlanErrors:
     known: tuple[float, ...] = field(repr=False)
     fitted: tuple[float, ...] = field(repr=False)
 
+    @property
+    def by(self) -> str:
+        """Who published it."""
+        return self.rows[0].by
+
     def median(self, level: str = "fitted") -> float:
         """The median of a level's errors."""
         return float(np.median(getattr(self, level)))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from costlib.layers import Attention, Block, Latent, Mixture, Pass
@@ -133,13 +133,33 @@ def ends(model: Transformer, cut: Cut) -> tuple[Work, Work]:
 
 def share_of(model: Transformer, tensor: Number) -> Transformer:
     """One device's part of a model; its messages are counted here, tier by tier."""
+    found: Transformer = _remembered(_share_of, model, tensor)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _share_of(model: Transformer, tensor: Number) -> Transformer:
     share = tensor_parallel(model, tensor)
     return share if is_one(share.sharers) else share.with_(sharers=1)
 
 
 def single_layers(model: Transformer) -> list[Transformer]:
     """The same model with one layer, for each kind of layer."""
-    return [model.with_(blocks=(block,)) for block in layer_kinds(model)[0]]
+    return list(_remembered(_single_layers, model))
+
+
+@lru_cache(maxsize=256)
+def _single_layers(model: Transformer) -> tuple[Transformer, ...]:
+    return tuple(model.with_(blocks=(block,)) for block in layer_kinds(model)[0])
+
+
+def _remembered(function: Any, *arguments: Any) -> Any:
+    """A function's answer, kept for the next plan of the same model; arrays are not kept."""
+    try:
+        hash(arguments)
+    except TypeError:
+        return function.__wrapped__(*arguments)
+    return function(*arguments)
 
 
 def outside(model: Transformer) -> tuple[frozenset[str], frozenset[str]]:
