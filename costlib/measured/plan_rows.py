@@ -45,8 +45,8 @@ class UnreadRow(ValueError):
 class PlanRow:
     """One set-up of a published table, and what was measured of it.
 
-    ``by`` says who published it, ``zero`` is ZeRO's stage, ``shard`` the devices that share one copy
-    of the state (all replicas unless said), ``seconds`` those of one step, however they were
+    ``by`` says who published it, ``zero`` is ZeRO's stage, ``shard`` the devices that share one
+    copy of the state (all replicas unless said), ``seconds`` those of one step, however they were
     printed; ``assumed`` names what the text did not tell.
 
     >>> row = plan_rows("megatron SC21 table 1")[0]
