@@ -19,8 +19,8 @@ class Run:
 
     ``steps`` are decode steps, ``passes`` those and the passes over prompts alone; ``read`` and
     ``hit`` are tokens of prompts that were read and that a prefix cache had; ``written`` are tokens
-    of answers. ``trace`` has a row for each event: seconds, sequences that write, that wait, blocks
-    taken, tokens cached by those that write.
+    of answers. ``rows`` has one for each event: seconds, sequences that write, that wait, blocks
+    taken, tokens cached by those that write, and steps so far.
     """
 
     requests: Requests
@@ -35,7 +35,7 @@ class Run:
     hit: int = 0
     written: int = 0
     put_back: int = 0
-    rows: list[tuple[float, int, int, int, int]] = field(default_factory=list, repr=False)
+    rows: list[tuple[float, int, int, int, int, int]] = field(default_factory=list, repr=False)
 
     @property
     def seconds(self) -> float:
@@ -69,11 +69,11 @@ class Run:
         return self.finish - self.requests.arrival
 
     def column(self, name: str) -> Any:
-        """One column of the trace: seconds, writing, waiting, blocks or tokens.
+        """One column of the trace: seconds, writing, waiting, blocks, tokens or steps.
 
         Each value holds until the next row's time.
         """
-        names = ("seconds", "writing", "waiting", "blocks", "tokens")
+        names = ("seconds", "writing", "waiting", "blocks", "tokens", "steps")
         if self.trace is None or len(self.trace) != len(self.rows):
             self.trace = np.array(self.rows, dtype=float).reshape(-1, len(names))
         return self.trace[:, names.index(name)]

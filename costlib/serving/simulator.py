@@ -142,7 +142,7 @@ class _Loop:
                 assert not self.line, "whoever is alone fits: Pages.check"
                 self.now = self.arrival[self.next]
             used = self.pages.blocks - self.free
-            row = (self.now, len(self.began), len(self.line), used, self.cached)
+            row = (self.now, len(self.began), len(self.line), used, self.cached, self.step)
             self.result.rows.append(row)
             if progress and (self.gone - shown > total // 100 or self.gone == total):
                 shown = self.gone
