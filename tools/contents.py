@@ -57,7 +57,7 @@ PARTS = (
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("device", "roofline", "messages", "parallel", "sweeps", "serving"),
+                ("device", "roofline", "messages", "parallel", "sweeps"),
             ),
         ),
     ),
@@ -89,6 +89,12 @@ PARTS = (
                 "training",
                 "what does a training run compute, what must it hold, and what will it cost?",
                 ("training",),
+            ),
+            Chapter(
+                "serving",
+                "given a target for the wait, how many readers, how many machines, and at what "
+                "price?",
+                ("serving",),
             ),
         ),
     ),

@@ -111,14 +111,13 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
 def filling(run: Run, until: float) -> Figure:
     """Who writes and who waits, over the first seconds of a run, and the averages of all of it."""
     seconds = run.column("seconds")
-    shown = seconds <= until
+    shown = seconds <= max(until, seconds[0])
     writing, waiting = run.column("writing"), run.column("waiting")
     mean = run.mean("writing")
     title = f"The batch fills up, and settles about {mean:.0f}"
     alt = (
         f"Sequences against seconds. Those that write rise from 0 to about {mean:.0f} on average "
-        f"and vary between {writing[shown & (seconds > until / 2)].min():.0f} and "
-        f"{writing[shown].max():.0f}; at most {waiting[shown].max():.0f} wait."
+        f"and reach {writing[shown].max():.0f}; at most {waiting[shown].max():.0f} wait."
     )
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
@@ -158,8 +157,9 @@ def latencies(
                 at, table[:, number], label=name, marker=_MARKERS[number], **_look(number)
             )
         axes.axvline(100, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="load, % of saturation", ylabel="milliseconds")
-        axes.legend(fontsize=_SMALL)
+        top = 8 * table.max()  # room for the legend
+        axes.set(xlabel="load, % of saturation", ylabel="milliseconds", ylim=(None, top))
+        axes.legend(fontsize=_SMALL, ncols=2, loc="upper left")
     return drawing.result
 
 

@@ -1,0 +1,84 @@
+"""The figures of serving: their words agree with numbers computed another way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import costlib
+from costlib import roofline
+from costlib.figures import serving as figures
+from costlib.serving import Server, listed, poisson, saturation, simulate
+
+MODEL, H100 = costlib.models["llama-3.1-8b"], costlib.devices["H100-SXM"]
+LLAMA = Server(MODEL, H100)
+FP8 = Server(MODEL, H100, "fp8")
+
+
+def seconds(batch: int, context: int) -> float:
+    return float(roofline.time(MODEL.decode(batch, context), H100, too_large="ignore"))
+
+
+def test_step() -> None:
+    figure = figures.step(LLAMA, 1000, 0.025)
+    assert figure.title == f"443 sequences get a token each in {1000 * seconds(443, 1000):.1f} ms"
+    assert f"One sequence takes {1000 * seconds(1, 1000):.2f}" in figure.alt
+    assert f"the most that fit, {1000 * seconds(465, 1000):.1f}" in figure.alt
+
+
+def test_frontiers() -> None:
+    alt = figures.frontiers({"16 bits": LLAMA, "fp8": FP8}, 1000).alt
+    room = LLAMA.room(1001)
+    each = 1 / seconds(room, 1000)
+    assert f"16 bits from {1 / seconds(1, 1000):.0f} for one user to {each:.0f}" in alt
+    assert f"for each of {room:,}, {room * each:,.0f} a device" in alt
+    with pytest.raises(ValueError, match="none of these servers has room"):
+        figures.frontiers({"much": Server("llama-3.1-405b", H100)}, 1000)
+
+
+def test_filling() -> None:
+    run = simulate(poisson(20, 300, prompt=1000, answer=100, seed=1), LLAMA)
+    figure = figures.filling(run, 5)
+    assert f"settles about {run.mean('writing'):.0f}" in figure.title
+    first = run.column("writing")[run.column("seconds") <= 5]
+    assert f"reach {first.max():.0f}" in figure.alt
+
+
+def test_latencies() -> None:
+    alt = figures.latencies(LLAMA, [0.2, 0.8], prompt=500, answer=50, count=200, most=64).alt
+    rate = 0.2 * saturation(LLAMA, 500, 50, most=64).requests_per_s
+    run = simulate(poisson(rate, 200, prompt=500, answer=50, seed=1), LLAMA, most=64)
+    assert f"first token, median {1000 * np.median(run.time_to_first):.3g} at 20%" in alt
+
+
+def test_timelines() -> None:
+    asked = listed([0.0, 0.05], [200, 3000], 30)
+    run = simulate(asked, LLAMA, one_by_one=True)
+    alt = figures.timelines({"whole": run}, 2).alt
+    pause = LLAMA.prefill(3000) + LLAMA.step(2, 1600)  # about: the prompt, and a step
+    told = float(alt.split("two tokens is ")[1].split(" ms")[0])
+    assert told == pytest.approx(1000 * pause, rel=0.02)
+
+
+def test_gains() -> None:
+    alt = figures.gains(H100, ["int4", "fp8"]).alt
+    assert f"int4 {2 / 0.515625:.2f} times for one row and 1.00 for 2,048" in alt
+    assert "fp8 2.00 times for one row and 2.00" in alt
+
+
+def test_drafts() -> None:
+    alt = figures.drafts(LLAMA, [100], accepted=0.8, number=4, draft_cost=0.1).alt
+    check = roofline.time(MODEL.decode(1, 100, 5), H100)
+    speed = 3.3616 * seconds(1, 100) / (check + 0.4 * seconds(1, 100))
+    assert f"with 100 cached {speed:.2f} for one" in alt
+
+
+def test_reads() -> None:
+    alt = figures.reads({"llama": MODEL}, most=2**20).alt
+    assert f"llama {130 * 131072 / 1e6:.3g} MB at 128 tokens" in alt
+
+
+def test_prices() -> None:
+    alt = figures.prices({"one": LLAMA, "much": Server("llama-3.1-405b", H100)}, 1000, 3.6).alt
+    assert f"one {1000 * seconds(1, 1000):.2f} at {1000 * seconds(1, 1000):.1f} ms" in alt
+    assert "much" not in alt
