@@ -10,6 +10,7 @@ In a checks file:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -91,7 +92,8 @@ def read_time(text: str) -> datetime:
     Traceback (most recent call last):
     ValueError: 'tomorrow' is no time: write 2026-11-30 23:59, or 2026-11-30 23:59 +01:00
     """
-    plain = " ".join(str(text).split()).replace(" UTC", "+00:00").replace("Z", "+00:00")
+    plain = re.sub(r"\.\d+", "", " ".join(str(text).split()))  # of a second
+    plain = plain.replace(" UTC", "+00:00").replace("Z", "+00:00")
     if plain.count(" ") == 2:  # before the zone
         plain = "".join(plain.rsplit(" ", 1))
     if plain[-5:-4] in ("+", "-") and plain[-4:].isdigit() and ":" in plain[:-5]:

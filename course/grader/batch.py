@@ -30,7 +30,7 @@ from course.grader.similar import Alike, shape, similar
 from course.grader.submission import Submission, read_submission
 from course.grader.worker import Setting, grade_one
 
-__all__ = ["CanaryError", "canary", "grade"]
+__all__ = ["CanaryError", "canary", "grade", "with_loss"]
 
 
 class CanaryError(Exception):
@@ -142,11 +142,17 @@ def _late(graded: Graded, inbox: Inbox, rules: Rules) -> Graded:
     if not handed.time:
         flag = "late, as Canvas says, which does not say how late: nothing was taken off"
         return replace(graded, flag="; ".join(filter(None, [graded.flag, flag])))
-    time = read_time(handed.time)
-    loss = rules.deadline.loss(graded.student, time)
-    days = rules.deadline.days_late(graded.student, time)
+    return with_loss(graded, rules, handed.time)
+
+
+def with_loss(graded: Graded, rules: Rules, time: str) -> Graded:
+    """With what the hour costs at which it was handed in."""
+    if not rules.deadline or not time:
+        return graded
+    days = rules.deadline.days_late(graded.student, read_time(time))
     if not days:
         return graded
+    loss = rules.deadline.loss(graded.student, read_time(time))
     words = f"{days} day{'s' if days > 1 else ''} late: {loss:.0%} less"
     return replace(graded, loss=loss, late=words)
 

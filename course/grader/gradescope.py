@@ -13,7 +13,7 @@ import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course.builder.roster import folded
 
@@ -28,9 +28,12 @@ SETUP = """\
 #!/usr/bin/env bash
 set -e
 apt-get update -qq
-apt-get install -y -qq python3 python3-numpy bubblewrap
+apt-get install -y -qq python3 python3-numpy bubblewrap{packages}
 chmod -R go-rwx /autograder/source/key
 """
+#: What else an assignment may import, as Ubuntu calls it; what is not here must be costlib's or
+#: Python's own.
+PACKAGES = ("matplotlib", "networkx", "pandas", "scipy", "sympy")
 
 RUN = """\
 #!/usr/bin/env bash
@@ -42,8 +45,11 @@ cd "$AUTOGRADER/source" && exec "${PYTHON:-python3}" -m course gradescope
 
 def write_zip(key: Path, out: Path) -> None:
     """The autograder of one assignment; it holds the key, so it goes to Gradescope alone."""
+    from course.builder.answer_key import load_key
+
+    packages = _packages(load_key(key))
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, "setup.sh", SETUP.encode(), executable=True)
+        _add(archive, "setup.sh", SETUP.format(packages=packages).encode(), executable=True)
         _add(archive, "run_autograder", RUN.encode(), executable=True)
         for package in ("course", "costlib"):
             for path in sorted((ROOT / package).rglob("*")):
@@ -55,6 +61,14 @@ def write_zip(key: Path, out: Path) -> None:
                 _add(archive, f"key/{path.name}", path.read_bytes())
 
 
+def _packages(key: Key) -> str:
+    """What the assignment imports beside NumPy, as Ubuntu's packages."""
+    from course.grader.worker import imports_of
+
+    names = dict.fromkeys(name.partition(".")[0] for name in imports_of(key.source.setup))
+    return "".join(f" python3-{name}" for name in names if name in PACKAGES)
+
+
 def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, executable: bool = False) -> None:
     entry = zipfile.ZipInfo(name)  # without a date: the same key gives the same zip
     entry.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
@@ -64,7 +78,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, executable: bool =
 def grade_here() -> None:
     """Grade what Gradescope put in place; results.json is written whatever happens."""
     from course.builder.answer_key import load_key
-    from course.grader.batch import canary
+    from course.grader.batch import canary, with_loss
     from course.grader.report import gradescope_results
     from course.grader.sandbox import Limits, bubblewrap_works
     from course.grader.submission import read_submission
@@ -74,13 +88,17 @@ def grade_here() -> None:
     key = place / "source" / "key"
     try:
         opened = load_key(key)
-        student = _student(place / "submission_metadata.json", opened)
-        submission = read_submission(student, _notebook(place / "submission"))
-        if student not in opened.roster and submission.claims in opened.roster:
+        about = _about(place / "submission_metadata.json")
+        students = _students(about, opened)
+        submission = read_submission(students[0], _notebook(place / "submission"))
+        known = [student for student in students if student in opened.roster]
+        if submission.claims in (known or opened.roster):
             submission = replace(submission, student=submission.claims)
         setting = Setting(str(key), bubblewrap_works(), Limits())
         canary(setting)
-        content = gradescope_results(opened, grade_one(setting, submission))
+        graded = grade_one(setting, submission)
+        graded = with_loss(graded, opened.rules, str(about.get("created_at", "")))
+        content = gradescope_results(opened, graded)
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         output = str(error) if isinstance(error, ValueError) else "The autograder failed."
@@ -103,15 +121,22 @@ def _notebook(folder: Path) -> Path:
     return found[0]
 
 
-def _student(path: Path, key: Key) -> str:
-    """Who handed in: the id on the roster of whom Gradescope knows by one of their names.
+def _about(path: Path) -> dict[str, Any]:
+    """What Gradescope says of the submission: who, and when."""
+    about = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return about if isinstance(about, dict) else {}
 
-    Where it is none of them, the notebook says for whom it was made.
+
+def _students(about: dict[str, Any], key: Key) -> list[str]:
+    """Who handed in, several in a group, each by the id on the roster; whom nobody knows, last.
+
+    Where the roster knows none of them, the notebook says for whom it was made.
     """
     from course.grader.inbox import spellings
 
-    users = json.loads(path.read_text("utf-8")).get("users") or [{}] if path.exists() else [{}]
-    known = [str(users[0][key]) for key in ("sid", "email", "id", "name") if users[0].get(key)]
-    ours = spellings(key.roster, key.aliases)
-    found = (ours[folded(name)] for name in known if folded(name) in ours)
-    return next(found, known[0] if known else "unknown")
+    ours, found, others = spellings(key.roster, key.aliases), [], []
+    for user in about.get("users") or [{}]:
+        names = [str(user[name]) for name in ("sid", "email", "id", "name") if user.get(name)]
+        known = [ours[folded(name)] for name in names if folded(name) in ours]
+        (found if known else others).extend((known or names)[:1])
+    return [*found, *others] or ["unknown"]

@@ -97,7 +97,8 @@ def gradescope_results(key: Key, graded: Graded) -> dict[str, object]:
         }
         for number, mark in enumerate(graded.marks, start=1)
     ]
-    return {"score": graded.total, "visibility": "visible", "tests": tests}
+    late = {"output": f"{graded.late}."} if graded.late else {}
+    return {"score": graded.total, "visibility": "visible", "tests": tests, **late}
 
 
 def summary(

@@ -398,6 +398,35 @@ def test_gradescope_knows_a_student_by_any_name(built: Path, tmp_path: Path, use
     assert autograder(root)["score"] == 9
 
 
+def test_gradescope_knows_groups_and_hours(built: Path, tmp_path: Path) -> None:
+    """The notebook of one of those who hand in together is right for them; late it loses."""
+    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
+    root = tmp_path / "autograder"
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
+        archive.extractall(root / "source")
+    with_rules(root / "source", 'DEADLINE = Deadline("2026-11-30T12:00Z", per_day=10)')
+    (root / "submission").mkdir()
+    notebook = hand_in(load_key(built / "key" / "week-1"), "bob")
+    nbformat.write(notebook, root / "submission" / "hw.ipynb")
+    users = [{"email": "eve@example.org"}, {"sid": "ada"}, {"email": "BOB"}]
+    about = {"users": users, "created_at": "2026-12-01T04:00:00.365935-07:00"}
+    (root / "submission_metadata.json").write_text(json.dumps(about), "utf-8")
+    found = autograder(root)
+    assert (found["score"], found["output"]) == (8.1, "1 day late: 10% less.")
+
+
+def test_the_autograder_installs_what_the_page_imports(built: Path, tmp_path: Path) -> None:
+    place = tmp_path / "key"
+    shutil.copytree(built / "key" / "week-1", place)
+    text = (place / "key.json").read_text("utf-8")
+    more = '"setup": "import scipy.stats as st\\ntry:\\n    import pandas\\nexcept ImportError:'
+    (place / "key.json").write_text(text.replace('"setup": "', more + "\\n    pass\\n", 1), "utf-8")
+    write_zip(place, tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        setup = archive.read("setup.sh").decode()
+    assert "python3-numpy bubblewrap python3-scipy python3-pandas\n" in setup
+
+
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc/x", ".bob"])
 def test_gradescope_follows_no_link_and_no_name(built: Path, tmp_path: Path, name: str) -> None:
     write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from course.builder.roster import file_name
+from course.builder.rules import read_time
+from course.grader.exports import times_from
 from course.grader.inbox import Inbox, find
 
 ROSTER = ["ada", "bob@example.org", "Zo\u00eb Quine", "van Gogh", "u104"]
@@ -229,3 +231,79 @@ def test_the_report_says_who_is_missing_and_who_is_strange(tmp_path: Path) -> No
     assert "Nothing came from: `bob@example.org`, `Zo\u00eb Quine`, `van Gogh`, `u104`." in told
     assert "Strangers: `eve'/`." in told
     assert "| `ada` | `ada.ipynb` | its name |" in told
+
+
+# What systems write beside the files.
+
+GRADESCOPE = """\
+---
+submission_71:
+  :submitters:
+  - :name: Somebody Else
+    :sid: '1001'
+    :email: nobody@example.org
+  - :name: Dan Dean
+    :sid: ''
+    :email: dan@example.org
+  :created_at: 2026-11-30 12:06:00.000000000 Z
+  :score: 3.0
+submission_72:
+  :submitters:
+  - :name: "Bob"
+    :email: BOB@example.org
+  :created_at: 2026-11-29 23:00:00.000000000 Z
+"""
+
+
+@pytest.mark.parametrize("export", ["", "assignment_9_export/"])
+def test_gradescope_says_whose_its_folders_are(tmp_path: Path, export: str) -> None:
+    put(tmp_path, f"{export}submission_71/week 1.ipynb", student="u104")
+    put(tmp_path, f"{export}submission_72/homework.ipynb")
+    (tmp_path / export / "submission_metadata.yml").write_text(GRADESCOPE, "utf-8")
+    inbox = look(tmp_path)
+    assert {one.student: one.time[:10] for one in inbox.handed} == {
+        "ada": "2026-11-30",  # of two who hand in together, both are graded
+        "bob@example.org": "2026-11-29",
+        "u104": "2026-11-30",
+    }
+    assert read_time(inbox.handed[0].time) == read_time("2026-11-30 12:06Z")
+    assert inbox.strangers == []
+
+
+def test_nobody_says_whose_a_folder_is_but_the_system(tmp_path: Path) -> None:
+    put(tmp_path, "bob@example.org/w1.ipynb")
+    (tmp_path / "u104").mkdir()
+    stolen = GRADESCOPE.replace("submission_71", "bob@example.org")
+    (tmp_path / "u104" / "submission_metadata.yml").write_text(stolen, "utf-8")
+    (tmp_path / "u104" / "timestamp.txt").write_text("2001-01-01 00:00 UTC", "utf-8")
+    put(tmp_path, "u104/w1.ipynb")
+    inbox = look(tmp_path)
+    assert owners(inbox, tmp_path) == {
+        "bob@example.org/w1.ipynb": "bob@example.org",
+        "u104/w1.ipynb": "u104",
+    }
+    assert [one.time for one in inbox.handed] == ["", ""]
+    told = times_from("nbgrader", str)
+    assert told
+    assert told(tmp_path / "u104" / "w1.ipynb", "u104") == "2001-01-01 00:00 UTC"
+    assert told(tmp_path / "bob@example.org" / "w1.ipynb", "bob@example.org") is None
+
+
+def test_canvas_says_late_and_not_how_late(tmp_path: Path) -> None:
+    put(tmp_path, "lovelaceada_LATE_1001_88_w1.ipynb")
+    put(tmp_path, "deandan_u104_89_LATE_1.ipynb")
+    found = {one.student: one.said_late for one in look(tmp_path).handed}
+    assert found == {"ada": True, "u104": False}
+
+
+def test_the_first_the_last_or_all_of_the_assignment(tmp_path: Path) -> None:
+    for at, name in enumerate(("ada.ipynb", "ada (1).ipynb", "ada-2.ipynb")):
+        put(tmp_path, name, at=at)
+    put(tmp_path, "ada-3.ipynb", assignment="w2", at=9)
+    for keep, chosen, also in (
+        ("last", "ada-2.ipynb", ()),
+        ("first", "ada.ipynb", ()),
+        ("best", "ada-2.ipynb", ("ada (1).ipynb", "ada.ipynb")),
+    ):
+        (one,) = look(tmp_path, keep=keep).handed
+        assert (one.path.name, tuple(path.name for path in one.also)) == (chosen, also)
