@@ -60,7 +60,7 @@ bench-plans: env ## How well published training steps are predicted from two row
 measure: env ## Time this machine and draw its own roofline
 	@$(PY) -m costlib measure --figure _build/roofline.svg
 
-bench-grade: env ## Time the grader on 200 submissions
+bench-grade: env ## Time the grader on 300 submissions, a tenth of them hostile
 	@$(PY) -m tools.bench.grader
 
 bench-io: env ## Measure the I/O model and the pebble game

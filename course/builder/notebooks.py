@@ -137,34 +137,54 @@ def notebook(
     With ``pieces`` everything else that its author wrote stands around them, in its place.
     ``public`` holds the code of checks that students may read: exercise -> source.
     """
-    from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+    from nbformat import NotebookNode
 
     around = around or Surroundings()
     made = {
         part.exercise.name: _cells(part, place, public, solved, around, bool(pieces))
         for place, part in enumerate(parts, 1)
     }
-    checking = new_code_cell(_check_code(checks))
+    checking = code_cell(_check_code(checks))
     if pieces:
         before = next((i for i, p in enumerate(pieces) if p.kind != "text"), len(pieces))
-        cells = [new_markdown_cell(around.plain(p.content)) for p in pieces[:before]]
-        cells += [new_markdown_cell(around.words), new_code_cell(around.first_lines), checking]
+        cells = [markdown_cell(around.plain(p.content)) for p in pieces[:before]]
+        cells += [markdown_cell(around.words), code_cell(around.first_lines), checking]
         for piece in pieces[before:]:
             if piece.kind == "exercise":
                 cells += made.get(piece.content, [])
             elif piece.kind == "text":
-                cells.append(new_markdown_cell(around.plain(piece.content)))
+                cells.append(markdown_cell(around.plain(piece.content)))
             else:
-                cells.append(new_code_cell(piece.content))
+                cells.append(code_cell(piece.content))
     else:
-        first = new_code_cell(f"{around.first_lines}\n\n{setup}".rstrip())
-        cells = [new_markdown_cell(f"# {title}: exercises\n\n{around.words}"), first, checking]
+        first = code_cell(f"{around.first_lines}\n\n{setup}".rstrip())
+        cells = [markdown_cell(f"# {title}: exercises\n\n{around.words}"), first, checking]
         cells += [cell for each in made.values() for cell in each]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:02d}"
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    metadata = {"kernelspec": kernel, "course": about or {}}
-    return new_notebook(cells=cells, metadata=metadata)
+    kernel = NotebookNode(display_name="Python 3", language="python", name="python3")
+    metadata = NotebookNode(kernelspec=kernel, course=NotebookNode(about or {}))
+    return NotebookNode(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5)
+
+
+def code_cell(source: str) -> Any:
+    """A cell as nbformat makes it, which checks each against its schema, thousands of times."""
+    from nbformat import NotebookNode
+
+    return NotebookNode(
+        cell_type="code",
+        metadata=NotebookNode(),
+        execution_count=None,
+        source=source,
+        outputs=[],
+    )
+
+
+def markdown_cell(source: str) -> Any:
+    """The same for text."""
+    from nbformat import NotebookNode
+
+    return NotebookNode(cell_type="markdown", metadata=NotebookNode(), source=source)
 
 
 def _cells(
@@ -176,8 +196,6 @@ def _cells(
     numbered: bool,
 ) -> list[Any]:
     """Statement, answer, and the check of what a machine marks."""
-    from nbformat.v4 import new_code_cell, new_markdown_cell
-
     exercise, question = part.exercise, part.question
     statement = fill(exercise.statement, part.numbers, exercise.name)
     if numbered:  # of a pool not everybody has all
@@ -185,20 +203,20 @@ def _cells(
     if numbered and around.points:
         worth = f"{question.points:g} point" + ("s" if question.points != 1 else "")
         statement = STATEMENT.sub(lambda found: f"{found[0]} *({worth})*", statement, count=1)
-    cells = [new_markdown_cell(around.plain(statement))]
+    cells = [markdown_cell(around.plain(statement))]
     if exercise.by_hand:
         mark = answer_mark(exercise)
         model = exercise.model
         model = fill(model, part.numbers, exercise.name) if exercise.form == "text" else model
         text = f"{mark}\n\n{model}" if solved else mark
-        new = new_markdown_cell if exercise.form == "text" else new_code_cell
+        new = markdown_cell if exercise.form == "text" else code_cell
         cells.append(new(text))
     else:
-        cells.append(new_code_cell(_answer(exercise, question, part.numbers, solved)))
+        cells.append(code_cell(_answer(exercise, question, part.numbers, solved)))
         holds = question.public
         check = f"check({exercise.name}, {holds.__name__})" if holds else f"check({exercise.name})"
         check = f"{public.get(exercise.name, '')}\n\n{check}".strip()
-        cells.append(new_code_cell(check))
+        cells.append(code_cell(check))
     cells[1].metadata["exercise"] = exercise.name
     return cells
 
