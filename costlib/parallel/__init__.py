@@ -9,6 +9,8 @@ True
 """
 
 from costlib.messages import all_reduce
+from costlib.parallel import hiding
+from costlib.parallel.attending import attention_by_heads, ring_attention, ring_backward, zigzag
 from costlib.parallel.cluster import Cluster, Tiers
 from costlib.parallel.collectives import (
     ALGORITHMS,
@@ -24,10 +26,8 @@ from costlib.parallel.price import HIDES
 from costlib.parallel.search import plan_of, search
 from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.shares import (
-    data_parallel_messages,
     memory_per_device,
     optimizer_memory,
-    pipeline_messages,
     tensor_parallel,
 )
 from costlib.parallel.stages import Stage, dealt, stages
@@ -49,21 +49,23 @@ __all__ = [
     "TooManyMessages",
     "Way",
     "all_reduce",
+    "attention_by_heads",
     "bubble",
     "cheapest",
-    "data_parallel_messages",
     "dealt",
     "gradients",
+    "hiding",
     "in_flight",
     "least_rounds",
     "least_sent",
     "memory_per_device",
     "optimizer_memory",
     "order",
-    "pipeline_messages",
     "played",
     "plan_of",
     "product",
+    "ring_attention",
+    "ring_backward",
     "search",
     "stages",
     "tensor_parallel",
@@ -71,4 +73,5 @@ __all__ = [
     "two_tier_sent",
     "ways",
     "within",
+    "zigzag",
 ]

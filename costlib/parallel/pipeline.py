@@ -12,6 +12,8 @@ says which task a device does next; `played` follows it and gives begin and end 
 
 With equal tasks of f and b seconds a piece, every device is busy for m·v·(f + b) seconds, m being
 the microbatches and v the chunks, and idle for (p − 1)·(f + b), p being the stages: the `bubble`.
+Where stages differ, with T seconds of both passes each, GPipe takes (m − 1)·max T + Σ T, and 1F1B
+no longer: as long if the last stage is the slowest, as it mostly is.
 
 Left out: the time that messages take; schedules that cut a backward pass in two, so that gradients
 of weights fill the bubble (zero-bubble schedules, Qi et al. 2023).
@@ -19,7 +21,7 @@ of weights fill the bubble (zero-bubble schedules, Qi et al. 2023).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,10 +143,10 @@ def played(
     stages: int,
     microbatches: int,
     chunks: int = 1,
-    forward: Number = 1,
-    backward: Number = 2,
+    forward: Number | Sequence[Number] = 1,
+    backward: Number | Sequence[Number] = 2,
 ) -> Played:
-    """Begin and end of every task, with so many seconds for each piece.
+    """Begin and end of every task, with so many seconds for each piece, or a list of each one's.
 
     >>> done = played("1f1b", stages=4, microbatches=8)
     >>> done.seconds, done.idle(), done.idle() / done.seconds == bubble(4, 8)
@@ -152,7 +154,7 @@ def played(
     """
     _check(how, 0, stages, microbatches, chunks)
     todo = [order(how, device, stages, microbatches, chunks) for device in range(stages)]
-    took = {False: forward, True: backward}
+    took = _seconds(forward, stages * chunks), _seconds(backward, stages * chunks)
     last, ends, free = stages * chunks - 1, dict[Task, Any](), [0] * stages
     done: list[list[tuple[Task, Any, Any]]] = [[] for _ in range(stages)]
     while any(len(one) < len(all_) for one, all_ in zip(done, todo, strict=True)):
@@ -164,12 +166,21 @@ def played(
                 if needed is not None and needed not in ends:
                     break
                 begin = max(free[device], ends[needed] if needed else 0)
-                ends[task] = free[device] = begin + took[task.backward]
+                ends[task] = free[device] = begin + took[task.backward][task.piece]
                 done[device].append((task, begin, ends[task]))
                 moved = True
         if not moved:
             raise RuntimeError(f"{how}: every device waits for another")
     return Played(tuple(tuple(one) for one in done))
+
+
+def _seconds(given: Number | Sequence[Number], pieces: int) -> Sequence[Number]:
+    """The seconds of each piece."""
+    if not isinstance(given, Sequence):
+        return [given] * pieces
+    if len(given) != pieces:
+        raise ValueError(f"seconds must be one for each of {pieces} pieces, got {len(given)}")
+    return given
 
 
 def _needed(task: Task, last: int) -> Task | None:

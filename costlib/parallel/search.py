@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costlib.catalog import model_of
+from costlib.layers import Mixture
 from costlib.numbers import Number, size
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster
@@ -126,7 +127,8 @@ def _axes(
     zero: Iterable[int],
 ) -> dict[str, list[int]]:
     """What each degree may be; of tensors those that the model can be divided by."""
-    devices, has_experts = _divisors(cluster.devices), model.moe is not None
+    parts = (part for block in model.blocks for part in block.parts)
+    devices, has_experts = _divisors(cluster.devices), any(isinstance(p, Mixture) for p in parts)
     found = {
         "tensor": [each for each in tensor or devices if _can_share(model, each)],
         "context": list(context or devices),

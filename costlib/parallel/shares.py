@@ -4,7 +4,7 @@ Tensor parallelism divides heads and feed-forward widths, not d_model: the produ
 stay whole on one side, so that FLOPs are divided, not squared. Two all-reduces a layer put the
 parts together. Pipeline parallelism gives each device some layers, data parallelism some sequences.
 
-Left out: expert and sequence parallelism, communication hidden behind computation, latency.
+A whole plan of training, with every axis and its messages, is `costlib.parallel.Plan`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,14 @@ from costlib.layers import (
     ValueMaskedAttention,
 )
 from costlib.layers.parts import is_one
-from costlib.ledger import Op
-from costlib.messages import all_reduce, all_reduces, message
 from costlib.numbers import Number, ceil_div, divides, exact_div, is_zero, size, where
 from costlib.precision import Precision
 from costlib.training.recipes import Recipe, state_bytes
 from costlib.transformer import Transformer
 
 __all__ = [
-    "all_reduce",
-    "data_parallel_messages",
     "memory_per_device",
     "optimizer_memory",
-    "pipeline_messages",
     "tensor_parallel",
 ]
 
@@ -138,30 +133,6 @@ def _shared_part(name: str, whole: Number, devices: Number) -> Any:
     if not divides(whole, where(fewer, devices, whole)):
         raise ValueError(f"devices must divide {name}={whole} or be a multiple, got {devices}")
     return where(fewer, 1, whole // devices)
-
-
-def pipeline_messages(
-    model: Transformer, batch: Number, seq: Number, *, training: bool = False
-) -> Op:
-    """One stage sends B·S·D elements to the next, and gradients of as many come back.
-
-    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
-    >>> pipeline_messages(model, 1, 128).bytes_sent()
-    1048576
-    """
-    count = 2 if training else 1
-    each = size("batch", batch) * size("seq", seq) * model.d_model
-    return message("send", count, each, axis="pipeline")
-
-
-def data_parallel_messages(model: Transformer, devices: Number) -> Op:
-    """One all-reduce of every gradient a training step.
-
-    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
-    >>> data_parallel_messages(tiny, 2).sends
-    259392
-    """
-    return all_reduces(1, model.params(), devices, axis="data")
 
 
 def memory_per_device(

@@ -26,11 +26,10 @@ from costlib.parallel import (
     Plan,
     all_reduce,
     bubble,
-    data_parallel_messages,
     dealt,
     memory_per_device,
-    pipeline_messages,
     tensor_parallel,
+    zigzag,
 )
 from costlib.parallel.collectives import least_rounds, least_sent, two_tier_sent
 from costlib.serving import (
@@ -113,11 +112,7 @@ CALLS = {
     "check": (lambda **of: Plan().check(MODEL, Cluster("T4"), **of), {"batch": 1, "seq": 2}),
     "Cluster": (lambda **of: Cluster("DGX-A100", **of), {"nodes": 2, "per_node": 2}),
     "dealt": (dealt, {"layers": 4, "pieces": 2}),
-    "pipeline_messages": (
-        lambda **of: pipeline_messages(MODEL, **of),
-        {"batch": 1, "seq": 2},
-    ),
-    "data_parallel_messages": (lambda **of: data_parallel_messages(MODEL, **of), {"devices": 2}),
+    "zigzag": (zigzag, {"seq": 8, "devices": 2}),
     "Machine": (Machine, {"devices": 2}),
     "least_sent": (
         lambda **of: least_sent("all_reduce", **of),
@@ -238,6 +233,12 @@ ELSEWHERE = {
     "columns": "the columns of sweep(), which checks: test_sweeps",
     "copy": "test_timing",
     "Degrees": "a Plan's fields",
+    "attention_by_heads": "a program, which the machine runs: test_tallies",
+    "ring_attention": "a program, which the machine runs: test_tallies",
+    "search": "batch and seq are checked: test_search",
+    "ring_backward": "a program, which the machine runs: test_tallies",
+    "tensor_devices": "an inequality, of any numbers: test_hiding",
+    "slice_tokens": "an inequality, of any numbers: test_hiding",
     "Planned": "made by Plan.on(), which checks",
     "collective": "as message(), in two tiers",
     "link_among": "what a node says of so many: test_plan",

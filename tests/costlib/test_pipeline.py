@@ -1,7 +1,8 @@
 """Pipeline schedules, played task by task: idle time and activations held, by closed forms."""
 
+import random
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -81,3 +82,29 @@ def test_no_order_waits_less_than_one_pass_through_all_stages():
 def test_what_cannot_be_played_says_so(how, sizes, why):
     with pytest.raises(ValueError, match=why):
         played(how, **{"stages": 4, "microbatches": 8, **sizes})
+
+
+@pytest.mark.parametrize("how", ["gpipe", "1f1b"])
+@pytest.mark.parametrize("slowest", ["anywhere", "last"])
+def test_stages_that_differ_wait_for_the_slowest(how, slowest):
+    """(m − 1)·max T + Σ T: exactly with GPipe, and with 1F1B if the last stage is the slowest."""
+    drawn = random.Random(0)
+    for stages, microbatches in product((2, 3, 4, 8), (2, 4, 8, 24)):
+        each = [drawn.randint(70, 130) for _ in range(stages)]
+        each = [*each[:-1], 131] if slowest == "last" else each
+        both = [3 * seconds for seconds in each]
+        sizes = {"stages": stages, "microbatches": microbatches}
+        done = played(how, **sizes, forward=each, backward=[2 * seconds for seconds in each])
+        formula = (microbatches - 1) * max(both) + sum(both)
+        assert done.seconds <= formula
+        if how == "gpipe" or slowest == "last":
+            assert done.seconds == formula
+        assert done.seconds > 0.8 * formula
+
+
+def test_seconds_are_one_for_each_piece():
+    with pytest.raises(ValueError, match="one for each of 4 pieces, got 3"):
+        played("1f1b", stages=4, microbatches=4, forward=[1, 2, 3])
+    sizes = {"stages": 4, "microbatches": 8, "chunks": 2}
+    one = played("interleaved", **sizes)
+    assert played("interleaved", **sizes, forward=[1] * 8, backward=[2] * 8) == one

@@ -17,6 +17,8 @@ from costlib.parallel import (
     dealt,
     in_flight,
     optimizer_memory,
+    played,
+    price,
     stages,
 )
 from costlib.training import activations, state_bytes
@@ -199,11 +201,29 @@ def test_the_first_stage_holds_what_korthikanti_say(stage_of_p, chunks):
 def test_stages_alike_wait_as_the_bubble_says(p, m, v):
     """A model of layers alone, whose stages are alike but for nearly nothing."""
     model = TINY.with_(layers=32, vocab=1, tied=True)
-    plan = Plan(pipeline=p, chunks=v, data=64 // p)
-    found = plan.on(model, H100, batch=64 // p * m, seq=4096)
+    found = Plan(pipeline=p, chunks=v, data=64 // p).on(model, H100, batch=64 // p * m, seq=4096)
     parts = found.parts
     inside = sum(parts.values()) - parts["data"] - parts["optimizer"]
     assert parts["bubble"] / inside == pytest.approx(bubble(p, m, v), rel=0.02)
+
+
+@pytest.mark.parametrize("recompute", [None, "full"])
+def test_stages_that_differ_take_as_long_as_they_are_played(recompute):
+    """Gemma's last stage multiplies by a vocabulary that no other has: every stage waits for it."""
+    model, m, p = models["gemma-2-9b"], 12, 4
+    plan = Plan(pipeline=p, data=2, recompute=recompute)
+    found = plan.on(model, Cluster("DGX-H100"), batch=2 * m, seq=1024)
+    passes = {}
+    for stage in found.stages:
+        held = price.of_stage(stage, found.kinds, found.layout)
+        rows = [held.busy, *held.exposed.values()]
+        each = tuple(sum(row[way] for row in rows) for way in (0, 1))
+        passes |= dict.fromkeys(stage.devices, each)
+    forward, backward = zip(*(passes[device] for device in range(p)), strict=True)
+    done = played("1f1b", stages=p, microbatches=m, forward=forward, backward=backward)
+    parts = found.parts
+    step = found.step - parts["data"] - parts["optimizer"]
+    assert float(done.seconds) == pytest.approx(step, rel=1e-9)
 
 
 def test_parts_add_up():

@@ -17,13 +17,12 @@ from costlib.kvcache import (
 )
 from costlib.matmul import exact as exact_product
 from costlib.matmul import linear_backward, matmul_backward
+from costlib.messages import collective
 from costlib.parallel import (
     all_reduce,
     bubble,
-    data_parallel_messages,
     memory_per_device,
     optimizer_memory,
-    pipeline_messages,
     tensor_parallel,
 )
 from costlib.training import (
@@ -114,8 +113,9 @@ FORMULAS = {
     "all-reduce": lambda a, b, c: all_reduce(a * c, b),
     "bubble": lambda a, b, c: bubble(a, b),
     "tensor messages": lambda a, b, c: tensor_parallel(MIXED, 2).prefill(a, b).sends,
-    "pipeline messages": lambda a, b, c: pipeline_messages(MIXED, a, b).sends,
-    "data messages": lambda a, b, c: data_parallel_messages(MIXED, a).sends,
+    "two tiers": lambda a, b, c: (
+        collective("reduce_scatter", c, inside=a, across=b, axis="data").sends
+    ),
     "memory per device": lambda a, b, c: memory_per_device(MIXED, a, c, tensor=2, data=b).total,
     "optimizer memory": lambda a, b, c: optimizer_memory(MIXED, data=a, zero=2).total,
 }
