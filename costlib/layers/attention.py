@@ -22,6 +22,7 @@ from costlib.layers.parts import (
     Saved,
     elementwise,
     gradient_of,
+    input_of,
     linear_step,
     normalisation,
     same,
@@ -311,7 +312,8 @@ class Attention(Part):
         """Queries and keys (before a norm too), values, and o_proj's input."""
         queries = Saved("queries", (2 if self.qk_norm else 1) * self.heads * self.head_dim)
         kept = () if self.shares_kv or self.cross else self._saved_kv()
-        return (queries, *kept, Saved("o_proj", self.heads * self.value_dim, "inputs"))
+        made = replace(input_of("o_proj", self.heads * self.value_dim), by_kernel=True)
+        return (queries, *kept, made)
 
     def _saved_kv(self) -> tuple[Saved, ...]:
         keys = (2 if self.qk_norm else 1) * self.kv_heads * self.head_dim
@@ -600,11 +602,11 @@ class Latent(Part):
             ranks = ranks + self.mla.q_rank
         return (
             Saved("norms of latents", ranks + m.rope_dim, split="sequence"),
-            Saved("latents", ranks, "inputs", split="sequence"),
+            Saved("latents", ranks, "inputs", split="sequence", feeds=("q_b_proj", "kv_b_proj")),
             Saved("queries", self.heads * m.head_dim),
             Saved("keys", self.heads * m.head_dim),
             Saved("values", self.heads * m.value_dim),
-            Saved("o_proj", self.heads * m.value_dim, "inputs"),
+            replace(input_of("o_proj", self.heads * m.value_dim), by_kernel=True),
         )
 
 

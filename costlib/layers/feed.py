@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.attention import FLOPS_PER_ELEMENT, check_sizes
-from costlib.layers.parts import Part, PerToken, Saved, elementwise, linear_step
+from costlib.layers.parts import Part, PerToken, Saved, elementwise, input_of, linear_step
 from costlib.numbers import Number, choose, is_zero, size
 
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2", "xielu")
@@ -111,7 +111,13 @@ class Mixture(Part):
         """What the steps inside read, and each expert's input and output."""
         chosen, into = self.per_token, d if self.latent is None else self.latent
         terms = [
-            Saved("experts' inputs", chosen * into, "inputs", split="sequence"),
+            Saved(
+                "experts' inputs",
+                chosen * into,
+                "inputs",
+                split="sequence",
+                feeds=("experts.gate", "experts.up"),
+            ),
             *saved_inside("experts", chosen * self.width, self.gated),
             Saved("experts' outputs", chosen * into, split="sequence"),
         ]
@@ -128,11 +134,11 @@ def saved_inside(name: str, width: Number, gated: bool) -> tuple[Saved, ...]:
     The activation's input, and with a gate what it is multiplied with; the last product's input. An
     activation that is an op of its own has an output besides, which the gate's gradient reads.
     """
-    gates = (Saved(f"{name}.gate", width), Saved(f"{name}.activation", width, fusible=True))
+    made = Saved(f"{name}.activation output", width, fusible=True)
     return (
-        *(gates if gated else ()),
-        Saved(f"{name}.up", width),
-        Saved(f"{name}.down", width, "inputs"),
+        *((Saved(f"{name}.gate output", width), made) if gated else ()),
+        Saved(f"{name}.up output", width),
+        input_of(f"{name}.down", width),
     )
 
 

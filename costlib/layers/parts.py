@@ -249,10 +249,11 @@ class Saved:
     other "activations", "mask" (a byte each), "fp32". Devices that share a layer by tensor
     parallelism divide what is ``split`` by "tensor", at most so many ``ways``; the rest is divided
     by sequence parallelism alone. ``fusible``: only code that does the step by itself keeps it.
+    ``feeds`` names the products whose weights need it and nothing else does; ``by_kernel``: but a
+    kernel that keeps scores on chip does.
 
-    >>> Saved("queries", 4096) * 2
-    Saved(name='queries', elements=8192, kind='activations', split='tensor', ways=None, \
-fusible=False)
+    >>> (Saved("queries", 4096) * 2).elements
+    8192
     """
 
     name: str
@@ -261,10 +262,28 @@ fusible=False)
     split: str = "tensor"
     ways: Number | None = None
     fusible: bool = False
+    feeds: tuple[str, ...] = ()
+    by_kernel: bool = False
 
     def __mul__(self, times: Number) -> Saved:
         """So many times as much."""
         return replace(self, elements=self.elements * times)
+
+    def is_needed(self, learning: tuple[str, ...] | None, *, on_chip: bool) -> bool:
+        """Whether it is kept where only these products learn (None: all of them).
+
+        >>> Saved("down's input", 9, "inputs", feeds=("ffn.down",)).is_needed(("q",), on_chip=True)
+        False
+        """
+        if learning is None or not self.feeds or (self.by_kernel and on_chip):
+            return True
+        return any(name in learning for name in self.feeds)
+
+
+def input_of(name: str, width: Number, *, is_matmul: bool = True) -> Saved:
+    """What a step reads: of a product, for the gradient of its weights."""
+    kind, feeds = ("inputs", (name,)) if is_matmul else ("activations", ())
+    return Saved(f"{name} input", width, kind, feeds=feeds)
 
 
 def saved_elements(terms: Iterable[Saved]) -> Any:
@@ -350,12 +369,15 @@ class Part:
 
         What steps before the mixing made, and what those after it read, unless a kind knows better.
         """
-        made = [Saved(s.name, plus(s.writes, s.kv_writes)) for s in self.before(d)]
-        read = [
-            Saved(s.name, s.reads, "inputs" if s.is_matmul else "activations")
-            for s in self.after(d)
-        ]
+        made = [Saved(f"{s.name} output", plus(s.writes, s.kv_writes)) for s in self.before(d)]
+        read = [input_of(s.name, s.reads, is_matmul=s.is_matmul) for s in self.after(d)]
         return tuple(term for term in (*made, *read) if not is_zero(term.elements))
+
+    def reads_first(self, d: Number) -> tuple[str, ...]:
+        """The products that read the part's input."""
+        before = tuple(step.name for step in self.before(d) if step.is_matmul)
+        after = tuple(step.name for step in self.after(d) if step.is_matmul)
+        return before or after[:-1]
 
     def without_reach(self) -> Part:
         """The same part as far as its per-token steps are concerned: without a window."""
@@ -412,10 +434,13 @@ class Block:
 
         With ``dropout`` the masks of what each part adds are kept too.
         """
-        inputs = 1 if self.parallel else len(self.parts)
+        readers = [part.reads_first(d) for part in self.parts]
+        if self.parallel:
+            readers = [tuple(name for names in readers for name in names)]
+        shared: dict[str, Any] = {"kind": "inputs", "split": "sequence"}
         terms = [
             Saved("norms' inputs", self.norms * d, split="sequence"),
-            Saved("inputs of parts", inputs * d, "inputs", split="sequence"),
+            *(Saved("inputs of parts", d, feeds=feeds, **shared) for feeds in readers),
         ]
         for part in self.parts:
             terms += part.saved(d)

@@ -29,7 +29,7 @@ from costlib.numbers import (
     minimum,
     size,
 )
-from costlib.training.recipes import Recipe, recipe_of, state_bytes
+from costlib.training.recipes import Adapters, Recipe, recipe_of, state_bytes
 
 __all__ = ["POLICIES", "Activations", "Row", "activations", "saved_activations", "training_memory"]
 
@@ -141,6 +141,7 @@ class _Step:
     fused: bool
     tensor: Number
     sequence: bool
+    learning: tuple[str, ...] | None
 
     def share(self, whole: Number, split: str = "tensor", ways: Number | None = None) -> Any:
         """One device's part of so many elements."""
@@ -152,7 +153,8 @@ class _Step:
     def rows(self, terms: Iterable[Saved], times: Number, place: str) -> Iterator[Row]:
         """What terms take for so many tokens times layers."""
         for term in terms:
-            if not (term.fusible and self.fused):
+            on_chip = self.scores == "on-chip"
+            if term.is_needed(self.learning, on_chip=on_chip) and not (term.fusible and self.fused):
                 count = self.share(term.elements * times, term.split, term.ways)
                 yield Row(term.name, count, term.kind, place)
 
@@ -194,6 +196,7 @@ def activations(
     sequence: bool = False,
     fused: bool = True,
     encoded: Number = 0,
+    adapters: Adapters | None = None,
 ) -> Activations:
     """What one device keeps of a step for the backward pass.
 
@@ -202,7 +205,8 @@ def activations(
     kept on chip leave one number a row instead of a matrix. ``tensor`` devices share each layer;
     with ``sequence`` they also divide what tensor parallelism leaves whole. Not ``fused``: every
     activation function is an op of its own and keeps its output. ``encoded``: tokens that an
-    encoder reads.
+    encoder reads. With ``adapters`` frozen products keep no inputs, and each adapter keeps what is
+    between its two matrices.
 
     >>> from costlib.transformer import Transformer
     >>> sizes = dict(layers=1, d_model=64, heads=4, d_ff=256, vocab=1000, gated=False)
@@ -214,18 +218,32 @@ def activations(
     choose("scores", scores, SCORES)
     batch, seq, tensor = size("batch", batch), size("seq", seq), size("tensor", tensor)
     encoded = size("encoded", encoded, least=0)
-    step = _Step(batch, seq, encoded, scores, dropout, fused, tensor, sequence)
+    learning = None if adapters is None else adapters.targets
+    step = _Step(batch, seq, encoded, scores, dropout, fused, tensor, sequence, learning)
     rows: list[Row] = []
     for block in model.blocks:
         if recompute == "full":
             rows += _inputs(step, model.d_model, block)
             continue
         rows += step.of_block(model.d_model, block)
+        rows += _between(step, model.d_model, block, adapters)
         if recompute is None or scores == "on-chip":
             rows += step.of_scores(block)
     rows += _again(step, model, recompute)
     rows += _outside(step, model)
     return Activations(tuple(_merged(rows)))
+
+
+def _between(step: _Step, d: Number, block: Block, adapters: Adapters | None) -> Iterator[Row]:
+    """What lies between an adapter's two matrices: as many elements as its rank."""
+    if adapters is None:
+        return
+    for part in block.parts:
+        for each in (*part.before(d), *part.after(d), *part.mixed):
+            if each.is_matmul and each.name in adapters.targets:
+                used = each.chosen if each.is_expert else 1
+                count = step.batch * step.seq * block.layers * used * adapters.rank
+                yield Row("between adapters", count, "inputs")
 
 
 def _inputs(step: _Step, d: Number, block: Block) -> Iterator[Row]:
@@ -270,7 +288,8 @@ def _outside(step: _Step, model: Model) -> Iterator[Row]:
         yield Row("embedding dropout mask", whole, "mask", "outside")
     if model.final_norm:
         yield Row("final norm's input", whole, "activations", "outside")
-    yield Row("unembedding's input", whole, "inputs", "outside")
+    if step.learning is None or "unembedding" in step.learning:
+        yield Row("unembedding's input", whole, "inputs", "outside")
     heads = 1 if is_zero(model.predicted) else 1 + model.predicted
     yield Row("logits", step.share(tokens * heads * model.vocab), "fp32", "outside")
 
@@ -319,5 +338,6 @@ def training_memory(
     3112704
     """
     how: dict[str, Any] = {"scores": scores, "dropout": dropout, "fused": fused}
-    held = activations(model, batch, seq, recompute=recompute, encoded=encoded, **how)
+    how |= {"encoded": encoded, "adapters": recipe_of(recipe).adapters}
+    held = activations(model, batch, seq, recompute=recompute, **how)
     return replace(state_bytes(model, recipe), activations=held.bytes(recipe))

@@ -318,6 +318,10 @@ def test_a_block_keeps_what_autograd_keeps_and_what_it_does_not_has_a_name(name)
     )
     how = {"scores": sizes.get("scores", "materialised"), "recompute": sizes.get("recompute")}
     how |= {"dropout": sizes["kind"] == "gpt", "fused": False}
+    if "rank" in sizes:
+        named = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj", "up": "ffn.up"}
+        targets = tuple(named[name] for name in sizes["targets"])
+        how["adapters"] = lora(sizes["rank"], targets).adapters
     held = activations(small_model(sizes), sizes["batch"], sizes["seq"], **how).of_layers()
     assert held + tokens * sum(not_counted(sizes).values()) == SAVED[name]["bytes"]
     assert held == pytest.approx(SAVED[name]["bytes"], rel=0.016 if "mixture" in name else 0.003)

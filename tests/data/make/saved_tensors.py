@@ -39,6 +39,8 @@ ROWS = {
     "llama materialised": {**LLAMA, "scores": "materialised"},
     "llama on chip": {**LLAMA, "scores": "on-chip"},
     "llama full": {**LLAMA, "scores": "on-chip", "recompute": "full"},
+    "llama with adapters": {**LLAMA, "scores": "on-chip", "rank": 4, "targets": ["q", "v"]},
+    "llama with adapters, materialised": {**LLAMA, "rank": 4, "targets": ["k", "o", "up"]},
     "mixture on chip": {**MIXTURE, "scores": "on-chip"},
     "latent on chip": {**LATENT, "value": 32, "scores": "on-chip"},
     "latent materialised": {**LATENT, "scores": "materialised"},
@@ -63,7 +65,10 @@ def make(names: list[str]) -> None:
 def counted(sizes: dict[str, Any]) -> dict[str, Any]:
     """Bytes that one block of these sizes leaves behind, and the tensors they are in."""
     torch.manual_seed(0)
-    block = Block(sizes).to(KIND)
+    block = Block(sizes)
+    if "rank" in sizes:
+        freeze(block, sizes)
+    block = block.to(KIND)
     given = torch.randn(sizes["batch"], sizes["seq"], sizes["d_model"], dtype=KIND)
     given.requires_grad_()
     own = {p.untyped_storage().data_ptr() for p in block.parameters()}
@@ -88,6 +93,16 @@ def counted(sizes: dict[str, Any]) -> dict[str, Any]:
     )
     total = sum(tensor.untyped_storage().nbytes() for tensor in found.values())
     return {"bytes": total, "tensors": dict(sorted(shapes.items()))}
+
+
+def freeze(block: "Block", sizes: dict[str, Any]) -> None:
+    """No weight learns but those of adapters beside the products named."""
+    block.requires_grad_(requires_grad=False)
+    for name in sizes["targets"]:
+        if hasattr(block, name):
+            setattr(block, name, Adapted(getattr(block, name), sizes["rank"]))
+        else:
+            block.experts[0][name] = Adapted(block.experts[0][name], sizes["rank"])
 
 
 class Norm(torch.autograd.Function):
@@ -226,6 +241,19 @@ class Block(nn.Module):
         if self.kind == "gpt":
             return e["down"](gelu(e["up"](given)))
         return e["down"](silu(e["gate"](given)) * e["up"](given))
+
+
+class Adapted(nn.Module):
+    """A frozen product, and two thin ones beside it that learn."""
+
+    def __init__(self, frozen: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.frozen = frozen
+        self.down = linear(frozen.in_features, rank)
+        self.up = linear(rank, frozen.out_features)
+
+    def forward(self, given: Tensor) -> Tensor:
+        return self.frozen(given) + self.up(self.down(given))
 
 
 def linear(d_in: int, d_out: int) -> nn.Linear:
