@@ -69,6 +69,14 @@ def ring_backward(rank: int, devices: int, value: Any, *, places: Sequence[Any])
     ``value`` is its queries, keys, values, what `ring_attention` gave, and the output's gradient.
     A gradient follows its keys one step behind, from the first device that they visit until the
     last one sends it home.
+
+    >>> from costlib.parallel import Machine
+    >>> held, places = [tuple(np.ones((1, 2, 4)) for _ in "qkv")] * 2, zigzag(4, 2)
+    >>> machine = Machine(2)
+    >>> found = machine.run(ring_attention, held, places=places)
+    >>> held = [(*mine, *own, np.ones((1, 2, 4))) for mine, own in zip(held, found, strict=True)]
+    >>> [each.shape for each in machine.run(ring_backward, held, places=places)[0]]
+    [(1, 2, 4), (1, 2, 4), (1, 2, 4)]
     """
     queries, keys, values, output, seen, given = value
     right, left = (rank + 1) % devices, (rank - 1) % devices
@@ -98,7 +106,13 @@ def ring_backward(rank: int, devices: int, value: Any, *, places: Sequence[Any])
 
 
 def attention_by_heads(rank: int, devices: int, value: Any, *, places: Sequence[Any]) -> Program:
-    """The output of a device's queries: for the time of attention it has all tokens, some heads."""
+    """The output of a device's queries: for the time of attention it has all tokens, some heads.
+
+    >>> from costlib.parallel import Machine
+    >>> machine, held = Machine(2), [tuple(np.ones((2, 2, 4)) for _ in "qkv")] * 2
+    >>> machine.run(attention_by_heads, held, places=zigzag(4, 2))[0].shape, machine.busiest
+    ((2, 2, 4), 32)
+    """
     order = np.argsort(np.concatenate(list(places)))
     dealt = []
     for each in value:

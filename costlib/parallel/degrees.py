@@ -20,23 +20,10 @@ ORDER = ("tensor", "context", "expert", "pipeline", "data")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Degrees:
-    """Degrees of parallelism, and how each is done: tensor·context·pipeline·data devices.
-
-    ``expert`` devices share the experts of a layer; they are taken from ``data`` (and ``context``;
-    with ``whole_experts`` from ``tensor`` too, and then no expert's width is divided).
-    ``sequence`` divides between the products what tensor parallelism leaves whole. ``zero`` is the
-    stage of ZeRO (3 is FSDP) over the replicas of a weight, or over groups of ``shard`` of them.
-    ``microbatch`` is sequences at a time; ``chunks`` are the pieces of a pipeline's stage, and more
-    than one interleaves them. ``recompute`` is "selective", "full" or None, ``recipe`` one of
-    `costlib.training.RECIPES`. ``context_by`` is "ring" or "all_to_all". The busiest expert has
-    ``imbalance`` times the average's tokens. ``order`` is that of the mesh, innermost first.
+    """The fields of a `costlib.parallel.Plan`, which says what each of them means.
 
     >>> Degrees(tensor=8, data=16).devices
     128
-    >>> Degrees(microbatch=0)
-    Traceback (most recent call last):
-        ...
-    ValueError: microbatch must be at least 1, got 0
     """
 
     tensor: Any = 1

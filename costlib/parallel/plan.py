@@ -44,10 +44,23 @@ __all__ = ["ORDER", "Plan", "Planned"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Degrees):
-    """How training is divided over devices: see `Degrees` for what each argument means.
+    """Degrees of parallelism, and how each is done: tensor·context·pipeline·data devices.
 
-    >>> Plan(tensor=8, data=16).with_(data=4).devices
-    32
+    ``expert`` devices share the experts of a layer; they are taken from ``data`` (and ``context``;
+    with ``whole_experts`` from ``tensor`` too, and then no expert's width is divided).
+    ``sequence`` divides between the products what tensor parallelism leaves whole. ``zero`` is the
+    stage of ZeRO (3 is FSDP) over the replicas of a weight, or over groups of ``shard`` of them.
+    ``microbatch`` is sequences at a time; ``chunks`` are the pieces of a pipeline's stage, and more
+    than one interleaves them. ``recompute`` is "selective", "full" or None, ``recipe`` one of
+    `costlib.training.RECIPES`. ``context_by`` is "ring" or "all_to_all". The busiest expert has
+    ``imbalance`` times the average's tokens. ``order`` is that of the mesh, innermost first.
+
+    >>> Plan(tensor=8, data=16).devices
+    128
+    >>> Plan(microbatch=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: microbatch must be at least 1, got 0
     """
 
     def check(

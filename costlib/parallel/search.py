@@ -76,17 +76,11 @@ def search(
     >>> plan_of(found.iloc[0]).devices
     8
     """
-    case = _Case(
-        model_of(model),
-        cluster,
-        int(size("batch", batch)),
-        int(size("seq", seq)),
-        recipe_of(recipe),
-        {"whole_experts": whole_experts, "imbalance": imbalance},
-        {**price.HIDES, **(hides or {})},
-        masked,
-        _axes(model_of(model), cluster, int(batch), tensor, context, expert, microbatch, zero),
-    )
+    model, batch, seq = model_of(model), int(size("batch", batch)), int(size("seq", seq))
+    fixed = {"whole_experts": whole_experts, "imbalance": imbalance}
+    hidden = {**price.HIDES, **(hides or {})}
+    axes = _axes(model, cluster, batch, tensor, context, expert, microbatch, zero)
+    case = _Case(model, cluster, batch, seq, recipe_of(recipe), fixed, hidden, masked, axes)
     devices = _divisors(cluster.devices)
     ways = list(_ways(pipeline or devices, chunks, schedule))
     shapes = list(product(sequence, recompute, context_by))
@@ -95,7 +89,7 @@ def search(
 
 
 def plan_of(row: Any, **changes: Any) -> Plan:
-    """The plan of a row that `search` found.
+    """The plan of a row that `search` found; what was fixed for all (a recipe) is named again.
 
     >>> found = search("gpt2", Cluster("DGX-H100"), batch=64, seq=1024, tensor=[1, 2])
     >>> plan_of(found.iloc[0]).tensor

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from costlib import models, roofline
+from costlib import Precision, models, roofline
 from costlib.layers import Mixture
 from costlib.parallel import (
     Cluster,
@@ -21,6 +21,7 @@ from costlib.parallel import (
     price,
     stages,
 )
+from costlib.parallel.cluster import ROUND
 from costlib.training import activations, state_bytes
 from costlib.transformer import MoE, Transformer
 
@@ -232,6 +233,71 @@ def test_parts_add_up():
     table = found.table()
     assert table["seconds"].iloc[:-1].sum() == pytest.approx(found.step)
     assert table["share"].iloc[-1] == 1
+
+
+@pytest.mark.parametrize("constant", ["compute_efficiency", "interconnect_efficiency"])
+def test_a_cluster_may_be_slower_than_its_datasheet(constant):
+    """Products take twice as long on half the rate, and messages over half the link."""
+    plan = Plan(tensor=8, pipeline=2, data=4, zero=3)
+    model, cluster = models["llama-3-8b"], Cluster("DGX-H100", nodes=8, latency=0)
+    fast = plan.on(model, cluster, batch=64, seq=8192)
+    slow = plan.on(model, cluster.with_(**{constant: 0.5}), batch=64, seq=8192)
+    products, tensor = ("products", "tensor")
+    times = {products: 2, tensor: 1} if constant[0] == "c" else {products: 1, tensor: 2}
+    for part, factor in times.items():
+        assert slow.parts[part] / fast.parts[part] == pytest.approx(factor, rel=0.05), part
+    sent = {axis: seconds / fast.sending[axis] for axis, seconds in slow.sending.items() if seconds}
+    assert {round(ratio, 6) for ratio in sent.values()} == {times[tensor]}
+    waiting = {"overhead_per_step": 0.25}
+    late = plan.on(model, cluster.with_(**waiting), batch=64, seq=8192)
+    assert late.step - fast.step == pytest.approx(0.25)
+
+
+# ----------------------------------------------------------------- what a reader can answer
+
+
+def test_fsdp_bytes_a_step():
+    """Three times 2 bytes of 63 of 64 parts: 47.4 GB of an 8B model, for each microbatch."""
+    found = Plan(data=64, zero=3).on("llama-3-8b", H100, batch=64, seq=8192)
+    assert found.ledger().over("data").bytes_sent() == 6 * 63 * 8030261248 // 64
+    twice = Plan(data=64, zero=3).on("llama-3-8b", H100, batch=128, seq=8192)
+    assert twice.ledger().over("data").bytes_sent() == 12 * 63 * 8030261248 // 64
+    fp32 = Plan(data=64, recipe="bf16-fp32-grads").on("llama-3-8b", H100, batch=64, seq=8192)
+    plain = Plan(data=64).on("llama-3-8b", H100, batch=64, seq=8192)
+    ratio = fp32.ledger().over("data").bytes_sent() / plain.ledger().over("data").bytes_sent()
+    assert ratio == 2
+
+
+def test_bubbles_of_eight_stages():
+    assert bubble(8, 32) == pytest.approx(7 / 39)
+    assert bubble(8, 32, 4) == pytest.approx(7 / 135)
+
+
+def test_an_all_to_all_over_two_tiers():
+    """1 GB on each of 64 devices: 7/64 of it to the node, 56/64 across, in 63 rounds."""
+    sent = Tiers(8, 8).send("all_to_all", 10**9, "expert")
+    seconds = roofline.time(sent, H100.device, precision=Precision.uniform(1))
+    assert seconds == pytest.approx(1e9 * (7 / 64 / 450e9 + 56 / 64 / 50e9) + 63 * ROUND, rel=1e-6)
+
+
+def test_sixteen_tensors_over_two_nodes_or_in_a_rack():
+    model, shape = models["llama-3.1-70b"], {"batch": 1, "seq": 8192}
+    nodes = Cluster("DGX-B200", nodes=2, latency=0)
+    rack = Cluster("GB200-NVL72", per_node=16, latency=0)
+    found = [Plan(tensor=16).on(model, where, **shape).parts["tensor"] for where in (nodes, rack)]
+    inside, across = 2 * 7 / 8 / 900e9, 2 / 8 / 2 / 50e9
+    assert found[0] / found[1] == pytest.approx((inside + across) / (2 * 15 / 16 / 900e9), rel=1e-4)
+    assert found[0] / found[1] == pytest.approx(2.1, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("recompute", "least", "most"), [(None, 1, 1), ("selective", 1.02, 1.06), ("full", 1.28, 4 / 3)]
+)
+def test_hfu_from_mfu(recompute, least, most):
+    found = Plan(data=64, zero=1, recompute=recompute).on("llama-3-8b", H100, batch=64, seq=8192)
+    assert least <= found.hfu / found.mfu <= most
+    assert found.mfu == pytest.approx(found.utilisation("ledger"))
+    assert found.utilisation("ledger-full") > found.mfu
 
 
 # --------------------------------------------------------------------------------- refusals

@@ -1,6 +1,7 @@
 """A search finds every legal plan, and of each what the plan says by itself."""
 
 import itertools
+import pickle
 import random
 
 import numpy as np
@@ -108,7 +109,8 @@ def test_a_cluster_of_workers_finds_the_same():
         def map(self, function, pieces, pure):
             class Future:
                 def __init__(self, piece):
-                    self.result = lambda: function(piece)
+                    sent = pickle.dumps(piece)  # a worker is another process
+                    self.result = lambda: function(pickle.loads(sent))
 
             assert not pure
             return [Future(piece) for piece in pieces]
