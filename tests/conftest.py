@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import os
-import shutil
-import tempfile
-import zipfile
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,43 +93,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("nbval", default=False):
         from nbval import plugin
 
-        plugin.RunningKernel = alone(plugin.RunningKernel)
+        import kernels
 
-
-def alone(kernel: type[Any]) -> type[Any]:
-    """A kernel that has nothing around it, and says so when a page leaves something behind."""
-
-    class Alone(kernel):  # type: ignore[misc]
-        def __init__(self, name: str, cwd: str, **options: Any) -> None:
-            self.folder = tempfile.mkdtemp(prefix=f"{Path(cwd).name}-alone-")
-            before = os.environ.get("PYTHONPATH")
-            os.environ["PYTHONPATH"] = published_library()
-            try:
-                super().__init__(name, cwd=self.folder, **options)
-            finally:
-                os.environ.pop("PYTHONPATH")
-                if before is not None:
-                    os.environ["PYTHONPATH"] = before
-
-        def stop(self) -> None:
-            super().stop()
-            left = os.listdir(self.folder)
-            shutil.rmtree(self.folder)
-            assert left == [], "a page leaves files behind"
-
-    return Alone
-
-
-@functools.cache
-def published_library() -> str:
-    """A folder with what is in costlib's wheel, which is all that a reader's machine gets."""
-    from tools.site.extras import build_wheel
-
-    folder = Path(tempfile.mkdtemp(prefix="wheel-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    with zipfile.ZipFile(build_wheel(ROOT, folder)) as wheel:
-        wheel.extractall(folder)
-    return str(folder)
+        plugin.RunningKernel = kernels.Forked if sys.platform == "linux" else kernels.Alone
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from io import StringIO
 from typing import Any
@@ -78,18 +79,35 @@ def canvas(
     ``title`` states the point, ``alt`` says what a reader who cannot see it would want to know.
     """
     import matplotlib
-    from matplotlib.figure import Figure as MatplotlibFigure
 
     if not title.strip() or not alt.strip():
         raise ValueError("a figure needs a title and a text alternative")
     drawing = _Canvas()
     with matplotlib.rc_context(_STYLE):
-        drawing.figure = MatplotlibFigure(figsize=(width, height), layout="constrained")
+        drawing.figure = _paper()(figsize=(width, height), layout="constrained")
         drawing.axes = drawing.figure.subplots(1, columns)
         yield drawing
         raw = StringIO()
         drawing.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     drawing.result = Figure(_finish(raw.getvalue(), title, alt), title, alt)
+
+
+@cache
+def _paper() -> Any:
+    """Matplotlib's figure, but for this: it draws once to lay out and once to save, and the first
+    needs no more than the layout."""
+    from matplotlib.figure import Figure as MatplotlibFigure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    class Paper(MatplotlibFigure):
+        def draw(self, renderer: Any) -> None:
+            engine = self.get_layout_engine()
+            if isinstance(engine, ConstrainedLayoutEngine):
+                engine.execute(self)
+            else:
+                super().draw(renderer)
+
+    return Paper
 
 
 def _finish(svg: str, title: str, alt: str) -> str:
@@ -98,10 +116,10 @@ def _finish(svg: str, title: str, alt: str) -> str:
     # Matplotlib's ids hash coordinates, whose last digits depend on the processor; these depend on
     # what is said about the figure, and differ between the figures of a page.
     prefix = f"f{crc32((title + alt).encode()):08x}"
-    for number, name in enumerate(dict.fromkeys(re.findall(r' id="([^"]+)"', svg))):
-        svg = re.sub(
-            rf'( id="|"#|url\(#){re.escape(name)}(?=["\)])', rf"\g<1>{prefix}-{number}", svg
-        )
+    found = dict.fromkeys(re.findall(r' id="([^"]+)"', svg))
+    names = {name: f"{prefix}-{number}" for number, name in enumerate(found)}
+    uses = re.compile(r'( id="|"#|url\(#)([^")]+)(?=["\)])')
+    svg = uses.sub(lambda use: use[1] + names.get(use[2], use[2]), svg)
     svg = re.sub(r"<[^>]+>", lambda tag: _round(tag[0]), svg)
     svg = svg.replace(INK, "currentColor").replace("'DejaVu Sans'", escape(_FONTS, quote=True))
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
