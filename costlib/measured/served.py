@@ -202,13 +202,15 @@ class Served:
         prefill = float(self.prefill.seconds(constants)[0]) / self.prompts
         if ran.measures == "prefill":
             parts = ceil(ran.prompt / ran.chunk)
-            return ran.prompt / (prefill * (parts + stages - 1) / (parts * stages))
+            piped = prefill * (parts + stages - 1) / (parts * stages)
+            return ran.prompt / piped / _sharers(self)
         if ran.measures == "user" or (ran.batch == 1 and stages > 1):
             return 1 / float(step[0])
         step, prefill = step / stages, prefill / stages  # stages work on groups of their own
         step = step if "decode" in ran.does else np.zeros_like(step)
         prefill = prefill if "prefill" in ran.does else 0.0
         rate = self._requests(constants, step, prefill) * self.groups * self.copies
+        rate = rate if ran.offered is None else min(rate, ran.offered)
         return rate * _tokens(ran) / _sharers(self)
 
     def _requests(self, constants: Constants, step: Floats, prefill: float) -> float:
@@ -311,8 +313,8 @@ def understood(
             continue
         try:
             found.append(_ran(row, setup(row)))
-        except (Unread, ValueError) as reason:  # such as heads that a plan does not divide
-            others.append((row, str(reason)))
+        except (ValueError, LookupError, TypeError, ArithmeticError) as reason:
+            others.append((row, str(reason)))  # such as heads that a plan does not divide
     return found, others
 
 

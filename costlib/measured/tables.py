@@ -39,6 +39,8 @@ _FILE = Path(__file__).parent / "served.json"
 
 Row = Mapping[str, str]
 
+_OFFERED = re.compile(r"(?<!target_)(?:qps|request rate|rps)\s*=?\s*([\d.]+)", re.I)
+
 
 class Unread(ValueError):
     """A row that cannot be predicted, and why."""
@@ -74,6 +76,8 @@ class Setup:
     #: Tokens of a prefill's pass, and bytes that each packed weight moves beside its own in one.
     chunk: int = 8192
     unpacked: float = 0
+    #: Requests a second that were sent, where the row says; no more can be answered.
+    offered: float | None = None
     #: Which of prefill and decode ran: machines of their own do one of them.
     does: tuple[str, ...] = ("prefill", "decode")
 
@@ -147,6 +151,7 @@ def setup(row: Row) -> Setup:
         measures=measures,
         per=per,
         does=_does(row, measures),
+        offered=float(sent[1]) if (sent := _OFFERED.search(row["load"])) else None,
         **_passes(row, products, device),
     )
 
@@ -154,21 +159,25 @@ def setup(row: Row) -> Setup:
 # ------------------------------------------------------------------------------ what is measured
 
 
+#: What a metric counts, by the first pattern that its name has.
+_COUNTED = (
+    (r"in\s*\+\s*out|input\s*\+\s*output|total tok", "both"),
+    (r"^(prefill|ttft)", "prefill"),
+    (r"^input", "input"),
+    (r"per user|^decode", "user"),
+    (r"output|generat|throughput|tokens/s", "output"),
+)
+
+
 def _measures(row: Row) -> str:
     metric, unit = row["metric"].lower(), row["unit"].lower()
     if unit == "requests/s":
         return "requests"
-    if not unit.startswith("tokens/s"):
+    if not unit.startswith(("tokens/s", "tok/s")):
         raise Unread(f"{row['metric']} is no throughput")
-    if metric.startswith("prefill") or metric == "ttft":
-        return "prefill"
-    for word, kind in (("in+out", "both"), ("total token", "both"), ("input", "input")):
-        if word in metric:
+    for pattern, kind in _COUNTED:
+        if re.search(pattern, metric):
             return kind
-    if "per user" in metric or metric.startswith("decode"):
-        return "user"
-    if "output" in metric or "generation" in metric or "throughput" in metric:
-        return "output"
     raise Unread(f"{row['metric']!r} is not one that is known")
 
 
@@ -285,6 +294,9 @@ def _precisions(row: Row, name: str, device: Device) -> tuple[Precision, Precisi
         return Precision(weights=content()["gguf"][kind] / 8, kv=cache), rest
     compute = _compute(bits, row, device)
     own = _own_precision(name, bits)
+    if own is not None and bits == "own":
+        known = own.compute if own.compute in device.flops_per_s else None
+        return own.with_(kv=cache, compute=known), rest
     if own is not None and "MLPerf" not in row["what"]:
         return own.with_(kv=cache, compute=compute), rest
     weights = "int8" if bits == "int8" else {"w4": "int4", "fp16": 2}.get(bits, bits)
@@ -297,9 +309,11 @@ _FORMATS = (
     (r"mxfp4|column label", "mxfp4"),
     (r"nvfp4|fp4", "nvfp4"),
     (r"w4a16|awq|gptq|int4", "w4"),
+    (r"nf4", "nf4"),
     (r"fp8", "fp8"),
     (r"int8|w8a8", "int8"),
-    (r"fp16|bf16|float16", "fp16"),
+    (r"fp16|bf16|float16|half|unquanti", "fp16"),
+    (r"^-?$|not stated|default", "own"),
 )
 _COMPUTED_IN = {"mxfp4": "fp8", "nvfp4": "fp4", "fp8": "fp8", "int8": "int8"}
 
@@ -317,6 +331,8 @@ def _compute(bits: str, row: Row, device: Device) -> str | None:
 @cache
 def _own_precision(name: str, bits: str) -> Precision | None:
     """That of a checkpoint of the catalogue, which leaves some of its matrices in 16 bits."""
+    if bits == "own":
+        return model_named(name).precision
     stored = content()["stored"].get(f"{name} {bits}")
     if stored is not None:
         return model_named(stored).precision
@@ -349,7 +365,8 @@ def _plan(row: Row, model: Transformer, count: int, measures: str) -> tuple[int 
     if found := re.search(r"DEP(\d+)|attention DP(\d+)", text):
         return 1, int(found[1] or found[2]), pipeline
     if (found := re.search(r"TP(\d+)", text)) is None:
-        return (None if count > 1 else 1), 1, pipeline
+        is_said = count == 1 or pipeline > 1 or re.search(r"\bDP\d+", text)
+        return (1 if is_said else None), 1, pipeline
     tensor = int(found[1])
     is_mixture = any(step.is_expert for step in model.steps())
     if tensor > 1 and is_mixture and _run(row).get("mixtures") == "attention data parallel":
@@ -373,7 +390,9 @@ def _lengths(row: Row, measures: str) -> tuple[int, int, int | None]:
     """Tokens of a prompt and of an answer, and how many requests were sent."""
     prompt, answer = _number(row["input_len"]), _number(row["output_len"])
     for pattern, known in content()["lengths"]:
-        if row["input_len"] == "dataset" and re.search(pattern, f"{row['what']} {row['model']}"):
+        if row["input_len"] == "dataset" and re.search(
+            pattern, f"{row['what']} {row['model']} {row['load']}"
+        ):
             prompt, answer = known[0], answer or known[1]
     if row["input_len"].startswith("short"):
         prompt = 64
@@ -392,8 +411,8 @@ def _lengths(row: Row, measures: str) -> tuple[int, int, int | None]:
 
 
 def _number(text: str) -> float | None:
-    found = re.match(r"~?\s*([\d.]+)", text.replace(",", ""))
-    return float(found[1]) if found else None
+    found = re.match(r"(?:~|about|mean)?\s*([\d.]+)\s*(k\b)?", text.replace(",", ""), re.I)
+    return float(found[1]) * (1000 if found[2] else 1) if found else None
 
 
 def _batch(row: Row, measures: str, expert: int) -> int | None:
@@ -403,7 +422,8 @@ def _batch(row: Row, measures: str, expert: int) -> int | None:
         return 1
     if found := re.search(r"batch (\d+)/gpu", load):
         return int(found[1]) * expert
-    found = re.search(r"(?:batch(?: size)?|concurrency|conc) ?=?(\d+)", load)
+    found = re.search(r"(?:batch(?: size)?|concurrency|conc|\bbs) ?=?(\d+)", load)
+    found = found or re.search(r"\b(\d+) concurrent", load)
     if found is None and measures == "user":
         raise Unread("it does not say how many requests there were at once")
     return int(found[1]) if found else None
