@@ -18,7 +18,8 @@ is met on average, with a margin), power, and how well each attention kernel sui
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -618,21 +619,33 @@ def held_errors(
 
 
 def grouped_rows(rows: Iterable[Served]) -> dict[str, list[Served]]:
-    """The rows by table; a table of several models, four rows of each at least, is several.
+    """The rows by table; a table of several models, or several servers, is several tables where
+    at least two of them have four rows.
 
-    >>> [*grouped_rows(served_rows("LMDeploy"))]
-    ['LMDeploy A100 static inference llama2-7b', 'LMDeploy w4a16 engines']
+    >>> [*grouped_rows(served_rows("LMDeploy A"))], [*grouped_rows(served_rows("LMDeploy w"))]
+    (['LMDeploy A100 static inference llama2-7b'], ['LMDeploy w4a16 engines'])
     """
     tables: dict[str, list[Served]] = {}
     for row in rows:
         tables.setdefault(row.facts["what"], []).append(row)
-    found = {}
+    return _split(_split(tables, lambda row: row.setup.name), _server)
+
+
+def _server(row: Served) -> str:
+    """The software, without its version."""
+    return re.split(r"\s+v?\d|[,(]", row.facts["framework+version"])[0].strip()
+
+
+def _split(
+    tables: Mapping[str, list[Served]], kind: Callable[[Served], str]
+) -> dict[str, list[Served]]:
+    found: dict[str, list[Served]] = {}
     for name, each in tables.items():
-        models: dict[str, list[Served]] = {}
+        kinds: dict[str, list[Served]] = {}
         for row in each:
-            models.setdefault(row.setup.name, []).append(row)
-        if sum(len(of) >= 4 for of in models.values()) > 1:
-            found.update({f"{name}, {model}": of for model, of in models.items()})
+            kinds.setdefault(kind(row), []).append(row)
+        if sum(len(of) >= 4 for of in kinds.values()) > 1:
+            found.update({f"{name}, {one}": of for one, of in kinds.items()})
         else:
             found[name] = each
     return found

@@ -283,8 +283,8 @@ def _precisions(row: Row, name: str, device: Device) -> tuple[Precision, Precisi
     if bits is None:
         raise Unread(f"its precision, {row['precision']!r}, is not one that is known")
     is_trt = re.search("tensorrt|trt", row["framework+version"], re.I) is not None
-    if bits == "fp16" and "MLPerf" in row["what"] and is_trt and "fp8" in device.flops_per_s:
-        bits = "fp8"  # the log says what the checkpoint was before TensorRT quantised it
+    if bits == "fp16" and "MLPerf" in row["what"]:
+        bits = _quantised(device, is_trt)
     cache = _cache_bytes(text, bits, is_trt or "MLPerf" in row["what"])
     rest = Precision(kv=cache)
     if bits == "gguf":
@@ -316,6 +316,14 @@ _FORMATS = (
     (r"^-?$|not stated|default", "own"),
 )
 _COMPUTED_IN = {"mxfp4": "fp8", "nvfp4": "fp4", "fp8": "fp8", "int8": "int8"}
+
+
+def _quantised(device: Device, is_trt: bool) -> str:
+    """MLPerf's logs say what a checkpoint was before its submitter quantised it, in the fewest bits
+    that the server multiplied: TensorRT in 4 from Blackwell on."""
+    if is_trt and "fp4" in device.flops_per_s:
+        return "nvfp4"
+    return "fp8" if "fp8" in device.flops_per_s else "fp16"
 
 
 def _compute(bits: str, row: Row, device: Device) -> str | None:

@@ -314,3 +314,38 @@ def test_the_command_reads_a_file_and_says_what_it_could_not(tmp_path, capsys):
     assert "| rates and host | " in printed
     assert bench.main([str(tmp_path / "none.csv")]) == 2
     assert "none.csv" in capsys.readouterr().err
+
+
+def test_a_table_of_several_servers_is_several_tables():
+    """Where both have four rows: constants are of a server, so two rows of one tell its others."""
+    rows = served_rows("LMDeploy A100")[:8]
+    other = [dict(row.facts) | {"framework+version": "Another 1.0"} for row in rows[:5]]
+    made, _ = understood(other)
+    name = "LMDeploy A100 static inference llama2-7b"
+    split = grouped_rows([*rows, *made])
+    assert {key: len(of) for key, of in split.items()} == {
+        f"{name}, LMDeploy TurboMind": 8,
+        f"{name}, Another": 5,
+    }
+    assert [*grouped_rows([*rows, *made[:3]])] == [name]
+
+
+def test_mlperf_logs_say_what_a_checkpoint_was():
+    log = {"what": "MLPerf Inference v4.1 closed Offline", "model": "llama2-70b-99.9", "plan": ""}
+    log |= {"precision": "weights fp16; input int32", "input_len": "dataset", "load": ""}
+    log |= {"device": "H100 x8 per node, 1 node(s)", "framework+version": "TensorRT 10.2.0"}
+    assert setup(PLAIN | log).products.compute == "fp8"
+    assert setup(PLAIN | log | {"device": "B200 x8"}).products.compute == "fp4"
+    assert setup(PLAIN | log | {"device": "A100 x8"}).products.compute is None
+    assert (setup(PLAIN | log).prompt, setup(PLAIN | log).answer) == (294, 201)
+
+
+def test_what_is_assumed_of_prompts_hardly_matters():
+    """Prompts of MLPerf's data sets are not in its logs: half as long again, and as well fitted."""
+    name = "MLPerf Inference v5.1 closed Offline"
+    rows = grouped_rows(served_rows(name))[f"{name}, llama-2-70b, TensorRT"]
+    longer, _ = understood(dict(row.facts) | {"input_len": "441"} for row in rows)
+    assert rows[0].setup.prompt == 294
+    one, other = (np.median(held_errors(each, pairs=4)) for each in (rows, longer))
+    assert one < 0.12
+    assert other == pytest.approx(one, abs=0.04)

@@ -176,6 +176,13 @@ def test_drawn_lengths_have_the_quantiles_and_nearly_the_mean(name):
     assert not np.array_equal(again[0], trace.draw(100, 8)[0])
 
 
+def test_as_many_are_drawn_as_asked_for():
+    trace = traces()["azure-code"]
+    assert [len(each) for each in trace.draw(3)] == [3, 3]
+    with pytest.raises(ValueError, match="count must be at least 1"):
+        trace.draw(0)
+
+
 def test_every_fact_has_a_source_and_prices_a_date():
     assert all(trace.source and trace.licence for trace in traces().values())
     assert all(row.source for row in acceptance())
