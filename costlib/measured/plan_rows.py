@@ -14,7 +14,7 @@ What was measured is one of: seconds of a step, tokens/s of a device or of all, 
 of a device or a share of the peak. The last two are turned into seconds by the convention of their
 source, which counts FLOPs its own way.
 
-Left out: adapters (LoRA, QLoRA), whose frozen weights are other work.
+Left out: QLoRA, whose frozen weights are unpacked at every use.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 
 from costlib.catalog import Node, devices, models, nodes
 from costlib.device import Device
+from costlib.training import flops_per_token
 from costlib.transformer import Transformer
 
 __all__ = ["PlanRow", "UnreadRow", "plan_rows", "plan_sources", "read_plans"]
@@ -47,7 +48,8 @@ class PlanRow:
 
     ``by`` says who published it, ``zero`` is ZeRO's stage, ``shard`` the devices that share one
     copy of the state (all replicas unless said), ``seconds`` those of one step, however they were
-    printed; ``assumed`` names what the text did not tell.
+    printed; with ``adapters`` (LoRA) the weights themselves are frozen; ``assumed`` names what the
+    text did not tell.
 
     >>> row = plan_rows("megatron SC21 table 1")[0]
     >>> row.name, row.devices, row.tensor, row.microbatch, row.recompute, round(row.seconds, 2)
@@ -76,6 +78,7 @@ class PlanRow:
     precision: str = "bf16"
     recompute: str | None = None
     offload: bool = False
+    adapters: bool = False
     seconds: float = 0.0
     measured: Mapping[str, float] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
@@ -107,6 +110,7 @@ class PlanRow:
         words += [f"shard{self.shard}"] if self.shard else []
         words += [f"{self.recompute} recompute"] if self.recompute else []
         words += ["offload"] if self.offload else []
+        words += ["LoRA"] if self.adapters else []
         return " ".join([*words, self.precision])
 
 
@@ -177,12 +181,17 @@ def _row_or_reason(key: tuple[str, ...], lines: list[dict[str, str]]) -> PlanRow
         return str(reason)
 
 
+#: What a number is times, if its unit is one of these.
+_UNITS = (("ms", 1e-3), ("min", 60.0), ("ktokens/s", 1e3), ("k tokens/s", 1e3), ("m tokens/s", 1e6))
+
+
 def _metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
     """The numbers of one set-up; of several readings of one metric, the mean."""
     found: dict[str, list[float]] = {}
     for line in lines:
         if re.fullmatch(r"\s*-?[\d.]+(e-?\d+)?\s*", line["value"]):  # else "OOM", "text"
-            found.setdefault(line["metric"], []).append(float(line["value"]))
+            unit = next((by for word, by in _UNITS if word == line.get("unit", "").lower()), 1.0)
+            found.setdefault(line["metric"], []).append(float(line["value"]) * unit)
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
@@ -212,8 +221,8 @@ def _row(
 ) -> PlanRow:
     table, what, model_text, devices_text, plan = key
     words = _chosen(plan, what)
-    if re.search(r"\bq?lora\b", f"{what} {plan} {table}", re.IGNORECASE):
-        raise UnreadRow("adapters: their frozen weights are other work")
+    if re.search(r"\bqlora\b", f"{what} {plan} {table}", re.IGNORECASE):
+        raise UnreadRow("QLoRA: unpacking frozen weights is other work")
     model, assumed = read_model(model_text, words)
     device, node, count = read_devices(devices_text)
     found = read_plan(words, what, model_text, count)
@@ -227,9 +236,10 @@ def _row(
         devices=count,
         measured=metrics,
         source=source,
+        adapters=re.search(r"\blora\b", f"{what} {plan} {table}", re.IGNORECASE) is not None,
         **{**found, "assumed": (*assumed, *found["assumed"])},
     )
-    row = replace(row, recompute=_recompute(row))
+    row = replace(row, recompute=_recompute(row), precision=_format(row))
     seconds = _seconds(row, counts)
     return replace(row, seconds=seconds)
 
@@ -240,6 +250,16 @@ def _recompute(row: PlanRow) -> str | None:
         again = 3 * (row.measured["HFU"] / row.measured["MFU"] - 1)
         return "full" if again > 0.5 else None
     return row.recompute
+
+
+def _format(row: PlanRow) -> str:
+    """The plan's format; where the device has no bf16, 16 bits are its own."""
+    given = row.precision
+    return (
+        row.device.sixteen_bits
+        if given == "bf16" and given not in row.device.flops_per_s
+        else given
+    )
 
 
 def _chosen(plan: str, what: str) -> str:
@@ -265,8 +285,8 @@ _ALSO = {
     "gemma44b": "gemma-4-e4b",
     "gemma426b": "gemma-4-26b-a4b",
     "gemma431b": "gemma-4-31b",
-    "mixtral8x7b": "mixtral-8x7b",
-    "mixtral8x22b": "mixtral-8x22b",
+    "mistral7b": "mistral-7b-v0.3",
+    "nemotronsuper49b": "nemotron-super-49b",
 }
 
 
@@ -392,12 +412,30 @@ _DEVICES: tuple[tuple[str, str, str, float], ...] = (
     ("v5e", "TPU-v5e", "TPU-v5e-pod", 1),
     ("v5lite", "TPU-v5e", "TPU-v5e-pod", 1),
     ("v4", "TPU-v4", "TPU-v4-pod", 0.5),
+    ("v3", "TPU-v3", "TPU-v3-pod", 0.5),
+    ("trn2", "Trainium2", "Trn2", 1),
+    ("gaudi3", "Gaudi-3", "8xGaudi-3", 1),
+    ("gaudi 3", "Gaudi-3", "8xGaudi-3", 1),
+    ("l40s", "L40S", "PCIe", 1),
+    ("a10g", "A10", "PCIe", 1),
+    ("a6000", "RTX-A6000", "PCIe", 1),
+    ("4090", "RTX-4090", "PCIe", 1),
+    ("3090", "RTX-3090", "PCIe", 1),
 )
 
 #: Nodes that the catalogue does not have: NVLink 2 in a DGX-1 with four EDR InfiniBand adapters for
-#: eight devices (NVIDIA, 2017), and the torus of TPU v4 (Jouppi et al. 2023).
+#: eight devices (NVIDIA, 2017), the tori of TPU v3 and v4 (Jouppi et al. 2020, 2023), and eight
+#: cards on PCIe 4.
 _OLDER: Mapping[str, Mapping[str, Any]] = {
     "DGX-1": {"devices": 8, "link": 150e9, "network": 6.25e9},
+    "PCIe": {"devices": 8, "link": 25e9, "network": 12.5e9},
+    "TPU-v3-pod": {
+        "devices": 1024,
+        "link": 280e9,
+        "network": 3.125e9,
+        "topology": "torus",
+        "axes": 2,
+    },
     "TPU-v4-pod": {
         "devices": 4096,
         "link": 300e9,
@@ -406,14 +444,16 @@ _OLDER: Mapping[str, Mapping[str, Any]] = {
         "axes": 3,
     },
 }
+_TPU_V3 = Device("TPU-v3", {"bf16": 123e12}, 900e9, capacity=32 * 2**30)
 
 
 @cache
 def _node(name: str, device: str) -> Node:
+    found = _TPU_V3 if device == "TPU-v3" else devices[device]
     if name in _OLDER:
-        return Node(name=name, device=devices[device], **_OLDER[name])
+        return Node(name=name, device=found, **_OLDER[name])
     known: Node = nodes[name]
-    return replace(known, device=devices[device])
+    return replace(known, device=found)
 
 
 def read_devices(text: str) -> tuple[Device, Node, int]:
@@ -431,7 +471,8 @@ def read_devices(text: str) -> tuple[Device, Node, int]:
     if not found:
         raise UnreadRow(f"devices {text!r}: not known in training set-ups")
     word, name, node, each = found[0]
-    slices = re.search(r"(?:(\d+) ?x ?-?)?(?:tpu )?v\d\w*-(\d+)", low) if "v" in word else None
+    is_slice = word.startswith("v") and node.startswith("TPU")
+    slices = re.search(r"(?:(\d+) ?x ?-?)?(?:tpu )?v\d\w*-(\d+)", low) if is_slice else None
     if slices:
         count = int(int(slices[2]) * each) * int(slices[1] or 1)
     else:
@@ -439,7 +480,8 @@ def read_devices(text: str) -> tuple[Device, Node, int]:
         if not times:
             raise UnreadRow(f"devices {text!r}: how many is not told")
         count = int(int(times[1]) * max(each, 1))
-    return devices[name], _node(node, name), count
+    stands_in = _node(node, name)
+    return stands_in.device, stands_in, count
 
 
 # ------------------------------------------------------------------------------------- plans
@@ -468,6 +510,8 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     found: dict[str, Any] = {name: number(word) or 1 for name, word in sizes.items()}
     seq, assumed = _seq(f"{text} {what}", model_text)
     found |= {"seq": seq, "precision": _precision(low), "recompute": _recomputed(low)}
+    if found["chunks"] == 1 and found["pipeline"] > 1 and "interleaved" in low:
+        found["chunks"] = 2
     found |= _sharding(low, number("fsdp"), number("shard"))
     found["offload"] = bool(re.search(r"offload(?!=false)", low))
     is_elsewhere = re.search(r"\bsee (repo|recipe)", low) is not None
@@ -488,7 +532,7 @@ def _sharded_fully(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The usual plan on TPUs, where a table sends its readers elsewhere: weights in parts, and
     sequences too where there are fewer of them than devices."""
-    tokens = _number(r"gbs tokens=(\d+)", low)
+    tokens = _tokens(low)
     batch = tokens // seq if tokens else batch
     if batch and batch < count and count % batch == 0:
         return {"zero": 3, "context": count // batch}, ("fully sharded", "sequences in parts")
@@ -539,10 +583,10 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
         number("mbs", "local batch size", "local batch"),
         number("gbs", "global batch size"),
     )
-    each, again = number("batch per dp"), number("ga") or 1
-    tokens = _number(r"gbs tokens=(\d+)", low)
-    if pipeline > 1 and "local batch" in low:
-        micro = 1  # the local batch is cut into as many microbatches
+    each, again = number("batch per dp", "batch/dp"), number("ga") or 1
+    tokens = _tokens(low)
+    if micro and pipeline > 1 and "local batch" in low:
+        micro = max(1, micro // pipeline)  # cut into as many microbatches as there are stages
     batch = batch or (tokens and max(1, tokens // seq)) or (each and each * data)
     assumed: tuple[str, ...] = ()
     if batch is None and micro is not None:
@@ -559,41 +603,53 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
     return {"microbatch": micro, "batch": batch, "assumed": assumed}
 
 
+def _tokens(low: str) -> int | None:
+    """Tokens of a batch, where it is told by them."""
+    if told := _number(r"gbs tokens=(\d+)", low):
+        return told
+    found = re.search(r"(\d+(?:\.\d+)?) ?([km]) tokens", low)
+    return int(float(found[1]) * {"k": 1e3, "m": 1e6}[found[2]]) if found else None
+
+
 # ---------------------------------------------------------------------------------- measured
 
 _FULL = ("megatron SC21", "bigscience", "bloom", "mt-nlg", "opt-")
+_TIMES = ("iteration time", "time per", "step time", "time/step", "s/it", "sec/it")
+_TOKENS = ("tokens/s", "tok/s", "tps", "throughput")
+_SAMPLES = ("samples/s", "sequences/s", "seq/s")
+_EACH = r"/(gpu|chip|device)|per[ _-](gpu|chip|device)|\btps\b"
 
 
 def _seconds(row: PlanRow, counts: str | None) -> float:
     """Seconds of one step, from whatever was printed."""
-    for name, value in _in_order(row.measured):
-        low, tokens = name.lower(), row.batch * row.seq
-        if value <= 0:
-            continue
-        if low.startswith(("iteration time", "time per step", "step time")):
+    tokens = row.batch * row.seq
+    for kind, name, value in _in_order(row.measured):
+        share = row.devices if re.search(_EACH, name.lower()) else 1
+        if kind is _TIMES:
             return value
-        if low.startswith("tokens/s"):
-            share = row.devices if re.search(r"/gpu|per chip|per device|/device", low) else 1
+        if kind is _TOKENS:
             return tokens / share / value
-        if "samples/s" in low:
-            return row.batch / value
+        if kind is _SAMPLES:
+            return row.batch / share / value
         peak = float(row.device.compute_rate(row.device.sixteen_bits))
-        done = value * 1e12 if "tflop" in low else value / (100 if value > 1 else 1) * peak
-        per_token = _counted(row, counts or _convention(row.table, name))
+        done = value * 1e12 if kind is _FLOPS else value / (100 if value > 1 else 1) * peak
+        again = 4 / 3 if "hfu" in name.lower() and row.recompute == "full" else 1
+        per_token = again * _counted(row, counts or _convention(row.table, name))
         return per_token * tokens / row.devices / done
     raise UnreadRow(f"no speed among {', '.join(row.measured) or 'its metrics'}")
 
 
-_SPEEDS = ("iteration time", "time per step", "step time", "tokens/s", "samples/s")
+_FLOPS, _SHARES = ("tflop",), ("mfu", "hfu", "% of peak")
+_KINDS = (_TIMES, _TOKENS, _SAMPLES, _FLOPS, _SHARES)
 
 
-def _in_order(metrics: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Times first, then rates of tokens, then FLOP/s, then shares."""
-    low = {name: name.lower() for name in metrics}
-    for speed in _SPEEDS:
-        yield from ((name, metrics[name]) for name in metrics if low[name].startswith(speed))
-    yield from ((name, metrics[name]) for name in metrics if "tflop" in low[name])
-    yield from ((name, metrics[name]) for name in metrics if low[name].endswith(("mfu", "peak")))
+def _in_order(metrics: Mapping[str, float]) -> Iterator[tuple[tuple[str, ...], str, float]]:
+    """Times first, then rates of tokens, then FLOP/s, then shares; each of them positive."""
+    for kind in _KINDS:
+        for name, value in metrics.items():
+            low = name.lower()
+            if value > 0 and any(word in low for word in kind) and "layer" not in low:
+                yield kind, name, value
 
 
 def _convention(table: str, metric: str) -> str:
@@ -608,8 +664,5 @@ def _convention(table: str, metric: str) -> str:
 
 
 def _counted(row: PlanRow, convention: str) -> float:
-    from costlib.training import flops_per_token
-
-    if not row.model.is_uniform:
-        convention = "ledger"
+    convention = convention if row.model.is_uniform else "ledger"
     return float(flops_per_token(row.model, row.seq, convention))

@@ -94,6 +94,8 @@ _FORMATS: Mapping[str, Recipe] = {
 }
 #: Before 2023 attention was several kernels, which computed masked pairs too.
 _IN_PARTS = ("megatron SC21", "bigscience", "bloom", "korthikanti", "mt-nlg", "opt-", "gpt-neox")
+#: Of three products with a matrix two are left when it is frozen.
+_FROZEN = 2 / 3
 _SEEN = dict.fromkeys(("tensor", "sequence", "context", "expert", "pipeline", "data"), 0.0)
 
 
@@ -190,13 +192,15 @@ def _terms(row: PlanRow) -> Terms:
     sent = {name: float(each) for name, each in planned.sending.items()}
     is_sharded = row.zero >= 3
     data = sent.get("data", 0.0) + sent.get("data.network", 0.0)
+    if row.adapters:  # frozen weights are gathered twice, and nothing of them is summed
+        data *= 2 / 3 if is_sharded else 0.0
     return Terms(
         computing=_computing(row, parts),
         moving=_moving(row, parts, sent),
         factor=_factor(row, parts),
         data=data * known["gathered" if is_sharded else "data"],
         hides=known["hidden"] if is_sharded else 0.0,
-        after=parts["optimizer"],
+        after=0.0 if row.adapters else parts["optimizer"],
         fixed=_fixed(row),
     )
 
@@ -206,7 +210,9 @@ def _computing(row: PlanRow, parts: Mapping[str, float]) -> float:
     hot = known["hot"] if row.device.name in ("B200", "GB200") else 1.0
     narrow = known["fp4"] if row.precision == "fp4" else 1.0
     width = float(row.model.d_model) / row.tensor
-    products = parts["products"] * narrow * hot * (1 + known["narrow"] * 1024 / width)
+    trained = _FROZEN if row.adapters else 1.0
+    products = parts["products"] * trained * narrow * hot
+    products *= 1 + known["narrow"] * 1024 / width
     return products + parts["attention"] * _slower(row) + known["logits"] * parts["logits"]
 
 

@@ -136,7 +136,7 @@ def test_two_setups_in_one_row():
 
 
 def test_rows_that_cannot_be_read_say_why():
-    line = {"what": "w", "model": "llama-2-7b", "devices": "8 x H100", "plan": "LoRA MBS1"}
+    line = {"what": "w", "model": "llama-2-7b", "devices": "8 x H100", "plan": "QLoRA MBS1"}
     line |= {"metric": "tokens/s/GPU", "value": "10", "unit": "", "source": "", "read": "yes"}
     rows = [
         {**line, "table": "a"},
@@ -146,7 +146,7 @@ def test_rows_that_cannot_be_read_say_why():
     found, unread = read(rows)
     assert found == []
     assert [reason.split(":")[0] for _, reason in unread] == [
-        "adapters",
+        "QLoRA",
         "no speed among loss",
         "no speed among its metrics",
     ]
