@@ -456,3 +456,33 @@ ANSWERS = {
         "waste": 2_457_600 / 1_966_336,
     },
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def kv_heads_from_the_top(
+    layers: int, heads: int, head_dim: int, budget: int, bytes_per_element: int
+) -> int:
+    """Groups from the smallest on, so that the first that fits has the most KV heads."""
+    for group in range(1, heads + 1):
+        kept = sum(2 * (heads // group) * head_dim * bytes_per_element for _ in range(layers))
+        if heads % group == 0 and kept <= budget:
+            return heads // group
+    return 0
+
+
+def tiles_one_by_one(seq: int, window: int, tile: int) -> dict[str, float]:
+    """Every tile is asked whether a row of it sees one of its columns."""
+    tiles = computed = 0
+    for top in range(0, seq, tile):
+        rows = range(top, min(top + tile, seq))
+        for left in range(0, seq, tile):
+            columns = range(left, min(left + tile, seq))
+            if columns[0] <= rows[-1] and columns[-1] > rows[0] - window:
+                tiles += 1
+                computed += len(rows) * len(columns)
+    needed = sum(min(row + 1, window) for row in range(seq))
+    return {"tiles": tiles, "computed": computed, "needed": needed, "waste": computed / needed}
+
+
+APART = {"most_kv_heads": kv_heads_from_the_top, "tile_waste": tiles_one_by_one}

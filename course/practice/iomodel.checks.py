@@ -1,6 +1,7 @@
 """How the practice exercises on how attention moves are checked."""
 
 import math
+from collections.abc import Callable
 
 from course import Mistake, Question
 
@@ -332,3 +333,46 @@ ANSWERS = {
     "two_pass_gain": 0.324,
     "grouped_entries": [1_275_068_416, 1_266_679_808],
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def largest(fits: Callable[[int], bool]) -> int:
+    """The largest whole number that fits, found by doubling and halving."""
+    low, high = 0, 1
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def gain_by_search(N: int, d: int, M: int) -> float:
+    """Both orders, their blocks found by trying sizes, their passes counted block by block."""
+
+    def entries(room: int) -> int:
+        side = largest(lambda b: b * b + 3 * b <= room)
+        strips = len(range(0, N, side))
+        scores = 2 * strips * N * d + N * N  # slices of Q and K, scores out
+        output = N * N * len(range(0, d, side)) + strips * N * d  # scores in, slices of V
+        small = scores + output + N * d + 2 * N
+        rows = largest(lambda r: d + r * (2 * d + 5) <= room)
+        if not rows:
+            return small
+        return min(small, 2 * N * d + sum(2 * N * d for _ in range(0, N, rows)))
+
+    return round(entries(M) / entries(2 * M), 2)
+
+
+def heads_one_by_one(group: int, queries: int, keys: int, d: int, M: int) -> list[int]:
+    """Each block of rows streams all keys and values once."""
+    rows = largest(lambda r: d + r * (2 * d + 5) <= M)
+
+    def run(count: int) -> int:
+        return sum(2 * keys * d for _ in range(0, count, rows)) + 2 * count * d
+
+    return [sum(run(queries) for _ in range(group)), run(group * queries)]
+
+
+APART = {"doubling_gain": gain_by_search, "grouped_entries": heads_one_by_one}

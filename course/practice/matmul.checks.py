@@ -262,3 +262,22 @@ ANSWERS = {
     "chain_flops": 2 * 16 * 4096 * 2048 + 2 * 4096 * 16 * 2048,
     "strassen_flops": 7 + 18,
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def strassen_in_one_line(n: int) -> int:
+    """The recursion solved: 7 times as many products a level, and additions that sum up."""
+    levels = n.bit_length() - 1
+    return 7 * 7**levels - 6 * 4**levels
+
+
+def bound_one_by_one(d: int, ridge: float) -> int:
+    """FLOPs over bytes, batch by batch, in whole numbers."""
+    for batch in range(1, 100_001):
+        if 2 * batch * d * d >= ridge * 2 * (d * d + 2 * batch * d):
+            return batch
+    return 0
+
+
+APART = {"strassen_flops": strassen_in_one_line, "first_compute_bound": bound_one_by_one}

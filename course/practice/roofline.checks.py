@@ -401,3 +401,53 @@ ANSWERS = {
     "cheapest_split": 4,
     "serving_plan": {"batch": 46, "rate": 2329},
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def context_by_halving(
+    params: int,
+    layers: int,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    ridge: float,
+    cache_bytes: int,
+) -> int:
+    """A batch without end has a sequence's FLOPs over its cache's bytes: where does that fall?"""
+
+    def reaches(keys: int) -> bool:
+        flops = 2 * params + layers * heads * (2 * head_dim * keys + 2 * head_dim * keys)
+        return flops >= ridge * (keys * layers * kv_heads * head_dim * cache_bytes * 2)
+
+    low, high = 0, 10**15
+    if reaches(high):
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if reaches(middle) else (low, middle)
+    return low
+
+
+def guesses_one_by_one(
+    params: int,
+    layers: int,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    ridge: float,
+    batch: int,
+    cached: int,
+) -> int:
+    """Token by token: what it multiplies, what it sees, what it leaves in the cache."""
+    flops, pairs, kept = 0, 0, batch * 2 * layers * kv_heads * head_dim * cached
+    for tokens in range(1, 1025):
+        pairs += batch * (cached + tokens)
+        flops = batch * 2 * params * tokens + pairs * 4 * layers * heads * head_dim
+        kept += batch * 2 * layers * kv_heads * head_dim
+        if flops / (2 * params + 2 * kept) >= ridge:
+            return tokens
+    return 0
+
+
+APART = {"last_context": context_by_halving, "guesses_to_ridge": guesses_one_by_one}

@@ -476,3 +476,18 @@ ANSWERS = {
         "share": 0.9966,
     },
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def tokens_in_one_line(experts: int, per_token: int, share: float) -> int:
+    """An expert sleeps through all tokens with (1 - k/E)^n: solved for n."""
+    return math.ceil(math.log(1 - share) / math.log(1 - per_token / experts))
+
+
+def tied_by_hand(d_model: int, vocab: int) -> list[int]:
+    """One matrix of the two; both are used as before."""
+    return [vocab * d_model, 0]
+
+
+APART = {"tokens_that_wake": tokens_in_one_line, "tying_saves": tied_by_hand}

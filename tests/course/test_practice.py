@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from notebook_checks import holds_no_answer, is_the_solved_one_with_lines_removed, key_from, run
+from solution_mutants import LISTED, survivors
 
 from course.builder import check_cell, notebooks
 from course.builder.answer_key import Key, load_checks
@@ -118,6 +120,31 @@ def test_a_solution_gives_what_was_worked_out_apart_from_it(chapter: str) -> Non
     for exercise, _ in key.graded():
         found = key.expected(exercise.name, exercise.example)
         assert is_same(found, answers[exercise.name]), f"{exercise.name} gives {found!r}"
+
+
+@by_chapter
+def test_a_solution_gives_what_another_way_gives(chapter: str) -> None:
+    """For any numbers, by a function that was written without looking at it."""
+    key = key_of(chapter)
+    apart = runpy.run_path(str(PRACTICE / f"{chapter}.checks.py")).get("APART", {})
+    for name, another in apart.items():
+        for student in ("", "ada", "bob", "cleo"):
+            for case in key.cases(name, student):
+                found, right = key.expected(name, case), as_plain(another(**case))
+                assert is_same(found, right), f"{name}: {found!r}, not {right!r}, for {case}"
+
+
+@by_chapter
+def test_a_changed_solution_is_noticed_or_listed(chapter: str) -> None:
+    """An exercise that is new may leave a few; then they are listed."""
+    listed = json.loads(LISTED.read_text("utf-8"))
+    found = survivors(key_of(chapter), PRACTICE / f"{chapter}.checks.py", is_same)
+    for name, left in found.items():
+        news = [what for what in left if what not in listed.get(name, ())]
+        assert not news or (name not in listed and len(news) <= 5), (
+            f"no answer notices these changes of {name}: {news}. Give it another way in APART, or "
+            "list them: python tests/course/solution_mutants.py"
+        )
 
 
 @pytest.fixture(scope="module")
