@@ -42,13 +42,15 @@ class Degrees:
     recipe: Recipe | str | None = None
     context_by: str = "ring"
     imbalance: Any = 1
+    nodes_per_token: Any = None
     order: tuple[str, ...] = ORDER
 
     def __post_init__(self) -> None:
         for name in ("tensor", "context", "expert", "pipeline", "data", "microbatch", "chunks"):
             object.__setattr__(self, name, size(name, getattr(self, name)))
-        if self.shard is not None:
-            object.__setattr__(self, "shard", size("shard", self.shard))
+        for name in ("shard", "nodes_per_token"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, size(name, getattr(self, name)))
         if not np.all(np.isin(self.zero, (0, 1, 2, 3))):
             raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero!r}")
         choose("schedule", self.schedule, ("1f1b", "gpipe", "interleaved"))

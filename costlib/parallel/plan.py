@@ -25,7 +25,7 @@ from costlib.catalog import model_of
 from costlib.device import Device
 from costlib.kvcache import Memory
 from costlib.ledger import Ledger
-from costlib.numbers import Number, ceil_div, choose
+from costlib.numbers import Number, ceil_div, choose, is_symbolic
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import ORDER, Degrees
@@ -53,7 +53,9 @@ class Plan(Degrees):
     ``microbatch`` is sequences at a time; ``chunks`` are the pieces of a pipeline's stage, and more
     than one interleaves them. ``recompute`` is "selective", "full" or None, ``recipe`` one of
     `costlib.training.RECIPES`. ``context_by`` is "ring" or "all_to_all". The busiest expert has
-    ``imbalance`` times the average's tokens. ``order`` is that of the mesh, innermost first.
+    ``imbalance`` times the average's tokens; with ``nodes_per_token`` a token's copies are on at
+    most so many nodes, and it crosses the network once for each. ``order`` is that of the mesh,
+    innermost first.
 
     >>> Plan(tensor=8, data=16).devices
     128
@@ -161,7 +163,7 @@ class Planned:
     def cut(self) -> Cut:
         """How a layer and a microbatch are divided."""
         names = ["microbatch", "tensor", "context", "expert", "sequence", "whole_experts"]
-        names += ["context_by", "recompute", "imbalance"]
+        names += ["context_by", "recompute", "imbalance", "nodes_per_token"]
         axes = self.mesh.axes
         tiers = {"tensor": axes["tensor"], "context": axes["context"], "expert": self.mesh.expert}
         own: dict[str, Any] = {name: getattr(self.plan, name) for name in names}
@@ -309,5 +311,7 @@ class Planned:
     def __repr__(self) -> str:
         if isinstance(self.step, np.ndarray):
             return f"<Planned: {self.step.size} plans>"
+        if is_symbolic(self.step):
+            return f"<Planned: a formula of {', '.join(map(str, self.step.free_symbols))}>"
         held = self.memory.total / 1e9
         return f"<Planned: {self.step:.3g} s a step, {self.mfu:.1%} MFU, {held:.1f} GB a device>"

@@ -506,7 +506,8 @@ def _memory(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Layo
     held, recipe = of_stage(stage, found, layout), layout.recipe
     m, v = layout.microbatches, layout.chunks
     begun = in_flight(layout.schedule, stage.devices[0], layout.pipeline, m, v)
-    kept: Any = sum(count * kind.kept for kind, count in rows) * begun / v
+    kept: Any = sum(count * kind.kept for kind, count in rows) * begun
+    kept = kept if v == 1 else kept / v
     if stage.is_last:
         kept = kept + last.kept * (m if layout.schedule == "gpipe" else 1)
     again = _most([kind.again for kind, _ in rows] or [0])

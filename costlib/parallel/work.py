@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from costlib.layers import Attention, Block, Latent, Mixture, Pass
 from costlib.layers.parts import is_one
 from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, is_zero
+from costlib.numbers import Number, is_zero, minimum
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.shares import tensor_parallel
 from costlib.parallel.stages import layer_kinds
@@ -60,6 +60,7 @@ class Cut:
     masked: str = "skipped"
     scores: str = "on-chip"
     imbalance: Number = 1
+    nodes_per_token: Number | None = None
     tiers: Mapping[str, Tiers]
 
     @property
@@ -334,13 +335,25 @@ def _of_mixture(part: Mixture, cut: Cut, d: Number) -> Ledger:
     """Copies of tokens are dealt out to their experts, and what comes of them goes back."""
     width = d if part.latent is None else part.latent
     copies = cut.between * part.per_token * width * cut.imbalance
-    dealt = cut.send("all_to_all", copies, "expert", count=2)
+    dealt = _dealt(part, cut, copies)
     if cut.whole_experts:
         shared = 0 if is_zero(part.shared_width) else 1
         return dealt + (_sums(cut, 1, cut.tokens * d) if shared else Ledger())
     if cut.sequence:  # each expert's width is divided: its tokens are gathered, its sums scattered
         return dealt + _sums(cut, 1, copies * cut.tensor)
     return dealt + _sums(cut, 1, cut.tokens * d)
+
+
+def _dealt(part: Mixture, cut: Cut, copies: Number) -> Ledger:
+    """Tokens go to their experts and back: each copy by itself, or once to each node that has some
+    of its experts, where fast links hand it on."""
+    if cut.nodes_per_token is None:
+        return cut.send("all_to_all", copies, "expert", count=2)
+    tiers, fewer = cut.tiers["expert"], minimum(cut.nodes_per_token, part.per_token)
+    across = Tiers(1, tiers.across).send(
+        "all_to_all", _part(copies, part.per_token) * fewer, "expert", count=2
+    )
+    return across + Tiers(tiers.inside).send("all_to_all", copies, "expert", count=2)
 
 
 def kv_width(part: Attention | Latent) -> Any:

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from costlib import Precision, models, roofline
+from costlib import Precision, models, roofline, symbols
 from costlib.layers import Mixture
 from costlib.parallel import (
     Cluster,
@@ -142,6 +142,18 @@ def test_many_plans_at_once_are_each_plan_alone(name, fixed):
         one = Plan(**each, **fixed).on(model, cluster, batch=256, seq=4096)
         assert (many.step[at], many.memory.total[at]) == (one.step, one.memory.total), each
         assert many.binds[at] == one.binds
+
+
+def test_a_plan_is_a_formula_too():
+    S = symbols("S")
+    plan, rack = Plan(tensor=8, data=8, zero=1, sequence=True), Cluster("GB200-NVL72", per_node=64)
+    formula = plan.on("llama-3-8b", rack, batch=64, seq=S)
+    for seq in (1024, 8192):
+        alone = plan.on("llama-3-8b", rack, batch=64, seq=seq)
+        assert float(formula.step.subs(S, seq)) == pytest.approx(alone.step, rel=1e-12)
+        assert formula.memory.activations.subs(S, seq) == alone.memory.activations
+        sent = formula.ledger().over("tensor").sends
+        assert sent.subs(S, seq) == alone.ledger().over("tensor").sends
 
 
 # ------------------------------------------------------------------------------ who holds what

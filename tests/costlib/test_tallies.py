@@ -241,6 +241,22 @@ def test_experts_are_sent_copies_and_send_them_back():
     assert unbalanced == 1.5 * tally
 
 
+def test_tokens_that_cross_once_for_each_node():
+    """DeepSeek-V3: eight experts on at most four nodes: half of the bytes on the network."""
+    model, spread = models["deepseek-v3"], Cluster("DGX-H100", nodes=8)
+    plan = Plan(data=64, expert=64, zero=1)
+    each = [
+        p.on(model, spread, batch=64, seq=4096).ledger().over("expert")
+        for p in (plan, plan.with_(nodes_per_token=4))
+    ]
+    layers, copies = 58 * 4, 4096 * 8 * 7168
+    direct, limited = (ledger.over("expert.network").sends for ledger in each)
+    assert direct == layers * copies * 7 // 8
+    assert limited == direct / 2
+    inside = [ledger.sends - ledger.over("expert.network").sends for ledger in each]
+    assert inside == [layers * copies * 7 // 64, layers * copies * 7 // 8]
+
+
 def test_a_pairwise_all_to_all_is_the_experts_formula():
     machine = Machine(4)
     machine.run(pairwise_all_to_all, [np.arange(64)] * 4)
