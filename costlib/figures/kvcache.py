@@ -12,6 +12,7 @@ from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.kvcache import kv_bytes, largest_batch
 from costlib.numbers import ceil_div
 from costlib.roofline import Device, time
+from costlib.serving import expected_tokens
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -282,7 +283,7 @@ def speculation(
 ) -> Figure:
     """Speed-up of speculative decoding against the tokens guessed, for several batches."""
     guesses = np.arange(most + 1)
-    expected = np.cumsum(accepted ** np.arange(most + 1))
+    expected = expected_tokens(accepted, guesses)
     lines = {}
     for batch in batches:
         plain = _step(model, device, batch, cached)
