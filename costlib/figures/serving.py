@@ -104,8 +104,18 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
             axes.loglog(found.per_user, each, label=name, **_look(number))
             axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
         axes.set(xlabel="tokens a second for each user", ylabel="tokens a second, a device")
+        _plain_ticks(axes)
         axes.legend(fontsize=_SMALL, loc="lower left")
     return drawing.result
+
+
+def _plain_ticks(axes: Any) -> None:
+    """Ones, twos and fives on the level axis, as plain numbers."""
+    low, high = axes.get_xlim()
+    marks = [digit * 10**power for power in range(-3, 6) for digit in (1, 2, 5)]
+    axes.set_xticks(shown := [mark for mark in marks if low <= mark <= high])
+    axes.set_xticklabels([f"{mark:g}" for mark in shown])
+    axes.minorticks_off()
 
 
 def filling(run: Run, until: float) -> Figure:
@@ -302,5 +312,6 @@ def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figu
             axes.loglog(wait, money, label=name, **_look(number))
             axes.plot(wait[-1:], money[-1:], _MARKERS[number], color=COLOURS[number])
         axes.set(xlabel="milliseconds a token", ylabel="dollars a million tokens")
+        _plain_ticks(axes)
         axes.legend(fontsize=_SMALL)
     return drawing.result
