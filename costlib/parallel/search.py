@@ -84,7 +84,8 @@ def search(
     devices = _divisors(cluster.devices)
     ways = list(_ways(pipeline or devices, chunks, schedule))
     shapes = list(product(sequence, recompute, context_by))
-    pieces = [partial(case.table, how, ways) for how in shapes]
+    tasks = [ways] if client is None else [[way] for way in ways]
+    pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
     return _gathered(_run(pieces, client), all_rows)
 
 

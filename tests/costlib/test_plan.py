@@ -1,12 +1,14 @@
 """Plans on clusters: what a device holds, computes and sends, against sums made another way."""
 
 import itertools
+import pickle
 import random
 
 import numpy as np
 import pytest
 
 from costlib import Precision, models, roofline, symbols
+from costlib.device import Device, Link
 from costlib.layers import Mixture
 from costlib.parallel import (
     Cluster,
@@ -145,15 +147,31 @@ def test_many_plans_at_once_are_each_plan_alone(name, fixed):
 
 
 def test_a_plan_is_a_formula_too():
-    S = symbols("S")
-    plan, rack = Plan(tensor=8, data=8, zero=1, sequence=True), Cluster("GB200-NVL72", per_node=64)
-    formula = plan.on("llama-3-8b", rack, batch=64, seq=S)
-    for seq in (1024, 8192):
-        alone = plan.on("llama-3-8b", rack, batch=64, seq=seq)
-        assert float(formula.step.subs(S, seq)) == pytest.approx(alone.step, rel=1e-12)
-        assert formula.memory.activations.subs(S, seq) == alone.memory.activations
-        sent = formula.ledger().over("tensor").sends
-        assert sent.subs(S, seq) == alone.ledger().over("tensor").sends
+    S, node = symbols("S"), Cluster("DGX-H100")
+    plan = Plan(tensor=4, data=2, zero=1, sequence=True)
+    formula = plan.on(TINY, node, batch=2, seq=S)
+    assert repr(formula) == "<Planned: a formula of S>"
+    alone = plan.on(TINY, node, batch=2, seq=4096)
+    assert float(formula.step.subs(S, 4096)) == pytest.approx(alone.step, rel=1e-12)
+    assert formula.memory.activations.subs(S, 4096) == alone.memory.activations
+    assert formula.ledger().sends.subs(S, 4096) == alone.ledger().sends
+
+
+def test_links_are_an_axis_own():
+    """A torus gives an axis the links of as many of its own axes as it fills."""
+    pod = Cluster("TPU-v5e-pod")
+    one = Plan(tensor=16, data=16).on(TINY.with_(heads=16), pod, batch=16, seq=256)
+    assert one.device.link("tensor")[0] == pod.node.link_per_axis
+    both = Plan(data=256).on(TINY, pod, batch=256, seq=256)
+    assert both.device.link("data")[0] == pod.node.link
+    toy = Device("toy", {"bf16": 1e15}, 1e15, interconnect=1e9)
+    sent = Tiers(4, 2).send("all_reduce", 10**9, "data")
+    with_links = toy.with_(links={"data": Link(2e9, 1e-3), "network": Link(1e8, 1e-2)})
+    inside, across = (op.bytes_sent() for op in sent)
+    assert roofline.time(sent, toy) == pytest.approx((inside + across) / 1e9)
+    expected = inside / 2e9 + 6 * 1e-3 + across / 1e8 + 2 * 1e-2
+    assert roofline.time(sent, with_links) == pytest.approx(expected)
+    assert pickle.loads(pickle.dumps(with_links)) == with_links
 
 
 # ------------------------------------------------------------------------------ who holds what

@@ -62,7 +62,7 @@ def test_every_legal_plan_is_found_once(found):
 )
 def test_rows_are_what_the_plans_say(name, context_by):
     model, cluster = models[name], Cluster("GB200-NVL72", nodes=2, per_node=8)
-    few = {"microbatch": [1, 4], "chunks": [1, 2], "context_by": [context_by]}
+    few = {"microbatch": [1, 4], "chunks": [1, 2], "zero": [0, 3], "context_by": [context_by]}
     table = search(model, cluster, batch=64, seq=4096, all_rows=True, **few)
     for at in random.Random(0).sample(range(len(table)), 15):
         row = table.iloc[at]
@@ -117,7 +117,10 @@ def test_a_cluster_of_workers_finds_the_same():
 
     here = search(TINY, H100, **SIZES, recompute=[None], zero=[1])
     there = search(TINY, H100, **SIZES, recompute=[None], zero=[1], client=Client())
-    assert here.equals(there)
+    both = ["step", "memory"]  # rows that are as good come in another order
+    assert here[both].equals(there[both])
+    key = list(here.columns.drop("frontier"))
+    assert here[key].sort_values(key).values.tolist() == there[key].sort_values(key).values.tolist()
 
 
 def test_what_may_be_is_named():
