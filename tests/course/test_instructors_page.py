@@ -9,13 +9,23 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import fields, replace
+from pathlib import Path
 
+import nbformat
 import pytest
+from notebook_checks import EXAMPLE
 
+from course import Deadline
+from course.builder.assignments import build_one, open_key, student_notebook
+from course.builder.notebooks import checks_for
+from course.builder.questions import Question
+from course.grader.batch import grade
 from course.grader.sandbox import bubblewrap_works
 from paths import ROOT
 
 PAGE = (ROOT / "book" / "instructors.md").read_text("utf-8")
+BLOCKS = re.findall(r"^(`{3,4})(\w*)\n(.*?)^\1$", PAGE, re.MULTILINE | re.DOTALL)
 PRINTED = re.findall(r"^(?:make (?:course|samples|grade) .*)$", PAGE, re.MULTILINE)
 INLINE = re.findall(r"`(make gradescope [^`]+)`", PAGE)
 
@@ -70,3 +80,85 @@ def test_what_the_page_names_exists() -> None:
     named = re.findall(r"`(course/[\w/.-]+)`", PAGE)
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+HEADER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A week of one's own
+
+"""
+
+
+@pytest.mark.usefixtures("fast")
+def test_the_exercises_that_the_page_shows_are_built_and_graded(tmp_path: Path) -> None:
+    """A number, a function, a text and a figure, by copying what stands there; and the rules."""
+    pages = [code for _, kind, code in BLOCKS if (kind == "" and "**1." in code) or "**2." in code]
+    pages += [code for _, kind, code in BLOCKS if "+++" in code]
+    checks = [code for _, kind, code in BLOCKS if kind == "python"]
+    assert (len(pages), len(checks)) == (3, 4)
+    rules = next(code for code in checks if "DEADLINE" in code)
+    others = "\n".join(code for code in checks if code != rules)
+    (tmp_path / "own.md").write_text(HEADER + "\n".join(pages), "utf-8")
+    pool = others.replace('"rate_figure"', '"rate_figure", pool="bandwidth"')
+    (tmp_path / "own.checks.py").write_text(f"{pool}\n{rules}", "utf-8")
+    key = build_one(tmp_path / "own.md", tmp_path, ["ada"])
+    assert [(q.kind, q.points) for _, q in key.graded("ada")] == [
+        ("number", 2),
+        ("function", 3),
+        ("text", 3),
+        ("figure", 2),
+    ]
+    assert key.rules.keep == "best"
+    (tmp_path / "in").mkdir()
+    notebook = student_notebook(key, "ada", solved=True)
+    nbformat.write(notebook, tmp_path / "in" / "ada.ipynb")
+    folders = (tmp_path / "in", tmp_path / "key" / "own", tmp_path / "out")
+    (ada,) = grade(*folders, sandbox=bubblewrap_works(), say=lambda _: None)
+    assert (ada.total, ada.waiting) == (5, 5)
+
+
+def test_every_option_and_every_word_stands_on_the_page() -> None:
+    words = [f"{field.name}" for of in (Question, Deadline) for field in fields(of)]
+    words += ["Criterion", "committed", "POOLS", "KEEP", '"first"', "CHECK=1", "remove-cell"]
+    missing = [w for w in words if w not in PAGE and w not in ("name", "until")]
+    for command in ("build", "grade"):
+        done = subprocess.run(
+            [sys.executable, "-m", "course", command, "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        missing += [o for o in re.findall(r"(?<=[ \[])--[a-z-]+", done.stdout) if o not in PAGE]
+    by_make = {
+        "--help",
+        "--students",
+        "--checks",
+        "--exercises",
+        "--check",
+    }  # ROSTER, CHECK, practice
+    assert set(missing) <= by_make, missing
+
+
+def test_what_the_page_says_of_fingerprints_is_what_is_measured() -> None:
+    from tools.bench import fingerprints
+
+    key = open_key(EXAMPLE, whole=True)
+    question = key.questions["product_flops"]
+    numbers = key.numbers("product_flops", "ada")
+    right = key.expected("product_flops", numbers)
+    assert "right" not in checks_for(question, numbers, right, "00" * 8, secret=True)
+    shown = replace(question, show=True)
+    spec = checks_for(shown, numbers, right, "00" * 8, 1, secret=True)
+    found = fingerprints.tries(spec, fingerprints.formulas(numbers.values()))
+    assert found
+    assert found < 500, "a few hundred tries"
