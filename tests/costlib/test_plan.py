@@ -11,6 +11,7 @@ from costlib import Precision, models, roofline, symbols
 from costlib.device import Device, Link
 from costlib.layers import Mixture
 from costlib.parallel import (
+    HIDES,
     Cluster,
     Plan,
     Planned,
@@ -255,6 +256,33 @@ def test_stages_that_differ_take_as_long_as_they_are_played(recompute):
     parts = found.parts
     step = found.step - parts["data"] - parts["optimizer"]
     assert float(done.seconds) == pytest.approx(step, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(data=64),
+        Plan(tensor=4, data=16, zero=1, sequence=True, recipe="bf16-fp32-grads"),
+        Plan(tensor=2, data=32, zero=2, expert=8, recompute="full", imbalance=1.25),
+        Plan(context=4, data=16, zero=3, shard=8, expert=8),
+        Plan(tensor=2, data=32, zero=3, expert=4, whole_experts=True, sequence=True),
+        Plan(tensor=8, data=8, zero=1, expert=8, nodes_per_token=1, microbatch=2),
+    ],
+)
+def test_one_time_serves_the_ledger_and_the_plan(plan):
+    """What `roofline.time` says of a device's ledger is what the parts say, nothing hidden."""
+    model, nothing = models["mixtral-8x7b"], dict.fromkeys(HIDES, 0)
+    found = plan.on(model, H100, batch=128, seq=4096, hides=nothing)
+    ledger, computing = found.ledger(), ("products", "attention", "logits", "elementwise")
+    sent = ledger.where(lambda op: bool(op.axis))
+    assert roofline.time(sent, found.device) == pytest.approx(sum(found.sending.values()))
+    done = ledger.where(lambda op: not op.axis).without("optimizer")
+    seconds = sum(found.parts[part] for part in computing)
+    assert roofline.time(done, found.device) == pytest.approx(seconds)
+    assert roofline.time(ledger["optimizer"], found.device) == pytest.approx(
+        found.parts["optimizer"]
+    )
+    assert roofline.time(ledger, found.device) == pytest.approx(found.step)
 
 
 def test_parts_add_up():
