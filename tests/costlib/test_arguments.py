@@ -252,6 +252,7 @@ ELSEWHERE = {
     "tiers": "of a plan, whose sizes are checked: test_plan",
     "with_": "Cluster and others, made anew: test_plan",
     "kv_bytes": "kv_elements() times bytes",
+    "learn": "pieces of prompts that a simulation met",
     "optimizer_memory": "test_parallel",
     "Adapters": "made by lora(), which checks: test_training",
     "Optimum": "what optimum() found: test_training",
