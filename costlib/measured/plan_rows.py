@@ -189,9 +189,11 @@ def _metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
     """The numbers of one set-up; of several readings of one metric, the mean."""
     found: dict[str, list[float]] = {}
     for line in lines:
-        if re.fullmatch(r"\s*-?[\d.]+(e-?\d+)?\s*", line["value"]):  # else "OOM", "text"
+        told = re.fullmatch(r"\s*([\d,]+(?:\.\d+)?)(k?)%?\s*", line["value"])  # else "OOM", "text"
+        if told:
             unit = next((by for word, by in _UNITS if word == line.get("unit", "").lower()), 1.0)
-            found.setdefault(line["metric"], []).append(float(line["value"]) * unit)
+            value = float(told[1].replace(",", "")) * (1e3 if told[2] else 1.0) * unit
+            found.setdefault(line["metric"], []).append(value)
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
@@ -495,7 +497,7 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     >>> found["tensor"], found["pipeline"], found["zero"], found["recompute"], found["batch"]
     (8, 12, 1, 'full', 2048)
     """
-    low = f"{text} {what}".lower()
+    low = _in_letters(f"{text} {what}".lower())
     if "best config" in low:
         raise UnreadRow(f"plan {text!r}: not told")
 
@@ -527,6 +529,26 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     return {**found, **told, "assumed": (*assumed, *told["assumed"])}
 
 
+_LETTERS = (
+    ("tp", "tensor|model|tp"),
+    ("pp", "pipeline|pp"),
+    ("cp", "context|cp"),
+    ("ep", "expert|ep"),
+    ("fsdp", "fsdp"),
+)
+
+
+def _in_letters(low: str) -> str:
+    """ "8-way tensor parallel" as "tp8".
+
+    >>> _in_letters("2-way pod dp, 12-way tp, 256-way fsdp")
+    '2-way pod dp, tp12, fsdp256'
+    """
+    for letters, words in _LETTERS:
+        low = re.sub(rf"(\d+)-way (?:{words})\b", rf"{letters}\1", low)
+    return low
+
+
 def _sharded_fully(
     low: str, batch: int | None, seq: int, count: int
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -541,7 +563,7 @@ def _sharded_fully(
 
 def _sharding(low: str, fsdp: int | None, shard: int | None) -> dict[str, Any]:
     stage = _number(r"zero-?(\d)", low) or 0
-    if "full_shard" in low or fsdp or re.search(r"\bh?fsdp\b(?![0-9=])", low):
+    if "full_shard" in low or fsdp or re.search(r"\b[fh]sdp\b(?![0-9=])", low):
         stage = 3
     if "shard_grad_op" in low:
         stage = 2
@@ -569,10 +591,10 @@ def _recomputed(low: str) -> str | None:
 
 
 def _seq(plan: str, model: str) -> tuple[int, tuple[str, ...]]:
-    for text in (model, plan):
-        found = re.search(r"seq(?:uence)?(?: length)? ?=?(\d+) ?([kK]?)\b", text)
+    for text in (model.lower(), plan.lower()):
+        found = re.search(r"seq(?:uence)?[ _]?(?:len(?:gth)?)? ?[=:]? ?(\d[\d,]*) ?(k?)\b", text)
         if found:
-            return int(found[1]) * (1024 if found[2] else 1), ()
+            return int(found[1].replace(",", "")) * (1024 if found[2] else 1), ()
     usual = 8192 if re.search(r"llama.?3", model.lower()) else 2048
     return usual, (f"sequences of {usual}",)
 
@@ -583,7 +605,12 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
         number("mbs", "local batch size", "local batch"),
         number("gbs", "global batch size"),
     )
-    each, again = number("batch per dp", "batch/dp"), number("ga") or 1
+    each = number("batch per dp", "batch/dp", "batch size/dp")
+    again = number("ga", "m") or _number(r"(\d+) micro-?batches", low) or 1
+    if batch is None and micro is None and each is None:
+        batch = number("batch size", "batch")
+        if batch is not None and batch < data:  # of each device
+            micro, batch = batch, None
     tokens = _tokens(low)
     if micro and pipeline > 1 and "local batch" in low:
         micro = max(1, micro // pipeline)  # cut into as many microbatches as there are stages
@@ -608,7 +635,7 @@ def _tokens(low: str) -> int | None:
     if told := _number(r"gbs tokens=(\d+)", low):
         return told
     found = re.search(r"(\d+(?:\.\d+)?) ?([km]) tokens", low)
-    return int(float(found[1]) * {"k": 1e3, "m": 1e6}[found[2]]) if found else None
+    return int(float(found[1]) * {"k": 2**10, "m": 2**20}[found[2]]) if found else None
 
 
 # ---------------------------------------------------------------------------------- measured
@@ -616,7 +643,7 @@ def _tokens(low: str) -> int | None:
 _FULL = ("megatron SC21", "bigscience", "bloom", "mt-nlg", "opt-")
 _TIMES = ("iteration time", "time per", "step time", "time/step", "s/it", "sec/it")
 _TOKENS = ("tokens/s", "tok/s", "tps", "throughput")
-_SAMPLES = ("samples/s", "sequences/s", "seq/s")
+_SAMPLES = ("samples/s", "samples per", "sequences/s", "seq/s")
 _EACH = r"/(gpu|chip|device)|per[ _-](gpu|chip|device)|\btps\b"
 
 

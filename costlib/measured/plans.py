@@ -113,6 +113,7 @@ def plan_of(row: PlanRow) -> Any:
 @cache
 def _planned(row: PlanRow) -> Any:
     in_parts = row.table.startswith(_IN_PARTS)
+    divides = row.tensor > 1 and row.seq % (row.tensor * row.context) == 0
     plan = Plan(
         tensor=row.tensor,
         pipeline=row.pipeline,
@@ -125,7 +126,7 @@ def _planned(row: PlanRow) -> Any:
         microbatch=row.microbatch,
         recompute=row.recompute,
         recipe=_FORMATS[row.precision],
-        sequence=row.tensor > 1 and not (in_parts and row.recompute != "selective"),
+        sequence=divides and not (in_parts and row.recompute != "selective"),
         whole_experts=True,
     )
     return plan.on(

@@ -165,3 +165,37 @@ def read(rows):
             writer.writeheader()
             writer.writerows(rows)
         return read_plans(path)
+
+
+WORDS = {
+    "8-way tensor parallel, 4-way pipeline, GBS64": {"tensor": 8, "pipeline": 4, "batch": 64},
+    "TP8 CP1 PP16 DP64, batch size/DP 32, 16M tokens/batch": {"tensor": 8, "pipeline": 16},
+    "FSDP=32, TP=8, local batch size 16, full AC": {"zero": 3, "shard": 32, "recompute": "full"},
+    "FSDP 8, TP 8, PP 8, local batch 32; Schedule=Interleaved 1F1B": {"chunks": 2, "microbatch": 4},
+    "zero2(dp8) batch per DP 36": {"zero": 2, "batch": 36 * 1024},
+    "HSDP No AC MBS2": {"zero": 3, "shard": 8, "recompute": None, "microbatch": 2},
+    "TP4 PP4 4 micro-batches MBS1": {"batch": 64 * 4},
+    "FSDP0 TP1 PP4 CP1 VPn/a EP64 MBS1 GBS4096 MXFP8": {"zero": 1, "chunks": 1, "precision": "fp8"},
+    "TP2 MBS1 GBS1024 sequence length=131072 NVFP4": {"seq": 131072, "precision": "fp4"},
+    "see recipe; GBS256": {"zero": 3, "context": 4},
+}
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_ways_to_write_a_plan(text):
+    found = read_plan(text, "", "a model", 1024)
+    assert {name: found[name] for name in WORDS[text]} == WORDS[text]
+
+
+def test_units_and_shares_are_seconds_in_the_end():
+    line = {"what": "w", "model": "llama-2-7b seq 2048", "devices": "8 x H100", "source": "s"}
+    line |= {"plan": "MBS1 GBS8 bf16", "read": "yes", "unit": ""}
+    told = {
+        "a": {"metric": "iteration time", "value": "800", "unit": "ms"},
+        "b": {"metric": "tokens/s", "value": "20.48k"},
+        "c": {"metric": "samples per GPU per second", "value": "1.25"},
+        "d": {"metric": "tokens/s per device", "value": "2,560"},
+    }
+    rows, unread = read([{**line, "table": name, **each} for name, each in told.items()])
+    assert unread == []
+    assert [row.seconds for row in rows] == [pytest.approx(0.8)] * 4
