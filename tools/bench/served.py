@@ -127,7 +127,11 @@ def furthest(groups: Mapping[str, Sequence[Served]], most: int = 40) -> list[str
 
 def reasons(others: Sequence[tuple[Mapping[str, str], str]]) -> list[str]:
     """What was not predicted, by reason."""
-    counted = Counter((row["what"], why) for row, why in others)
+    rest = " is no throughput"
+    counted = Counter(
+        (row["what"], "they are latencies, or no throughput" if why.endswith(rest) else why)
+        for row, why in others
+    )
     return [f"- {count} of {what}: {why}" for (what, why), count in counted.most_common()]
 
 
