@@ -557,6 +557,8 @@ def test_the_best_interval_is_where_young_and_daly_say():
         assert daly(write, between) == pytest.approx(best, rel=0.01)
         assert young(write, between) == pytest.approx(best, rel=1.5 * sqrt(write / between))
     assert young(2, 100) == 20
+    assert daly(2, 100) == pytest.approx(20 * (1 + 0.1 / 3 + 0.01 / 9) - 2)
+    assert goodput(20, 2, 100) == goodput(20, 2, 100, 0) > goodput(20, 2, 100, 1)
     assert likely_failures(100, 10, 50) == 20
 
 
@@ -584,6 +586,16 @@ def test_published_constants_say_what_their_papers_say():
         assert power == pytest.approx(a, abs=0.001)
     # their table 3: for the budget of Gopher the third approach says 40B parameters
     assert FITS["hoffmann"].best(5.76e23)[0] == pytest.approx(40e9, rel=0.02)
+
+
+def test_constants_of_the_fits_are_the_printed_ones():
+    """Besiroglu et al., table 1: their estimates beside those of Hoffmann et al."""
+    told = {"hoffmann": (1.6934, 406.4, 410.7, 0.3392, 0.2849)}
+    told["besiroglu"] = (1.8172, 482.01, 2085.43, 0.3478, 0.3658)
+    for name, values in told.items():
+        fit = FITS[name]
+        assert (fit.floor, fit.of_size, fit.of_tokens, fit.size_power, fit.token_power) == values
+    assert optimum(1e22) == optimum(1e22, served=0)
 
 
 def test_an_optimum_with_another_count_of_flops():
