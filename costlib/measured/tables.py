@@ -125,7 +125,7 @@ def setup(row: Row) -> Setup:
     >>> row = dict.fromkeys(COLUMNS, "")
     >>> row |= {"model": "Llama 3.1 8B", "device": "H100 SXM 80GB x1", "precision": "FP8"}
     >>> row |= {"input_len": "128", "output_len": "2048", "load": "batch 64", "plan": "TP1"}
-    >>> found = setup(row | {"metric": "output tokens/s total", "unit": "tokens/s"})
+    >>> found = setup(row | {"metric": "output tokens/s", "unit": "tokens/s", "value": "9,000"})
     >>> found.name, found.device.name, found.products.compute, found.batch, found.regime
     ('llama-3.1-8b', 'H100-SXM', 'fp8', 64, 'long answer')
     >>> setup(row | {"metric": "TTFT p99", "unit": "ms"})
@@ -137,6 +137,8 @@ def setup(row: Row) -> Setup:
         raise Unread("nobody has read its source")
     measures, per = _measures(row), _per(row)
     _refuse(row, measures)
+    if not re.fullmatch(r"(?!0*\.?0*$)[\d,]+(\.\d+)?", row["value"].strip()):
+        raise Unread(f"its value, {row['value']!r}, is no number above 0")
     name, model = _model(row["model"])
     device, count = _device(row)
     prompt, answer, requests = _lengths(row, measures)

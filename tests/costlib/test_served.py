@@ -185,6 +185,8 @@ def test_formats_set_bytes_and_the_rate():
         ({"plan": "TP2, MTP3"}, "it drafts"),
         ({"metric": "TTFT p99", "unit": "ms"}, "TTFT p99 is no throughput"),
         ({"read": "no (from memory)"}, "nobody has read its source"),
+        ({"value": "n/a"}, "its value, 'n/a', is no number above 0"),
+        ({"value": "0.0"}, "its value, '0.0', is no number above 0"),
         ({"input_len": "dataset"}, "how long prompts and answers were"),
         ({"precision": "GGUF Q9_K"}, "bits of q9_k in a file are not known"),
         ({"device": "H200 (x4), H100 (x8)"}, "several kinds"),
@@ -312,6 +314,9 @@ def test_the_command_reads_a_file_and_says_what_it_could_not(tmp_path, capsys):
     assert "- 1 of a table: no model of the catalogue is 'Frontier 9T'" in printed
     assert "| one stream | " in printed
     assert "| rates and host | " in printed
+    file.write_text(",".join(COLUMNS) + "\n")
+    assert bench.main([str(file)]) == 0
+    assert "0 rows of 0 tables" in capsys.readouterr().out
     assert bench.main([str(tmp_path / "none.csv")]) == 2
     assert "none.csv" in capsys.readouterr().err
 
