@@ -57,7 +57,7 @@ PARTS = (
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("device", "roofline", "messages", "parallel", "sweeps"),
+                ("device", "roofline", "messages", "sweeps"),
             ),
         ),
     ),
@@ -89,6 +89,11 @@ PARTS = (
                 "training",
                 "what does a training run compute, what must it hold, and what will it cost?",
                 ("training",),
+            ),
+            Chapter(
+                "parallel",
+                "who should hold what, and when do the wires decide?",
+                ("parallel", "measured.collectives"),
             ),
             Chapter(
                 "serving",

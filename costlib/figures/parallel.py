@@ -21,7 +21,15 @@ from costlib.parallel import (
     played,
 )
 
-__all__ = ["causal_slices", "held", "pipelines", "products", "ring_rounds", "times"]
+__all__ = [
+    "causal_slices",
+    "frontier",
+    "held",
+    "pipelines",
+    "products",
+    "ring_rounds",
+    "times",
+]
 
 WIDTH = 5.2
 _SMALL = 10.5
@@ -396,3 +404,79 @@ def _triangle(axes: Any, left: float, owner: Sequence[int]) -> None:
         for column in range(row + 1):
             _box(axes, (left + column, row), 1, 1, COLOURS[device], 0.6)
         axes.text(left - 0.25, row + 0.55, str(device), ha="right", va="center", fontsize=_SMALL)
+
+
+# ------------------------------------------------------------------------------------- plans
+
+
+def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) -> Figure:
+    """All plans of a search by memory and time, and the line of those that no other one beats.
+
+    ``named`` are places on the line, from the fastest, whose plans are told.
+    """
+    held, step = found["memory"] / 1e9, found["step"]
+    best = found[found["frontier"]]
+    told = {at: _told(best.iloc[at]) for at in named}
+    title = "Nobody beats a few dozen of thousands of plans"
+    points = "; ".join(
+        f"{text}: {best['step'].iloc[at]:.3g} s, {best['memory'].iloc[at] / 1e9:.3g} GB"
+        for at, text in told.items()
+    )
+    alt = (
+        f"Seconds of a step against GB on each device, log-log: {len(found):,} plans as points, "
+        f"from {step.min():.3g} to {step.max():.3g} s and {held.min():.3g} to {held.max():.3g} GB. "
+        f"{name} gives out {capacity / 1e9:.3g} GB; {len(best)} of those that fit make a line that "
+        f"falls to the right. {points}."
+    )
+    near = (held < 4 * capacity / 1e9) & (step < 6 * best["step"].min())
+    with canvas(title, alt, width=WIDTH, height=5) as drawing:
+        axes = drawing.axes
+        for tensor, (colour, label) in _TENSORS.items():
+            chosen = near & (found["tensor"] >= tensor[0]) & (found["tensor"] <= tensor[1])
+            places = _thinned(held[chosen], step[chosen])
+            axes.loglog(*places, ".", color=colour, markersize=4)
+            axes.plot([], [], "o", color=colour, label=label)
+        axes.loglog(best["memory"] / 1e9, best["step"], color=INK, label="nobody beats these")
+        for letter, (at, text) in zip("ABCDEF", told.items(), strict=False):
+            row = best.iloc[at]
+            axes.plot(row["memory"] / 1e9, row["step"], "o", color=INK, markersize=5)
+            place = (row["memory"] / 1e9, row["step"])
+            axes.annotate(letter, place, (-6, -12), textcoords="offset points", ha="right")
+            axes.plot([], [], " ", label=f"{letter}: {text}")
+        axes.axvline(capacity / 1e9, color=INK, linewidth=1, linestyle="--")
+        _numbered(axes, held[near], step[near])
+        drawing.figure.legend(loc="outside upper left", fontsize=_SMALL, ncols=2)
+    return drawing.result
+
+
+#: Colours by the degree of tensor parallelism.
+_TENSORS = {
+    (1, 1): (COLOURS[0], "tensor 1"),
+    (2, 8): (COLOURS[2], "tensor 2 to 8"),
+    (9, 10**6): (COLOURS[1], "over more than 8"),
+}
+
+
+def _told(row: Any) -> str:
+    """A plan in a few words: its degrees, and whether all is computed again."""
+    again = ", recomputed" if row["recompute"] == "full" else ""
+    degrees = "·".join(str(row[name]) for name in ("tensor", "pipeline", "data"))
+    return f"{degrees}, ZeRO-{row['zero']}{again}"
+
+
+def _thinned(x: Any, y: Any, steps: int = 32) -> tuple[Any, Any]:
+    """One point for each place that can be told apart, a decade in so many steps."""
+    rounded = np.round(np.log10(np.stack([x, y])) * steps)
+    _, first = np.unique(rounded, axis=1, return_index=True)
+    return np.asarray(x)[first], np.asarray(y)[first]
+
+
+def _numbered(axes: Any, held: Any, step: Any) -> None:
+    """Ticks with plain numbers, and names."""
+    for axis, values in ((axes.xaxis, held), (axes.yaxis, step)):
+        round_numbers = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+        ticks = [n for n in round_numbers if values.min() / 1.4 <= n <= values.max()]
+        axis.set_ticks(ticks, [f"{n}" for n in ticks])
+        axis.set_ticks([], minor=True)
+    axes.set(xlim=(held.min() / 1.4, held.max()), ylim=(step.min() / 1.4, step.max()))
+    axes.set(xlabel="GB on the fullest device", ylabel="seconds a step")

@@ -38,7 +38,10 @@ SWAPS: dict[type[Any], type[Any]] = {
     ast.Or: ast.And,
 }
 #: Much longer a call: their changes are listed, and not tried again in every run.
-SLOW = ("model_for_budget", "serve", "serve_timed", "overstated_from", "finish", "two_constants")
+SLOW = (
+    *("model_for_budget", "serve", "serve_timed", "overstated_from", "finish", "two_constants"),
+    "best_plan",
+)
 
 
 def mutants(function: str) -> Iterator[tuple[str, str]]:

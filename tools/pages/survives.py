@@ -1,9 +1,9 @@
 """A page with another model or device in its first cell: does it work, or say why not?
 
-A chapter's cell of imports assigns what a reader may change: ``model``, ``device``. `problems` puts
-others there and runs every cell that depends on them. A cell that cannot answer for the new one may
-refuse in a sentence, costlib's or its own; what no reader can read (a bare AssertionError or
-KeyError, a sum with None) is a problem. Claims are about the page's own case and
+A chapter's cell of imports assigns what a reader may change: ``model``, ``device``, ``node``.
+`problems` puts others there and runs every cell that depends on them. A cell that cannot answer for
+the new one may refuse in a sentence, costlib's or its own; what no reader can read (a bare
+AssertionError or KeyError, a sum with None) is a problem. Claims are about the page's own case and
 exercises about numbers of their own, so they are left out, and so are timings.
 
 ``python -m tools.pages.survives NAME`` says how a page fares.
@@ -32,14 +32,15 @@ from costlib.measured import calibration
 from tools import ROOT
 from tools.pages import claims, pairs
 
-KINDS = ("model", "device")
+KINDS = ("model", "device", "node")
 #: A mixture, and a device that shares its memory with a processor; latent attention on a TPU; a
-#: hybrid with states, and a device without bf16; and what no such device holds.
+#: hybrid with states, and a device without bf16; and what no such device holds. Nodes: racks, a
+#: torus, links to each of the others, and one of which no network is published.
 CHANGES = (
-    {"model": "mixtral-8x7b", "device": "M4-Max"},
-    {"model": "deepseek-v2-lite", "device": "TPU-v5p"},
-    {"model": "zamba2-7b", "device": "T4"},
-    {"model": "deepseek-v3", "device": "T4"},
+    {"model": "mixtral-8x7b", "device": "M4-Max", "node": "GB200-NVL72"},
+    {"model": "deepseek-v2-lite", "device": "TPU-v5p", "node": "TPU-v5p-pod"},
+    {"model": "zamba2-7b", "device": "T4", "node": "8xMI300X"},
+    {"model": "deepseek-v3", "device": "T4", "node": "8xMI355X"},
 )
 LEFT_OUT = {claims.CLAIM, claims.HIDDEN, claims.IGNORED, "solution"}
 WORDS_OF_A_SENTENCE = 5
@@ -74,7 +75,7 @@ def _cell(source: str) -> Cell:
 
 
 def offered(page: Path) -> tuple[str, ...]:
-    """What the first cell that assigns any of them offers its reader: model, device, or both."""
+    """What the first cell that assigns any of them offers its reader: model, device, node."""
     for piece in page.read_text("utf-8").split("\n```{code-cell")[1:]:
         code = piece.partition("\n```\n")[0]
         if found := tuple(kind for kind in KINDS if _assignment(kind).search(code)):
