@@ -102,7 +102,10 @@ export class Explorer {
 
   build() {
     const form = make('form', { class: 'explorer-controls', 'aria-label': 'Settings', '.onsubmit': (event) => event.preventDefault() });
-    for (const control of this.page.controls) if (control.type !== 'hidden') form.append(this.field(control));
+    const seen = this.page.controls.filter((control) => control.type !== 'hidden');
+    form.append(...seen.filter((control) => !control.more).map((control) => this.field(control)));
+    const more = seen.filter((control) => control.more).map((control) => this.field(control));
+    if (more.length) form.append(make('details', { class: 'explorer-more' }, make('summary', {}, 'More settings'), make('div', { class: 'explorer-fields' }, ...more)));
     this.stage = make('div', { class: 'explorer-stage' });
     this.summary = make('dl', { class: 'explorer-summary' });
     this.live = make('p', { class: 'explorer-live', role: 'status', 'aria-live': 'polite' });
@@ -114,9 +117,20 @@ export class Explorer {
       button('Copy a link to this', () => copy(this.remember()).then(() => this.say('The link is copied.'))),
       button('Copy the numbers as CSV', () => copy(csv(this.table())).then(() => this.say('The numbers are copied.'))),
       button('Start again', () => this.set(stateFrom(this.page.controls, {}))));
-    this.root.replaceChildren(form, this.summary, this.stage, this.note, buttons, this.live, this.details);
+    this.root.replaceChildren(form, this.summary, this.stage, ...this.tries(), this.note, buttons, this.live, this.details);
     this.root.classList.add('explorer-ready');
     this.page.build?.(this);
+  }
+
+  // Buttons that set what the page suggests to try, and say what to see there.
+  tries() {
+    if (!this.page.tries) return [];
+    const said = make('p', { class: 'explorer-said', role: 'status' });
+    const button = ({ label, state, say }) => make('button', { type: 'button', '.onclick': () => {
+      this.set({ ...stateFrom(this.page.controls, {}), ...state });
+      said.textContent = say;
+    } }, label);
+    return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button)), said)];
   }
 
   field(control) {
