@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import csv
 import hashlib
 import html
 import io
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from course.builder.answer_key import Key, write_whole
+from course.builder.answer_key import Key
 from course.builder.assignments import student_notebook
 from course.builder.notebooks import answer_mark
 from course.builder.questions import Question
@@ -153,7 +155,8 @@ class Sheet:
             text = path.read_text("utf-8-sig")
         except UnicodeDecodeError:
             raise ValueError(f"{path} is not UTF-8: save it as CSV in UTF-8") from None
-        mark = text[len("student") : len("student") + 1] or ","
+        begin = re.match(r'"?student"?([,;\t])', text)
+        mark = begin[1] if begin else ","
         table = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
         missing = [name for name in self.heading if name not in (table or [[]])[0]]
         if missing:
@@ -236,26 +239,41 @@ class Sheets:
         """The machine's marks and the person's, in the notebook's order; sheets and pages anew."""
         if not self.sheets:
             return list(results)
-        tables: dict[str, list[list[object]]] = {n: [s.heading] for n, s in self.sheets.items()}
-        pages = {name: [_head(self.key, sheet)] for name, sheet in self.sheets.items()}
-        merged = []
-        for graded in results:
-            here = graded.student in paths
-            answers = answers_in(paths[graded.student], self.key, graded.student) if here else {}
-            marks = {mark.question: mark for mark in graded.marks}
-            for name, sheet in self.sheets.items():
-                marks[name] = sheet.mark(graded.student, answers.get(name))
-                answer = answers.get(name, Answer())
-                if answer.text or answer.images:
-                    tables[name].append(sheet.row(graded.student, answer))
-                    pages[name].append(_shown(graded.student, answer))
-            order = [e.name for e, _ in self.key.graded(graded.student)]
-            merged.append(replace(graded, marks=tuple(marks[n] for n in order if n in marks)))
         self.folder.mkdir(parents=True, exist_ok=True)
+        tables: dict[str, list[list[object]]] = {n: [s.heading] for n, s in self.sheets.items()}
+        with contextlib.ExitStack() as stack:
+            pages = {n: stack.enter_context(self._page(n)) for n in self.sheets}
+            merged = [self._with(graded, paths, tables, pages) for graded in results]
         for name, table in tables.items():
+            os.replace(self.folder / f".{name}.html.part", self.folder / f"{name}.html")
             write_table(self.folder / f"{name}.csv", table)
-            write_whole(self.folder / f"{name}.html", "\n".join([*pages[name], "</html>\n"]))
         return merged
+
+    def _page(self, name: str) -> IO[str]:
+        """A page that is written as answers come: a class's pictures would fill the memory."""
+        page = (self.folder / f".{name}.html.part").open("w", encoding="utf-8", errors="replace")
+        page.write(_head(self.key, self.sheets[name]))
+        return page
+
+    def _with(
+        self,
+        graded: Graded,
+        paths: Mapping[str, Path],
+        tables: Mapping[str, list[list[object]]],
+        pages: Mapping[str, IO[str]],
+    ) -> Graded:
+        """One student's marks; what is to be read goes into the tables and pages."""
+        here = graded.student in paths
+        answers = answers_in(paths[graded.student], self.key, graded.student) if here else {}
+        marks = {mark.question: mark for mark in graded.marks}
+        for name, sheet in self.sheets.items():
+            marks[name] = sheet.mark(graded.student, answers.get(name))
+            answer = answers.get(name, Answer())
+            if answer.text or answer.images:
+                tables[name].append(sheet.row(graded.student, answer))
+                pages[name].write(_shown(graded.student, answer) + "\n")
+        order = [e.name for e, _ in self.key.graded(graded.student)]
+        return replace(graded, marks=tuple(marks[n] for n in order if n in marks))
 
 
 HEAD = """<!DOCTYPE html>
@@ -283,7 +301,7 @@ def _head(key: Key, sheet: Sheet) -> str:
             f"<h2>Asked</h2><pre>{safe(exercise.statement)}</pre>",
             f"<h2>What would be right</h2><pre>{safe(exercise.model)}</pre>",
             f"<h2>Rubric</h2><ul>{rubric}</ul>" if rubric else "",
-            "<h2>Answers</h2>",
+            "<h2>Answers</h2>\n",
         ]
     )
 

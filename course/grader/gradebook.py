@@ -39,6 +39,6 @@ def _write(book: Any, name: str, student: str, mark: Mark) -> None:
     """One score and its comment; the entries exist since the submission was made."""
     grade = book.find_grade(mark.question, name, name, student)
     grade.auto_score = mark.score
-    grade.needs_manual_grade = False
+    grade.needs_manual_grade = mark.waits
     comment = book.find_comment(mark.question, name, name, student)
     comment.auto_comment = " ".join(part for part in (mark.reason, mark.feedback) if part)

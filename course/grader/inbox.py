@@ -23,7 +23,7 @@ from course.grader.submission import Submission, read_submission
 
 __all__ = ["Handed", "Inbox", "find", "spellings"]
 
-MOST = 20  # notebooks of one student of which the best counts
+MOST = 4  # more notebooks of one student, the newest, where the best counts
 DEEPEST = 20  # folders in folders; no system makes as many, and thousands end the walk
 
 

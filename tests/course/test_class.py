@@ -662,7 +662,8 @@ def filled(path: Path, student: str, **cells: str) -> None:
             for name, value in cells.items():
                 row[next(i for i, n in enumerate(heading) if n.startswith(name))] = value
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file, delimiter=";").writerows([heading, *others])
+        quoting = csv.QUOTE_ALL if "comment" in cells else csv.QUOTE_MINIMAL
+        csv.writer(file, delimiter=";", quoting=quoting).writerows([heading, *others])
 
 
 def test_a_persons_marks_are_asked_for_read_and_kept(week: Path) -> None:
