@@ -186,7 +186,7 @@ class Sheet:
         if blank and points is None:
             return Mark(question.name, 0, question.points, "not answered")
         flag = "answered anew since it was marked" if points is not None else ""
-        words = "this is marked by a person"
+        words = "to be marked by a person"
         return Mark(question.name, 0, question.points, words, "", flag, waits=True)
 
     def _filled(self, cells: Mapping[str, str]) -> tuple[float | None, str]:

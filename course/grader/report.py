@@ -124,12 +124,16 @@ def summary(
         lines.append(f"| {low} to {low + 10} % | {len(held)} | {bar} |")
     lines += ["", "| question | right | most frequent reasons otherwise |", "|---|---|---|"]
     for name in key.questions:
-        marks = [m for graded in results for m in graded.marks if m.question == name]
+        every = [m for graded in results for m in graded.marks if m.question == name]
+        marks = [mark for mark in every if not mark.waits]
         right = sum(mark.score == mark.out_of for mark in marks)
         share = f"{right / len(marks):.0%}" if marks else ""
         found = frequent([mark.reason for mark in marks if mark.reason])
         reasons = "; ".join(f"{count} {_code(reason)}" for reason, count in found)
-        lines.append(f"| {name} | {right} ({share}) | {reasons} |")
+        said = f"{right} ({share})" if marks else ""
+        waiting = f"{len(every) - len(marks)} to be marked" if len(every) > len(marks) else ""
+        reasons = "; ".join(part for part in (waiting, reasons) if part)
+        lines.append(f"| {name} | {said} | {reasons} |")
     flags = [
         f"- {_code(graded.student)}: {_code(flag)}"
         for graded in [*results, *strangers]
