@@ -270,6 +270,8 @@ def _staircase(
     settings = dict(options)
     if algorithm == "small_cache" and not causal:
         return _small_cache_staircase(N, d, bool(settings.get("stable", False)))
+    if algorithm == "two_pass_backward":
+        return _two_pass_staircase(N, d, causal)
     sizes = _candidates(algorithm, N, d, causal)
     named = dict(zip(ALGORITHMS[algorithm], sizes, strict=True))
     count: Any = _count(algorithm, N, d, named, causal, settings)
@@ -291,7 +293,7 @@ def _candidates(algorithm: str, N: int, d: int, causal: bool) -> list[Array]:
     if algorithm == "naive":
         tile = np.arange(1.0, max(N, d) + 1) if causal else np.union1d(side, _fewest(d))
         return [tile, np.ones_like(tile)]
-    if algorithm in ("fused", "two_pass_backward"):
+    if algorithm == "fused":
         if causal and N > LONGEST_CAUSAL_PAIR_SEARCH:
             raise ValueError(
                 f"N must be at most {LONGEST_CAUSAL_PAIR_SEARCH} to search the causal pairs of "
@@ -320,15 +322,38 @@ def _small_cache_staircase(N: int, d: int, stable: bool) -> Staircase:
         np.stack([rows, cols], axis=1),
         ("value_rows", "value_cols"),
     )
-    capacities = np.union1d(first.capacities, second.capacities)
-    capacities = capacities[capacities >= max(first.capacities[0], second.capacities[0])]
-    i = np.searchsorted(first.capacities, capacities, side="right") - 1
-    j = np.searchsorted(second.capacities, capacities, side="right") - 1
+    capacities, i, j = _both(first, second)
     blocks = np.stack(
         [first.blocks[i, 0], np.ones(len(i)), second.blocks[j, 0], second.blocks[j, 1]], axis=1
     )
     totals = fixed + first.totals[i] + second.totals[j]
     return _steps(capacities, totals, blocks, ALGORITHMS["small_cache"])
+
+
+def _two_pass_staircase(N: int, d: int, causal: bool) -> Staircase:
+    """Here too: the first pass is asked with the least that the second can have, and so on."""
+    side = np.arange(1.0, N + 1) if causal else _fewest(N)
+    passes: list[Staircase] = []
+    for sizes in ((side, 1), (1, side)):
+        count: Any = counts.two_pass_backward(N, d, *sizes, causal=causal)
+        passes.append(_steps(count.peak, count.total, side[:, None], ("size",)))
+    first, second = passes
+    capacities, i, j = _both(first, second)
+    least: Any = counts.two_pass_backward(N, d, 1, 1, causal=causal).total
+    blocks = np.stack([first.blocks[i, 0], second.blocks[j, 0], np.ones(len(i))], axis=1)
+    totals = first.totals[i] - least + second.totals[j]
+    return _steps(capacities, totals, blocks, ALGORITHMS["two_pass_backward"])
+
+
+def _both(first: Staircase, second: Staircase) -> tuple[Array, Array, Array]:
+    """Capacities in which both fit, and the step of each that is reached there."""
+    capacities = np.union1d(first.capacities, second.capacities)
+    capacities = capacities[capacities >= max(first.capacities[0], second.capacities[0])]
+    reached = (
+        np.searchsorted(each.capacities, capacities, side="right") - 1 for each in (first, second)
+    )
+    i, j = reached
+    return capacities, i, j
 
 
 def _steps(peaks: Array, totals: Array, blocks: Array, names: tuple[str, ...]) -> Staircase:
