@@ -358,11 +358,12 @@ def _both(first: Staircase, second: Staircase) -> tuple[Array, Array, Array]:
 
 def _steps(peaks: Array, totals: Array, blocks: Array, names: tuple[str, ...]) -> Staircase:
     """Only what moves less than everything that needs no more room."""
-    order = np.lexsort((totals, peaks))
-    peaks, totals, blocks = peaks[order], totals[order], blocks[order]
-    least_before = np.concatenate(([np.inf], np.minimum.accumulate(totals)[:-1]))
-    better = totals < least_before
-    return Staircase(peaks[better], totals[better], blocks[better], names)
+    order = np.argsort(peaks, kind="stable")
+    least_before = np.concatenate(([np.inf], np.minimum.accumulate(totals[order])[:-1]))
+    kept = order[totals[order] < least_before]
+    last = np.append(np.diff(peaks[kept]) > 0, True)  # the best of those that need as much room
+    kept = kept[last]
+    return Staircase(peaks[kept], totals[kept], blocks[kept], names)
 
 
 def _fill_up(
