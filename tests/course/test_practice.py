@@ -36,7 +36,6 @@ TAGGED = re.compile(r"^:tags: \[.*solution\]$", re.MULTILINE)
 CHAPTERS = [p for p in sorted((ROOT / "book").glob("*.md")) if TAGGED.search(p.read_text("utf-8"))]
 CHAPTERS = [path.stem for path in CHAPTERS]
 by_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
-SLOW = ("model_for_budget",)  # a second for each call of its solution
 pytestmark = pytest.mark.usefixtures("fast_hashes")  # kept whole for the example; here, a minute
 
 
@@ -93,7 +92,7 @@ def test_the_solved_notebook_gets_full_marks(chapter: str) -> None:
             repr(key.expected(exercise.name, exercise.example)) + ". ", ""
         )
         sandbox: Any = Answering(key_answer(key, exercise.name))
-        for student in ("",) if exercise.name in SLOW else ("", "ada", "bob"):
+        for student in ("", "ada", "bob"):
             found = mark_question(key, question, Submission(student, "digest"), sandbox)
             assert found == (1, "", "", ""), f"{exercise.name} {student}"
 
@@ -241,7 +240,7 @@ def test_numpys_numbers_are_as_good(
 def test_a_student_notebook_gives_nothing_away(chapter: str) -> None:
     is_the_solved_one_with_lines_removed(key_of(chapter), "")
     is_the_solved_one_with_lines_removed(key_of(chapter), "ada")
-    holds_no_answer(key_of(chapter), "", slow=SLOW)
+    holds_no_answer(key_of(chapter), "")
 
 
 @pytest.mark.parametrize(
