@@ -187,11 +187,14 @@ def load_checks(code: str, source: Source) -> tuple[dict[str, Question], Rules]:
     if unknown := [name for name in given if name not in names]:
         raise ValueError(f"{source.name} has no exercise {unknown[0]}; it has {', '.join(names)}")
     for exercise in source.exercises:
-        extra = set(given[exercise.name].numbers) if exercise.name in given else set()
-        if not exercise.by_hand and extra - set(exercise.example):
-            raise ValueError(
-                f"{exercise.name} has no argument {(extra - set(exercise.example)).pop()}"
-            )
+        question = given.get(exercise.name)
+        if question and not exercise.by_hand:
+            named = set(question.numbers).union(*question.cases) - set(exercise.example)
+            if named:
+                raise ValueError(
+                    f"{exercise.name} has no argument {min(named)}; it has "
+                    + ", ".join(exercise.example)
+                )
     found = {e.name: given.get(e.name) or Question(e.name, kind=e.form) for e in source.exercises}
     for exercise in source.exercises:
         question = found[exercise.name]

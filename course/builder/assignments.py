@@ -46,7 +46,8 @@ def build(
     keys = [build_one(p, out, roster, checks, whole=whole, renew=renew) for p in pages]
     known = {name for key in keys for name in key.questions}
     if unknown := [name for name in renew if name not in known]:
-        raise ValueError(f"--renew {unknown[0]}: no question is called so; there is {known}")
+        there = ", ".join(sorted(known))
+        raise ValueError(f"--renew {unknown[0]}: no question is called so; there is {there}")
     return keys
 
 

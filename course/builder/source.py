@@ -146,7 +146,8 @@ def _drafted(cells: Sequence[Any], path: Path) -> list[Piece | _Draft]:
         if "solution" in cell.metadata.get("tags", []):
             if waiting is None:
                 raise ValueError(
-                    f"{path.name}: a solution cell has no statement '**1. Title.** ...' above it"
+                    f"{path.name}: a solution cell has no statement '**1. Title.** ...' above it: "
+                    + cell.source.strip().partition("\n")[0]
                 )
             waiting.solution, waiting = cell, None
         elif cell.cell_type == "markdown":

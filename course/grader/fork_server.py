@@ -46,6 +46,7 @@ def serve(options):
         with contextlib.suppress(Exception):  # what is missing shows when the canary needs it
             importlib.import_module(name)
     load_helpers(options)
+    options["filter"] = seccomp_program(options)
     gc.collect()
     gc.freeze()
     control.sendall(b"ready")
@@ -274,12 +275,18 @@ def forbid(options):
     """A seccomp filter: forbidden calls fail with "not permitted", and so do new processes."""
     if platform.machine() not in ARCHITECTURE:
         return
-    rules = seccomp_rules(platform.machine(), options["namespaces"])
-    program = b"".join(struct.pack("HBBI", *rule) for rule in rules)
+    program = options["filter"]
     buffer = ctypes.create_string_buffer(program)
-    header = struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(buffer))
+    header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     if libc.prctl(PR_SET_SECCOMP, 2, header, 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def seccomp_program(options):
+    """The filter as the kernel reads it, made once; nothing where no numbers are known."""
+    machine = platform.machine()
+    rules = seccomp_rules(machine, options["namespaces"]) if machine in ARCHITECTURE else []
+    return b"".join(struct.pack("HBBI", *rule) for rule in rules)
 
 
 def seccomp_rules(machine, namespaces):

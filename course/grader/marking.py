@@ -99,7 +99,8 @@ def mark_question(
     try:
         return _run(key, question, submission, sandbox, cells)
     except Failure as failure:
-        if failure.kind.startswith(("crashed", "out of memory")):  # perhaps not this answer's cell
+        if failure.early and failure.kind.startswith(("crashed", "out of memory")):
+            # perhaps it was not this answer's cell
             own = [(label, code) for label, code in cells if question.name in code]
             with contextlib.suppress(Failure):
                 return _run(key, question, submission, sandbox, own)
@@ -119,7 +120,7 @@ def _run(
     found: list[tuple[float, str, str, str]] = []  # what each case got, as far as they went
     try:
         with sandbox.question(key.source.setup, cells, question.name) as running:
-            there, problem = running.start()
+            there, problem = _started(running)
             if not there:
                 raise problem or Failure("exception", f"NameError: {question.name} is not defined")
             for got in _each(key, question, submission, running, cases):
@@ -134,6 +135,14 @@ def _run(
     first = next((got for got in found if not got[0]), (1, "", "", ""))
     said = f"; right in {right:g} of {len(cases)} cases" if 0 < right < len(cases) else ""
     return right / len(cases), first[1] + said, *first[2:]
+
+
+def _started(running: RunningQuestion) -> tuple[bool, Failure | None]:
+    try:
+        return running.start()
+    except Failure as failure:
+        failure.early = True
+        raise
 
 
 def _each(

@@ -65,6 +65,7 @@ class Failure(Exception):
     def __init__(self, kind: str, detail: str = "", line: int | None = None) -> None:
         super().__init__(kind, detail, line)
         self.kind, self.detail, self.line = kind, detail, line
+        self.early = False  # before the function was called
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:

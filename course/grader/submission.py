@@ -66,8 +66,8 @@ def read_submission(student: str, path: Path) -> Submission:
         return Submission(student, digest, problem=problem)
     about = metadata.get("course")
     about = about if isinstance(about, dict) else {}
-    said = (about.get(key, "") for key in ("student", "assignment"))
-    claims, assignment = (_text(str(value)[:200]) for value in said)
+    said = (about.get(key) for key in ("student", "assignment"))
+    claims, assignment = (_text(v[:200]) if isinstance(v, str) else "" for v in said)
     return Submission(student, digest, tuple(cells), claims, assignment)
 
 

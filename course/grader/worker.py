@@ -41,14 +41,18 @@ def grade_one(setting: Setting, submission: Submission) -> Graded:
 
 
 def _tools(setting: Setting) -> tuple[Key, Sandbox]:
+    """The key and the sandbox, which stays warm for another key that needs the same of it."""
     if getattr(_local, "setting", None) != setting:
-        if hasattr(_local, "sandbox"):
-            _local.sandbox.close()
         _local.key = load_key(Path(setting.key))
         preload = imports_of(_local.key.source.setup)
-        _local.sandbox = Sandbox(preload, bubblewrap=setting.bubblewrap, limits=setting.limits)
+        needs = preload, setting.bubblewrap, setting.limits
+        if getattr(_local, "needs", None) != needs:
+            if hasattr(_local, "sandbox"):
+                _local.sandbox.close()
+            _local.sandbox = Sandbox(preload, bubblewrap=setting.bubblewrap, limits=setting.limits)
+            _local.needs = needs
+            atexit.register(_local.sandbox.close)
         _local.setting = setting
-        atexit.register(_local.sandbox.close)
     return _local.key, _local.sandbox
 
 

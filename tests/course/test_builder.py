@@ -343,6 +343,7 @@ def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, wo
     [
         ("QUESTIONS = [Question('other')]", "no exercise other"),
         ("QUESTIONS = [Question('half', numbers={'y': [1]})]", "no argument y"),
+        ("QUESTIONS = [Question('half', cases=[{'z': 1}])]", "half has no argument z; it has x"),
         ("QUESTIONS = [Question('half', kind='guess')]", "kind is one of"),
         ("QUESTIONS = [Question('half', points=0)]", "positive"),
         ("QUESTIONS = [Question('half', kind='number', hidden=2)]", "asked once"),

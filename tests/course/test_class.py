@@ -329,7 +329,8 @@ def test_the_commands_from_source_to_grades(tmp_path: Path) -> None:
 
 def test_samples_slip_in_functions_too(tmp_path: Path) -> None:
     practice = ROOT / "course" / "practice"
-    key = build_one(ROOT / "book" / "matmul.md", tmp_path, ["ada", "bob", "cleo"], practice)
+    page = ROOT / "book" / "matmul.md"
+    key = build_one(page, tmp_path, ["ada", "bob", "cleo"], practice, whole=False)
     assert write_samples(key, tmp_path / "in") == ["ada", "bob", "cleo"]
     folders = (tmp_path / "in", tmp_path / "key" / "matmul", tmp_path / "out")
     found = grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=lambda _: None)
