@@ -69,26 +69,26 @@ def saturation(
     server.check(int(last.max()))
     pages = Pages(server, block=block)
     each = np.mean([pages.of(int(t)) + pages.fixed(int(t)) for t in last])
-    room = min(int(pages.blocks // each), int(size("most", most)))
+    room = max(1, min(int(pages.blocks // each), int(size("most", most))))
     places = room if batch is None else int(size("batch", batch))
     steps = answers - 1
     mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
     count, clock = len(prompts), Clock(server, sequences=places, longest=int(last.max()) + 1)
-    read, beside = _reading(clock, prompts, places, mean, chunk)
-    left = float(np.sum(steps)) / count - beside
-    if left < 0:  # prompts are never done: fewer write, those that finish in the meantime
-        fewer = max(1, round(places * np.sum(steps) / count / beside))
-        read, _ = _reading(clock, prompts, fewer, mean, chunk)
-        left = 0.0
+    others = places - 1 if chunk is not None else 0
+    read, passes = _reading(clock, prompts, others, mean, chunk)
+    left = float(np.sum(steps)) / count - others * passes
+    if left < 0:  # prompts are never done: as many write as keep up with those that are read
+        few, share = divmod(others + left / passes, 1)
+        both = [_reading(clock, prompts, int(few) + more, mean, chunk)[0] for more in (0, 1)]
+        read, left = both[0] + share * (both[1] - both[0]), 0.0
     spent = read + left / places * clock.steps(places, round(places * mean), 1)
     return Saturation(places, 1 / spent, float(np.mean(answers)) / spent, read / spent)
 
 
 def _reading(
-    clock: Clock, prompts: Any, places: int, mean: float, chunk: int | None
+    clock: Clock, prompts: Any, others: int, mean: float, chunk: int | None
 ) -> tuple[float, float]:
-    """Seconds of passes over one prompt on average, and the tokens that others write in them."""
-    others = places - 1 if chunk is not None else 0
+    """Seconds of the passes over one prompt on average, others writing beside, and how many."""
     spent, passes = 0.0, 0
     lengths, counts = np.unique(prompts, return_counts=True)
     for length, times in zip(lengths.astype(int).tolist(), counts.tolist(), strict=True):
@@ -99,7 +99,7 @@ def _reading(
             is_last = at + new == length
             spent += times * clock.mixed(others, round(others * mean), new, at, is_last)
         passes += times * len(pieces)
-    return spent / len(prompts), others * passes / len(prompts)
+    return spent / len(prompts), passes / len(prompts)
 
 
 def warn_if_overloaded(

@@ -30,7 +30,7 @@ class Pages:
     def __init__(self, server: Server, *, block: int = 16, sequences: int = 1) -> None:
         self.block = int(size("block", block))
         share, kv = server.share, server.element_bytes
-        self.server = server
+        self.server, self._sequences = server, sequences
         self._fixed: list[tuple[Any, Any]] = []  # bytes a token, and up to how many tokens
         grows: Any = 0
         for cache, layers in share.caches():
@@ -65,11 +65,11 @@ class Pages:
         if needs <= self.blocks:
             return
         self.server.check(longest)
-        text = (
-            f"a request of {longest:,} tokens needs {needs:,} blocks of {self.block}, and there "
-            f"are {self.blocks:,}"
+        raise ValueError(
+            f"a request of {longest:,} tokens needs {needs:,} blocks of {self.block}, and beside "
+            f"weights and the activations of {self._sequences} sequences there are "
+            f"{self.blocks:,}: requests of up to {self.blocks * self.block:,} tokens fit"
         )
-        raise ValueError(f"{text}: requests of up to {self.blocks * self.block:,} tokens fit")
 
 
 def empty_slots(lengths: Any, block: Number) -> Any:

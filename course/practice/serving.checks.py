@@ -477,3 +477,77 @@ ANSWERS = {
     "order_service": {"tensor": 1, "batch": 207, "copies": 4},
     "serve_timed": {"last": 52_958, "longest": 25_700},
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def readers_one_by_one(target: int, weights: int, cache: int, arithmetic: int, places: int) -> int:
+    """One more reader as long as the step of all of them is in time."""
+    batch = 0
+    while batch < places:
+        more = batch + 1
+        if max(weights + more * cache, more * (cache + arithmetic)) > target:
+            return batch
+        batch = more
+    return batch
+
+
+def read_piece_by_piece(prompt: int, chunk: int, bytes_per_token: int) -> int:
+    """Bytes that each piece finds in the cache."""
+    return sum(range(0, prompt, chunk)) * bytes_per_token
+
+
+def machines_until_enough(
+    prompt_ms: int, steps: int, step_ms: int, batch: int, writers: int
+) -> int:
+    """Machines until as many prompts are read as answers are written."""
+    machines = 1
+    while machines * steps * step_ms < writers * batch * prompt_ms:
+        machines += 1
+    return machines
+
+
+def last_batch_by_halving(
+    kept: float, drafts: int, weights: int, cache: int, arithmetic: int
+) -> int:
+    """Rates of both ways, compared at a batch; no limit if drafts gain even at a huge one."""
+
+    def gains(batch: int) -> bool:
+        tokens = sum(kept**place for place in range(drafts + 1))
+        check = batch * (arithmetic * (drafts + 1) + cache)
+        return tokens * (weights + batch * cache) >= check
+
+    low, high = 0, 10**9
+    if gains(high):
+        return -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if gains(middle) else (low, middle)
+    return low
+
+
+def outgrown_token_by_token(
+    heads: int,
+    key_dim: int,
+    value_dim: int,
+    kv_heads: int,
+    head_dim: int,
+    state_bytes: int,
+    cache_bytes: int,
+) -> int:
+    """Tokens until the cache is the larger of the two."""
+    tokens = 0
+    while tokens * 2 * kv_heads * head_dim * cache_bytes <= (
+        heads * key_dim * value_dim * state_bytes
+    ):
+        tokens += 1
+    return tokens
+
+
+APART = {
+    "readers_within": readers_one_by_one,
+    "read_again": read_piece_by_piece,
+    "readers_needed": machines_until_enough,
+    "last_batch": last_batch_by_halving,
+    "cache_outgrows": outgrown_token_by_token,
+}

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costlib import Precision, devices, models, roofline
-from costlib.layers import Attention, Block, DeltaRule, Mlp
+from costlib.layers import Attention, Block, Cache, DeltaRule, Mlp
 from costlib.parallel import tensor_parallel
 from costlib.serving import (
     RENTALS,
     Clock,
     Lines,
+    Pages,
     Server,
     best_batch,
     best_drafts,
@@ -47,6 +48,18 @@ from costlib.serving import (
 from costlib.transformer import Transformer
 
 LLAMA = Server("llama-3.1-8b", "H100-SXM")
+
+
+class Halved(Attention):
+    """Keeps one entry for two tokens, as compressed caches do."""
+
+    __slots__ = ()
+
+    @property
+    def caches(self):
+        return (Cache(per_token=100, every=2),)
+
+
 #: Dense, windows, a mixture, latents with a mixture, states, a calibrated kind of device.
 SERVERS = {
     "dense": LLAMA,
@@ -219,6 +232,36 @@ def test_paging_and_prefixes_in_closed_form():
     assert prefix_saving(1, 1000) == 0
 
 
+def test_blocks_hold_what_a_model_keeps():
+    """What grows is paged; windows and states are reserved whole, in as many blocks as it takes."""
+    plain = Pages(LLAMA, block=16)
+    assert plain.block_bytes == 16 * 131072
+    assert plain.blocks == LLAMA.free_bytes(1) // plain.block_bytes
+    assert (plain.of(0), plain.of(1), plain.of(16), plain.of(17)) == (0, 1, 1, 2)
+    assert plain.fixed(10**6) == 0
+    assert Pages(LLAMA, block=16, sequences=256).blocks < plain.blocks  # activations
+    local = Pages(Server("gemma-2-9b", "H100-SXM"), block=32)  # half of 42 layers see 4,096
+    each = 21 * 2 * 8 * 256 * 2
+    assert local.block_bytes == 32 * each
+    assert [local.fixed(t) for t in (1, 32, 33, 4096, 10**6)] == [1, 1, 2, 128, 128]
+    hybrid = Pages(Server("qwen3-next-80b-a3b", "H200", tensor=2), block=16)
+    state = hybrid.server.share.state_elements() * 2
+    assert hybrid.fixed(5) == math.ceil(state / hybrid.block_bytes) == hybrid.fixed(10**6)
+    eight = Pages(Server("llama-3.1-8b", "H100-SXM", "fp8"), block=16)
+    assert eight.block_bytes == plain.block_bytes / 2
+    states = Pages(Server("falcon-mamba-7b", "H100-SXM"))
+    assert (states.of(1000), states.fixed(1000), states.grows) == (0, 1, False)
+    assert states.blocks == states.server.free_bytes(1) // states.block_bytes
+    assert states.block_bytes == states.server.share.state_elements() * 2
+
+
+def test_compressed_caches_take_fewer_blocks():
+    block = Block(layers=1, parts=(Halved(heads=4, head_dim=16), Mlp(width=256)))
+    model = Transformer(d_model=64, vocab=1000, blocks=(block,))
+    toy = devices["H100-SXM"].with_(capacity=10**9)
+    assert Pages(Server(model, toy), block=8).block_bytes == 8 * 100 / 2 * 2
+
+
 def test_a_cache_crosses_a_link():
     assert transfer(LLAMA, 4096, 50e9) == pytest.approx(4096 * 131072 / 50e9)
     with pytest.raises(ValueError, match="link must be a positive"):
@@ -326,6 +369,7 @@ def test_mixtures_touch_share_and_send():
     assert tokens_per_expert(v3, 4096) == 128
     sent = expert_exchange(v3, 128, 32)
     assert sent.sends == 2 * 58 * 128 * 8 * 7168 * 31 // 32
+    assert expert_exchange(v3, 1, 3).sends == pytest.approx(2 * 58 * 8 * 7168 * 2 / 3)
     with pytest.raises(ValueError, match="no experts"):
         experts_share(models["llama-3.1-8b"], 1)
 
@@ -370,9 +414,20 @@ def test_money_and_energy():
     assert one.cached < one.input / 4
     half = bill(LLAMA, **how, utilisation=0.5)
     assert half.output == pytest.approx(2 * one.output)
-    pair = bill(Server("llama-3.1-8b", "H100-SXM", tensor=2), **how)
+    pair_server = Server("llama-3.1-8b", "H100-SXM", tensor=2)
+    pair = bill(pair_server, **how)
     assert pair.output > one.output  # two devices halve less than all of it
-    for wrong in ({"utilisation": 0}, {"utilisation": 1.1}, {"per_hour": -1}):
+    assert half.joules_output == pytest.approx(2 * one.joules_output)
+    assert pair.joules_input == pytest.approx(2 * 700 * 1e6 * pair_server.prefill(2000) / 2000)
+    found = LLAMA.prefill(1000, cached=1000) - LLAMA.prefill(1000)
+    assert one.cached == pytest.approx(4 / 3600 * 1e6 * found / 1000)
+    assert one.joules_cached == pytest.approx(700 * 1e6 * found / 1000)
+    assert bill(LLAMA, **{**how, "per_hour": 0, "watts": 0}).output == 0
+    odd = bill(LLAMA, **{**how, "prompt": 3})
+    assert odd.cached == pytest.approx(
+        4 / 3600 * 1e6 * (LLAMA.prefill(1, cached=2) - LLAMA.prefill(1)) / 2
+    )
+    for wrong in ({"watts": -1}, {"utilisation": 0}, {"utilisation": 1.1}, {"per_hour": -1}):
         with pytest.raises(ValueError, match=r"utilisation|per_hour"):
             bill(LLAMA, **{**how, **wrong})
     assert all(rental.per_hour > 0 and rental.device in devices for rental in RENTALS)
@@ -381,3 +436,14 @@ def test_money_and_energy():
 def test_saturation_is_one_request_after_another_at_a_batch_of_one():
     spent = LLAMA.prefill(500) + sum(LLAMA.step(1, 500 + k) for k in range(99))
     assert saturation(LLAMA, 500, 100, batch=1).requests_per_s == pytest.approx(1 / spent, rel=1e-9)
+
+
+def test_saturation_counts_the_places_that_memory_has():
+    pages = Pages(LLAMA)
+    full = saturation(LLAMA, 1000, 200)
+    assert full.batch == pages.blocks // pages.of(1199)
+    assert saturation(LLAMA, 1000, 200, most=10).batch == 10
+    assert full.tokens_per_s == pytest.approx(200 * full.requests_per_s)
+    assert full.reading == pytest.approx(full.requests_per_s * LLAMA.prefill(1000))
+    one = saturation(LLAMA, 300, 1)  # nothing to write but the first token
+    assert one.requests_per_s == pytest.approx(1 / LLAMA.prefill(300))

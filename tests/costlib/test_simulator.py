@@ -130,6 +130,16 @@ def test_saturation_is_the_closed_form(batch, chunk):
     assert rate == pytest.approx(expected.requests_per_s, rel=near)
 
 
+def test_pieces_that_are_never_done():
+    """Long prompts and short answers in small pieces: fewer write than there are places."""
+    requests = listed(np.zeros(400), 4000, 20)
+    run = simulate(requests, LLAMA, most=64, chunk=256)
+    expected = saturation(LLAMA, 4000, 20, batch=64, chunk=256)
+    done = np.sort(run.finish)
+    assert 300 / (done[350] - done[50]) == pytest.approx(expected.requests_per_s, rel=0.01)
+    assert run.mean("writing") < 5
+
+
 def test_saturation_of_lengths_that_differ():
     prompt, answer = uniform(100, 1500), uniform(50, 450)
     requests = poisson(1e6, 6000, prompt=prompt, answer=answer, seed=3)
@@ -210,6 +220,10 @@ def test_prompts_read_elsewhere():
     sent = transfer(LLAMA, 2000, 50e9)
     steps = LLAMA.step(1, 2000) + LLAMA.step(1, 2001)
     assert one.finish[0] == pytest.approx(LLAMA.prefill(2000) + sent + steps)
+    line = disaggregate(listed(np.zeros(5), 2000, 3), LLAMA, LLAMA, link=50e9, readers=2)
+    in_turn = np.array([1, 1, 2, 2, 3]) * LLAMA.prefill(2000)
+    assert line.first == pytest.approx(in_turn)
+    assert line.started == pytest.approx(in_turn - LLAMA.prefill(2000))
     # at the ratio of the formula both kinds of machine are busy: neither has room for more
     ratio = machine_ratio(LLAMA, LLAMA, 2000, 150, 32)
     flood = listed(np.zeros(3000), 2000, 150)
@@ -221,8 +235,9 @@ def test_prompts_read_elsewhere():
 
 
 def test_what_cannot_be_is_said():
-    with pytest.raises(ValueError, match=r"requests of up to [\d,]+ tokens fit"):
-        simulate(listed([0.0], 10, 40), small(11), block=4)
+    with pytest.raises(ValueError, match=r"45 tokens needs 12 blocks.* up to 44 tokens fit"):
+        simulate(listed([0.0], 26, 20), small(11), block=4, most=8)
+    assert simulate(listed([0.0], 25, 20), small(11), block=4, most=8).written == 20
     with pytest.raises(ValueError, match="tensor=2 would do"):
         simulate(listed([0.0], 10, 10), Server("llama-3.1-70b", "H200"))
     with pytest.raises(ValueError, match="rate must be a positive number"):
