@@ -21,7 +21,7 @@ from course.builder.questions import as_plain
 from course.builder.roster import Roster, file_name
 from course.builder.source import read_source
 
-__all__ = ["build", "build_one", "hand_out", "open_key", "student_notebook"]
+__all__ = ["build", "build_one", "hand_out", "has_solutions", "open_key", "student_notebook"]
 
 #: Ids, ids with the other names that each student goes by, or all that a roster says.
 Students = Iterable[str] | Mapping[str, Sequence[str]] | Roster
@@ -39,8 +39,7 @@ def build(
 ) -> list[Key]:
     """Build every notebook of a folder that has solutions; the assignments' keys."""
     roster = _roster(students)
-    tagged = re.compile(r"""^:tags: \[.*solution\]$|^\+\+\+ .*"solution\"""", re.MULTILINE)
-    pages = [p for p in sorted(course.glob("*.md")) if tagged.search(p.read_text("utf-8"))]
+    pages = [page for page in sorted(course.glob("*.md")) if has_solutions(page)]
     if not pages:
         raise ValueError(f"{course} holds no notebook (.md) with a cell tagged solution")
     keys = [build_one(p, out, roster, checks, whole=whole, renew=renew) for p in pages]
@@ -49,6 +48,13 @@ def build(
         there = ", ".join(sorted(known))
         raise ValueError(f"--renew {unknown[0]}: no question is called so; there is {there}")
     return keys
+
+
+def has_solutions(page: Path) -> bool:
+    """Whether a page is a notebook with a solution, and not a text that shows how one looks."""
+    tagged = r"""^:tags: \[.*solution\]$|^\+\+\+ .*"solution\""""
+    text = page.read_text("utf-8")
+    return text.startswith("---") and bool(re.search(tagged, text, re.MULTILINE))
 
 
 def build_one(
