@@ -112,6 +112,30 @@ def sizes(**named: Number) -> tuple[Any, ...]:
     return tuple(size(name, value) for name, value in named.items())
 
 
+def amount(name: str, value: Number, *, least: float | None = None) -> Any:
+    """Check a quantity that need not be whole: more than 0, or at least ``least``; as it came.
+
+    >>> amount("watts", 412.5), amount("restart", 0, least=0)
+    (412.5, 0)
+    >>> amount("watts", -1)
+    Traceback (most recent call last):
+        ...
+    ValueError: watts must be more than 0 and finite, got -1
+    """
+    if is_symbolic(value) or is_lazy(value):
+        return value
+    entries = np.asarray(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        entries = np.asarray(float(value))  # an int of any length
+    if entries.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be a number, got {_shown(value)}{_hint(value)}")
+    fits = entries > 0 if least is None else entries >= least
+    if not bool(np.all(fits & np.isfinite(entries))):
+        wanted = "more than 0" if least is None else f"at least {least}"
+        raise ValueError(f"{name} must be {wanted} and finite, got {value}")
+    return value
+
+
 def whole(name: str, value: float) -> int:
     """The int that a float stands for; a fraction, NaN or infinity is an error.
 

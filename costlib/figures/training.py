@@ -41,7 +41,7 @@ def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
         name: [float(getattr(each, part)) / count for part in parts] for name, each in held.items()
     }
     least, most = min(map(sum, rows.values())), max(map(sum, rows.values()))
-    title = f"A parameter takes from {least:.1f} to {most:.0f} bytes while it is trained"
+    title = f"Training keeps {least:.1f} to {most:.0f} bytes of a parameter"
     told = "; ".join(
         f"{name} {sum(row):.2f} ({', '.join(f'{n:.2f}' for n in row)})"
         for name, row in rows.items()

@@ -218,6 +218,8 @@ def activations(
     choose("scores", scores, SCORES)
     batch, seq, tensor = size("batch", batch), size("seq", seq), size("tensor", tensor)
     encoded = size("encoded", encoded, least=0)
+    if adapters is not None and not isinstance(adapters, Adapters):
+        raise TypeError(f"adapters must be a recipe's, as lora(16).adapters, got {adapters!r:.40}")
     learning = None if adapters is None else adapters.targets
     step = _Step(batch, seq, encoded, scores, dropout, fused, tensor, sequence, learning)
     rows: list[Row] = []

@@ -9,7 +9,9 @@ from __future__ import annotations
 from math import e
 from typing import Any
 
-from costlib.numbers import Number, square_root
+import numpy as np
+
+from costlib.numbers import Number, amount, is_lazy, is_symbolic, square_root
 
 __all__ = ["daly", "goodput", "likely_failures", "young"]
 
@@ -20,7 +22,8 @@ def likely_failures(hours: Number, devices: Number, hours_between: Number) -> An
     >>> round(likely_failures(54 * 24, 16384, 50_000))
     425
     """
-    return hours * devices / hours_between
+    amount("hours", hours, least=0), amount("devices", devices)
+    return hours * devices / amount("hours_between", hours_between)
 
 
 def young(write: Number, between: Number) -> Any:
@@ -31,7 +34,7 @@ def young(write: Number, between: Number) -> Any:
     >>> young(write=2, between=100)
     20.0
     """
-    return square_root(2 * write * between)
+    return square_root(2 * amount("write", write, least=0) * amount("between", between))
 
 
 def daly(write: Number, between: Number) -> Any:
@@ -39,9 +42,18 @@ def daly(write: Number, between: Number) -> Any:
 
     >>> round(daly(write=2, between=100), 2), round(daly(write=0.002, between=100), 3)
     (18.69, 0.631)
+    >>> daly(write=300, between=100)
+    Traceback (most recent call last):
+        ...
+    ValueError: write must be less than twice the time between failures, 200, got 300
     """
-    ratio = write / (2 * between)
-    return young(write, between) * (1 + square_root(ratio) / 3 + ratio / 9) - write
+    first, twice = young(write, between), 2 * between
+    known = not (is_symbolic(write, between) or is_lazy(write) or is_lazy(between))
+    if known and np.any(write >= twice):
+        text = f"write must be less than twice the time between failures, {twice}"
+        raise ValueError(f"{text}, got {write}")
+    ratio = write / twice
+    return first * (1 + square_root(ratio) / 3 + ratio / 9) - write
 
 
 def goodput(work: Number, write: Number, between: Number, restart: Number = 0) -> Any:
@@ -53,5 +65,6 @@ def goodput(work: Number, write: Number, between: Number, restart: Number = 0) -
     >>> [round(goodput(work, 2, 100), 3) for work in (8, daly(2, 100), 60)]
     [0.761, 0.813, 0.699]
     """
-    lost = between * e ** (restart / between) * (e ** ((work + write) / between) - 1)
-    return work / lost
+    amount("work", work), amount("write", write, least=0), amount("between", between)
+    stretch, again = (work + write) / between, amount("restart", restart, least=0) / between
+    return work * e ** -(stretch + again) / (between * (1 - e**-stretch))

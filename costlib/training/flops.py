@@ -16,7 +16,7 @@ import numpy as np
 from costlib.device import Device
 from costlib.layers.parts import PerToken
 from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, choose, is_lazy, is_symbolic, size
+from costlib.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 from costlib.training.recipes import Recipe, adapter_params, recipe_of, targeted
 from costlib.transformer import Transformer
 
@@ -113,8 +113,9 @@ def mfu(
         ...
     ValueError: peak=1.979e+15 is H100-SXM's rate for sparse matrices: its dense one is 9.894e+14
     """
-    offered = devices * _peak(device, compute, peak)
-    return flops_per_token(model, seq, convention) * tokens_per_s / offered
+    offered = size("devices", devices) * _peak(device, compute, peak)
+    asked = amount("tokens_per_s", tokens_per_s, least=0)
+    return flops_per_token(model, seq, convention) * asked / offered
 
 
 def _peak(device: Device, compute: str | None, peak: Number | None) -> Any:
@@ -123,6 +124,7 @@ def _peak(device: Device, compute: str | None, peak: Number | None) -> Any:
     ideal = device.with_(compute_efficiency=1)
     if peak is None:
         return ideal.compute_rate(name)
+    amount("peak", peak)
     dense = device.flops_per_s.get(name)
     known = dense is not None and not any(is_symbolic(x) or is_lazy(x) for x in (dense, peak))
     if known and bool(np.any(abs(peak / (2 * dense) - 1) < 0.01)):  # type: ignore[operator]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.device import Device
-from costlib.numbers import Number, is_lazy, is_symbolic, size
-from costlib.training.flops import flops_per_token, mfu
+from costlib.numbers import Number, amount, choose, is_lazy, is_symbolic, size
+from costlib.training.flops import CONVENTIONS, flops_per_token, mfu
 from costlib.transformer import Transformer
 
 __all__ = ["Run"]
@@ -44,7 +44,8 @@ class Run:
     goodput: Number = 1
 
     def __post_init__(self) -> None:
-        size("devices", self.devices)
+        size("devices", self.devices), size("seq", self.seq), amount("tokens", self.tokens)
+        choose("convention", self.convention, tuple(CONVENTIONS))
         for name in ("mfu", "goodput"):
             value = getattr(self, name)
             if isinstance(value, (bool, str)):
@@ -53,8 +54,6 @@ class Run:
                 continue
             if not _within(value):
                 raise ValueError(f"{name} must be more than 0 and at most 1, got {value}")
-        if isinstance(self.tokens, (int, float)) and not self.tokens > 0:
-            raise ValueError(f"tokens must be more than 0, got {self.tokens}")
 
     @classmethod
     def measured(
@@ -77,7 +76,7 @@ class Run:
         >>> round(run.mfu, 3)
         0.414
         """
-        rate = tokens / (device_hours * HOUR)
+        rate = amount("tokens", tokens) / (amount("device_hours", device_hours) * HOUR)
         how: dict[str, Any] = {"seq": seq, "convention": convention, "compute": compute}
         reached = mfu(model, device, tokens_per_s=rate, **how)
         return cls(model=model, tokens=tokens, device=device, devices=devices, mfu=reached, **how)
@@ -118,11 +117,12 @@ class Run:
 
     def energy_kwh(self, *, watts: Number, overhead: Number = 1) -> Any:
         """Kilowatt-hours at so many watts a device; ``overhead`` is the data centre's factor."""
-        return self.device_hours * watts * overhead / 1000
+        factor = amount("watts", watts) * amount("overhead", overhead, least=1)
+        return self.device_hours * factor / 1000
 
     def dollars(self, *, per_device_hour: Number) -> Any:
         """What the hours cost at a price of your own."""
-        return self.device_hours * per_device_hour
+        return self.device_hours * amount("per_device_hour", per_device_hour, least=0)
 
     def with_(self, **changes: Any) -> Run:
         """The same run with some of it changed."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Any
 
-from costlib.numbers import Number, choose
+from costlib.numbers import Number, amount, choose
 
 __all__ = ["FITS", "Fit", "Optimum", "optimum"]
 
@@ -35,8 +35,8 @@ class Fit:
 
     def loss(self, params: Number, tokens: Number) -> Any:
         """E + A/N^α + B/D^β."""
-        of_size = self.of_size / params**self.size_power
-        return self.floor + of_size + self.of_tokens / tokens**self.token_power
+        of_size = self.of_size / amount("params", params) ** self.size_power
+        return self.floor + of_size + self.of_tokens / amount("tokens", tokens) ** self.token_power
 
     def best(self, flops: Number) -> tuple[Any, Any]:
         """Parameters and tokens that a budget of 6·N·D FLOPs is best spent on, in closed form.
@@ -49,7 +49,7 @@ class Fit:
         """
         a, b = self.size_power, self.token_power
         balance = (a * self.of_size / (b * self.of_tokens)) ** (1 / (a + b))
-        params = balance * (flops / 6) ** (b / (a + b))
+        params = balance * (amount("flops", flops) / 6) ** (b / (a + b))
         return params, flops / 6 / params
 
 
@@ -92,12 +92,16 @@ def optimum(
     (True, True)
     >>> optimum(5.76e23, served=5e12).params < found.params
     True
+    >>> optimum(1e20, served=1e18)
+    Traceback (most recent call last):
+        ...
+    ValueError: served=1e+18 tokens leave nothing of flops=1e+20 to train with
     """
     choose("fit", fit, tuple(FITS))
-    if not flops > 0:
-        raise ValueError(f"flops must be more than 0, got {flops}")
-    if served < 0:
-        raise ValueError(f"served must be at least 0 tokens, got {served}")
+    amount("flops", flops), amount("served", served, least=0)
+    for name, given in (("train", train), ("serve", serve)):
+        if given is not None and not callable(given):
+            raise TypeError(f"{name} must be a function of a model's parameters, got {given!r}")
     each = (lambda n: 6 * n) if train is None else train
     answer = (lambda n: each(n) / 3) if serve is None else serve
 
@@ -109,6 +113,9 @@ def optimum(
         return FITS[fit].loss(exp(at), left) if left > 0 else float("inf")
 
     best = exp(_lowest(loss, log(1e3), log(flops) / 2))
+    if not tokens(best) > 0:
+        text = f"served={served:g} tokens leave nothing of flops={flops:g} to train with"
+        raise ValueError(text)
     return Optimum(best, tokens(best), loss(log(best)))
 
 

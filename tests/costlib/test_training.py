@@ -40,6 +40,7 @@ from costlib.transformer import MLA, MoE, Transformer
 from paths import DATA
 
 LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+H100 = devices["H100-SXM"]
 TINY = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
 EXPERTS = TINY.with_(moe=MoE(experts=8, per_token=2, width=48, shared_width=32, dense_layers=1))
 GPT_STYLE = {"gated": False, "norm": "layer_norm", "rotary_dim": 0}
@@ -508,6 +509,15 @@ def test_a_run_by_hand():
     for wrong in ({"mfu": 0}, {"mfu": 1.2}, {"goodput": -1}, {"devices": 0}, {"tokens": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             run.with_(**wrong)
+    for wrong in ({"seq": 0}, {"convention": "6P"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            run.with_(**wrong)
+    with pytest.raises(ValueError, match="device_hours must be more than 0"):
+        Run.measured(model, device, tokens=2e12, device_hours=0, seq=4096)
+    with pytest.raises(ValueError, match="overhead must be at least 1"):
+        run.energy_kwh(watts=400, overhead=0.9)
+    with pytest.raises(ValueError, match="per_device_hour must be at least 0"):
+        run.dollars(per_device_hour=-2)
     with pytest.raises(TypeError, match="mfu must be a share"):
         run.with_(mfu="40%")
 
@@ -547,6 +557,43 @@ def simulated(work, write, between, restart, stretches, seed):
 def test_goodput_is_what_a_simulation_finds(work, restart):
     found = simulated(work, 2, 100, restart, 20_000, seed=1)
     assert goodput(work, 2, 100, restart) == pytest.approx(found, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: young(-2, 100), "write must be at least 0"),
+        (lambda: young(2, 0), "between must be more than 0"),
+        (lambda: daly(200, 100), "twice the time between failures, 200, got 200"),
+        (lambda: goodput(-5, 2, 100), "work must be more than 0"),
+        (lambda: goodput(5, 2, np.array([100, -1])), "between must be more than 0"),
+        (lambda: goodput(5, 2, 100, restart=-1), "restart must be at least 0"),
+        (lambda: likely_failures(5, 100, 0), "hours_between must be more than 0"),
+        (lambda: mfu(TINY, H100, tokens_per_s=-1, seq=8), "tokens_per_s must be at least 0"),
+        (lambda: mfu(TINY, H100, tokens_per_s=1, seq=8, devices=0), "devices must be at least 1"),
+        (lambda: mfu(TINY, H100, tokens_per_s=1, seq=8, peak=0), "peak must be more than 0"),
+        (lambda: optimum(1e20, served=1e20), "leave nothing of flops=1e\\+20"),
+        (lambda: optimum(float("inf")), "flops must be more than 0 and finite"),
+        (lambda: FITS["hoffmann"].best(-1), "flops must be more than 0"),
+        (lambda: FITS["hoffmann"].loss(0, 1), "params must be more than 0"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_what_is_no_number_is_refused_by_name():
+    with pytest.raises(TypeError, match="write must be a number, got '2'"):
+        young("2", 100)
+    with pytest.raises(TypeError, match="train must be a function"):
+        optimum(1e20, train=6)
+    with pytest.raises(TypeError, match=r"adapters must be a recipe's, as lora\(16\).adapters"):
+        activations(TINY, 1, 8, adapters=lora(4))
+
+
+def test_goodput_of_a_hopeless_machine_is_nothing_and_no_overflow():
+    assert goodput(1e6, 2, 100) == 0
 
 
 def test_the_best_interval_is_where_young_and_daly_say():
