@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 __all__ = [
+    "amount",
     "ceil_div",
     "certain",
     "choose",
