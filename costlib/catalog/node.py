@@ -45,8 +45,9 @@ class Node:
                 raise ValueError(f"{name} of a node must be a whole number from 1, got {value!r}")
         for name in ("link", "network", "latency"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} of {self.name} must be positive or None, got {value!r}")
+            if isinstance(value, (str, bool)) or (value is not None and not value > 0):
+                text = f"{name} of {self.name} must be a positive number or None"
+                raise ValueError(f"{text}, got {value!r}")
 
     def with_(self, **changes: Any) -> Node:
         """The same node with some of its figures changed.

@@ -22,7 +22,7 @@ from costlib.ledger import Ledger
 from costlib.messages import collective
 from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
 
-__all__ = ["Cluster", "Tiers", "placed"]
+__all__ = ["Cluster", "Tiers", "cluster_of", "placed"]
 
 
 #: Seconds of a round: eight A100s take 43.8 µs to add up 32 KiB in the 14 rounds of a ring (see
@@ -175,6 +175,22 @@ def placed(cluster: Cluster, sizes: Mapping[str, Number], order: Sequence[str]) 
         found[axis] = cluster.tiers(sizes[axis], stride)
         stride = stride * sizes[axis]
     return found
+
+
+def cluster_of(given: Cluster) -> Cluster:
+    """A cluster; anything else is an error that says how to make one.
+
+    >>> cluster_of("DGX-H100")
+    Traceback (most recent call last):
+        ...
+    TypeError: cluster must be a Cluster, got 'DGX-H100': write Cluster('DGX-H100', nodes=...)
+    """
+    if isinstance(given, Cluster):
+        return given
+    is_node = isinstance(given, (str, Node, Device))
+    how = f"Cluster({given!r}, nodes=...)" if isinstance(given, str) else "Cluster(node, nodes=...)"
+    got = repr(given) if isinstance(given, str) or not is_node else f"{given.name} alone"
+    raise TypeError(f"cluster must be a Cluster, got {got}: write {how}")
 
 
 def _node_of(given: Node | Device | str) -> Node:

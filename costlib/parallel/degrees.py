@@ -56,6 +56,10 @@ class Degrees:
         choose("schedule", self.schedule, ("1f1b", "gpipe", "interleaved"))
         choose("recompute", self.recompute, POLICIES)
         choose("context_by", self.context_by, CONTEXT_BY)
+        for name in ("sequence", "whole_experts"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                text = f"{name} must be True or False, got {getattr(self, name)!r}"
+                raise TypeError(text)
         recipe_of(self.recipe)
         if sorted(self.order) != sorted(ORDER) or self.order[:2] != ORDER[:2]:
             text = f"order must have {', '.join(ORDER)}, tensor and context first"

@@ -187,6 +187,12 @@ def _about_devices(asked: Asked) -> str:
     )
 
 
+def _about_batch(asked: Asked) -> str:
+    batch, data = asked.batch, asked.plan.data
+    nearest = max(1, (2 * batch + data) // (2 * data)) * data
+    return f"batch={batch} must be a multiple of data={data}; the nearest is {nearest}"
+
+
 RULES = (
     Rule(
         "model",
@@ -267,6 +273,7 @@ RULES = (
         ),
     ),
     Rule("data", lambda a: a.plan.devices == a.cluster.devices, _about_devices),
+    Rule("batch", lambda a: (not a.strict) | _divides(a.plan.data, a.batch), _about_batch),
     Rule(
         "microbatch",
         lambda a: (not a.strict) | _divides(a.plan.data * a.plan.microbatch, a.batch),
@@ -314,10 +321,9 @@ def _nearest(rule: Rule, asked: Asked) -> str:
     if not isinstance(given, int) or isinstance(given, bool):
         return ""
     most = min(max(rule.most(asked), int(asked.model.layers)), 2**16)
-    for away in range(1, most):
-        for value in (given - away, given + away):
-            if 1 <= value <= most and _would_do(rule, asked, value):
-                return f"; the nearest is {value}"
+    for value in sorted(range(1, most + 1), key=lambda value: abs(value - given)):
+        if _would_do(rule, asked, value):
+            return f"; the nearest is {value}"
     return "; no other value would do"
 
 

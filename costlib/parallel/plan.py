@@ -27,7 +27,7 @@ from costlib.kvcache import Memory
 from costlib.ledger import Ledger
 from costlib.numbers import Number, ceil_div, choose, is_symbolic
 from costlib.parallel import price
-from costlib.parallel.cluster import Cluster
+from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.degrees import ORDER, Degrees
 from costlib.parallel.legal import broken
 from costlib.parallel.mesh import Mesh
@@ -84,7 +84,8 @@ class Plan(Degrees):
         ValueError: tensor=3 does not divide the model: devices must divide kv_heads=8 or be a \
 multiple, got 3; the nearest is 2
         """
-        for rule in broken(self, model_of(model), cluster, batch, seq, strict=strict):
+        model, cluster = model_of(model), cluster_of(cluster)
+        for rule in broken(self, model, cluster, batch, seq, strict=strict):
             raise ValueError(rule)
 
     def on(

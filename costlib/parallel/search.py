@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from costlib.catalog import model_of
 from costlib.layers import Mixture
 from costlib.numbers import Number, size
 from costlib.parallel import price
-from costlib.parallel.cluster import Cluster
+from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.legal import Asked, legal
 from costlib.parallel.plan import Plan, Planned
 from costlib.parallel.shares import tensor_parallel
@@ -76,17 +76,19 @@ def search(
     >>> plan_of(found.iloc[0]).devices
     8
     """
-    model, batch, seq = model_of(model), int(size("batch", batch)), int(size("seq", seq))
+    model, cluster = model_of(model), cluster_of(cluster)
+    batch, seq = int(size("batch", batch)), int(size("seq", seq))
     fixed = {"whole_experts": whole_experts, "imbalance": imbalance}
     hidden = {**price.HIDES, **(hides or {})}
     axes = _axes(model, cluster, batch, tensor, context, expert, microbatch, zero)
     case = _Case(model, cluster, batch, seq, recipe_of(recipe), fixed, hidden, masked, axes)
-    devices = _divisors(cluster.devices)
-    ways = list(_ways(pipeline or devices, chunks, schedule))
-    shapes = list(product(sequence, recompute, context_by))
+    ways = list(_ways(_sizes("pipeline", pipeline, _divisors(cluster.devices)), chunks, schedule))
+    named = {"sequence": sequence, "recompute": recompute, "context_by": context_by}
+    shapes = list(product(*(_listed(name, values) for name, values in named.items())))
     tasks = [ways] if client is None else [[way] for way in ways]
     pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
-    return _gathered(_run(pieces, client), all_rows)
+    found = [table for table in _run(pieces, client) if table]
+    return _gathered(found or case.refused(ways[0], shapes[0]), all_rows)
 
 
 def plan_of(row: Any, **changes: Any) -> Plan:
@@ -125,16 +127,39 @@ def _axes(
     parts = (part for block in model.blocks for part in block.parts)
     devices, has_experts = _divisors(cluster.devices), any(isinstance(p, Mixture) for p in parts)
     found = {
-        "tensor": [each for each in tensor or devices if _can_share(model, each)],
-        "context": list(context or devices),
-        "expert": list(expert or (devices if has_experts else [1])),
-        "microbatch": list(microbatch or _divisors(batch)),
-        "zero": list(zero),
+        "tensor": _sizes("tensor", tensor, devices),
+        "context": _sizes("context", context, devices),
+        "expert": _sizes("expert", expert, devices if has_experts else [1]),
+        "microbatch": _sizes("microbatch", microbatch, _divisors(batch)),
+        "zero": [int(size("zero", each, least=0)) for each in _listed("zero", zero)],
     }
-    for name, values in found.items():
-        least = 0 if name == "zero" else 1
-        found[name] = [int(size(name, value, least=least)) for value in values]
+    if wrong := [each for each in found["zero"] if each > 3]:
+        raise ValueError(f"zero must be 0, 1, 2 or 3, got {wrong[0]}")
+    shared = [each for each in found["tensor"] if _can_share(model, each)]
+    return {**found, "tensor": shared or found["tensor"]}
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """What an argument may be: several values, even where it is one.
+
+    >>> _listed("tensor", 8)
+    Traceback (most recent call last):
+        ...
+    TypeError: tensor must be a list of values to try, got 8: write [8]
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        text = f"{name} must be a list of values to try"
+        raise TypeError(f"{text}, got {values!r}: write [{values!r}]")
+    if not (found := list(values)):
+        raise ValueError(f"{name} must have at least one value to try, got {values!r}")
     return found
+
+
+def _sizes(name: str, values: Iterable[int] | None, usual: list[int]) -> list[int]:
+    """The degrees that are named, or the usual ones."""
+    if values is None:
+        return usual
+    return [int(size(name, each)) for each in _listed(name, values)]
 
 
 def _can_share(model: Transformer, devices: int) -> bool:
@@ -149,8 +174,8 @@ def _ways(
     pipeline: Iterable[int], chunks: Iterable[int], schedule: Iterable[str]
 ) -> Iterator[dict[str, Any]]:
     """Pipelines: chunks are of 1F1B, and one stage has no order."""
-    schedules = list(schedule)
-    for stages, pieces, order in product(pipeline, list(chunks), schedules):
+    schedules = _listed("schedule", schedule)
+    for stages, pieces, order in product(pipeline, _sizes("chunks", chunks, [1]), schedules):
         is_plain = stages == 1 and (pieces > 1 or order != schedules[0])
         if not is_plain and not (pieces > 1 and order == "gpipe"):
             yield {"pipeline": stages, "chunks": pieces, "schedule": order}
@@ -215,6 +240,21 @@ class _Case:
     def _plan(self, way: Mapping[str, Any], columns: Mapping[str, Any]) -> Plan:
         return Plan(**way, **columns, recipe=self.recipe, **self.fixed)
 
+    def refused(self, way: Mapping[str, Any], how: Sequence[Any]) -> NoReturn:
+        """No plan is legal: say why the first of them is not."""
+        named = dict(zip(("sequence", "recompute", "context_by"), how, strict=True))
+        first = {name: values[0] for name, values in self.axes.items()}
+        each = first["tensor"] * first["context"] * way["pipeline"]
+        first["data"] = max(self.cluster.devices // each, 1)
+        why = "name other degrees, or ask Plan(...).check(...) why one is not"
+        try:
+            self._plan({**way, **named}, first).check(
+                self.model, self.cluster, self.batch, self.seq
+            )
+        except ValueError as problem:
+            why = f"of the first, {problem}"
+        raise ValueError(f"no plan is legal: {why}")
+
     def _priced(self, shapes: Any, named: Mapping[str, Any], *, tied: bool) -> Any:
         """Layers and ends, for every way to divide them."""
         columns = dict(zip(_SHAPE, shapes, strict=True))
@@ -267,12 +307,7 @@ def _gathered(tables: Iterable[Mapping[str, Any]], all_rows: bool) -> Any:
     """One DataFrame, the fastest plan first, and of those as fast the one that holds least."""
     import pandas as pd
 
-    filled = [pd.DataFrame(dict(table)) for table in tables if table]
-    if not filled:
-        raise ValueError(
-            "no plan is legal: name other degrees, or ask Plan(...).check(...) why one is not"
-        )
-    rows = pd.concat(filled, ignore_index=True)
+    rows = pd.concat([pd.DataFrame(dict(table)) for table in tables], ignore_index=True)
     rows = rows if all_rows else rows[rows["fits"]]
     rows = rows.sort_values(["step", "memory"], kind="stable", ignore_index=True)
     least = np.minimum.accumulate(np.where(rows["fits"], rows["memory"], np.inf))

@@ -406,7 +406,7 @@ def test_a_node_of_ones_own_and_what_it_must_be():
         mine.register("pair")
     with pytest.raises(ValueError, match="devices of a node must be a whole number from 1, got 0"):
         Node(name="none", device=devices["T4"], devices=0, link=1e9)
-    with pytest.raises(ValueError, match="link of dead must be positive or None, got 0"):
+    with pytest.raises(ValueError, match="link of dead must be a positive number or None, got 0"):
         Node(name="dead", device=devices["T4"], devices=2, link=0)
     with pytest.raises(KeyError, match="no node named 'DGX-H1000'; the nearest is DGX-H100"):
         nodes["DGX-H1000"]

@@ -368,6 +368,7 @@ def test_hfu_from_mfu(recompute, least, most):
         ({"data": 60}, r"data=60 makes a plan for 60 devices .* 64; the nearest is 64"),
         ({"pipeline": 16, "data": 4}, r"pipeline=16 is more stages .* 8 layers; the nearest is 8"),
         ({"pipeline": 8, "chunks": 2, "data": 8}, r"chunks=2 makes 16 pieces .*; the nearest is 1"),
+        ({"data": 128}, r"data=128 makes a plan for 128 devices .* 64; the nearest is 64"),
         ({"chunks": 2, "data": 64}, r"chunks=2 needs a pipeline"),
         ({"microbatch": 3, "data": 64}, r"microbatch=3 .* batch=128; the nearest is 2"),
         ({"expert": 2, "data": 64}, r"expert=2 needs a mixture .* the nearest is 1"),
@@ -381,6 +382,18 @@ def test_illegal_plans_are_refused_by_name(plan, said):
         return
     with pytest.raises(ValueError, match=said):
         Plan(**plan).on(TINY, H100, batch=128, seq=256)
+
+
+def test_what_is_no_plan_or_no_cluster_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"batch=100 must be a multiple of data=64; .* is 128"):
+        Plan(data=64).on(TINY, H100, batch=100, seq=256)
+    with pytest.raises(TypeError, match="sequence must be True or False, got 'yes'"):
+        Plan(tensor=8, sequence="yes")
+    for given, got in (("DGX-H100", "'DGX-H100'"), (H100.node, "DGX-H100 alone"), (None, "None")):
+        with pytest.raises(TypeError, match=f"cluster must be a Cluster, got {got}: write Cluster"):
+            Plan(data=64).on(TINY, given, batch=64, seq=256)
+    with pytest.raises(ValueError, match="network of DGX-H100 must be a positive number or None"):
+        H100.node.with_(network="50")
 
 
 def test_experts_that_do_not_divide_are_refused_by_name():

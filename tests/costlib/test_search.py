@@ -128,8 +128,18 @@ def test_what_may_be_is_named():
     assert set(table["tensor"]) == {2, 4}
     assert set(table["pipeline"]) == {2}
     assert table["sequence"].all()
-    with pytest.raises(ValueError, match="no plan is legal"):
+    with pytest.raises(ValueError, match=r"no plan is legal: of the first, tensor=3 does not .* 2"):
         search(TINY, H100, **SIZES, tensor=[3])
+    with pytest.raises(TypeError, match=r"tensor must be a list .* got 8: write \[8\]"):
+        search(TINY, H100, **SIZES, tensor=8)
+    with pytest.raises(TypeError, match=r"schedule must be a list .* write \['1f1b'\]"):
+        search(TINY, H100, **SIZES, schedule="1f1b")
+    with pytest.raises(ValueError, match="pipeline must have at least one value"):
+        search(TINY, H100, **SIZES, pipeline=[])
+    with pytest.raises(TypeError, match=r"tensor must be a whole number, .* got 'a'"):
+        search(TINY, H100, **SIZES, tensor=["a"])
+    with pytest.raises(ValueError, match=r"zero must be 0, 1, 2 or 3, got 4$"):
+        search(TINY, H100, **SIZES, zero=[4])
     with pytest.raises(ValueError, match="microbatch must be at least 1"):
         search(TINY, H100, **SIZES, microbatch=[0])
     with pytest.raises(ValueError, match="batch must be at least 1"):
