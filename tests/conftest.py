@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
+import sampling
 from browsing import BROWSER
 from paths import ROOT, SITE, TESTS
 
@@ -64,6 +65,17 @@ SLOW = (
     *("::test_leading_terms_of_the_backward_passes", "::test_runs_equal_every_attention_row"),
     *("::test_any_pebbling_gives_a_partition", "::test_no_tile_shape_beats_the_bounds"),
 )
+
+
+def pytest_report_header() -> str:
+    """Which part of what is drawn this run has."""
+    return "everything, nothing drawn" if sampling.EVERYTHING else f"drawn by SEED={sampling.SEED}"
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
+    """Say how to draw the same again, beside what failed."""
+    if exitstatus:
+        terminalreporter.write_line(f"to draw the same again: SEED={sampling.SEED} make test")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -20,6 +20,7 @@ import nbformat
 import pytest
 
 import costlib
+import sampling
 from browsing import Visit
 from costlib import devices, iomodel, kvcache, models, roofline
 from costlib.figures import explorers as fallbacks
@@ -33,7 +34,7 @@ from tools.pages import explorers
 from tools.site.page_weight import packaged_node
 
 HERE = ROOT / "book" / "_static" / "explorers"
-MANY = 1000
+MANY = sampling.number(200, 1000)
 EXACT = 2**53
 
 
@@ -113,8 +114,8 @@ def rate(device: costlib.Device) -> tuple[str, Any]:
 
 
 def drawn(seed: int, draw: Callable[[random.Random], dict[str, Any]]) -> list[dict[str, Any]]:
-    """A thousand settings that are the same every time."""
-    chance = random.Random(seed)
+    """Settings that are the same for a commit."""
+    chance = sampling.chance(f"setting {seed}")
     return [draw(chance) for _ in range(MANY)]
 
 
@@ -474,7 +475,7 @@ io_counts = (
 
 @pytest.mark.parametrize(("name", "which"), [("flash", 1), ("flash2", 2)])
 def test_no_blocks_move_less_than_those_drawn(name: str, which: int) -> None:
-    chance = random.Random(7)
+    chance = sampling.chance("setting 7")
     settings = [
         {
             "N": size(chance, 2048),
@@ -545,7 +546,7 @@ def random_play(chance: random.Random) -> tuple[dict[str, Any], list[str], int]:
 
 
 def test_rules_of_the_game() -> None:
-    chance = random.Random(8)
+    chance = sampling.chance("setting 8")
     plays = [random_play(chance) for _ in range(MANY)]
     body = """((game) => {
       let board = page.opening(game.parents);
@@ -646,20 +647,17 @@ SUMMARY = "document.querySelector('.explorer-summary').innerText"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_explorer_starts_and_fits_a_phone(open_page: Any, name: str) -> None:
-    page = open_page(name, viewport={"width": 375, "height": 700}).page
+def test_explorer_starts_fits_a_phone_and_opens_its_table(open_page: Any, name: str) -> None:
+    state = "#moves=R0R1C8" if name == "pebbles" else ""
+    page = open_page(name, state, viewport={"width": 375, "height": 700}).page
     settle(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert len(page.evaluate(SUMMARY)) > 40
     assert page.evaluate("document.querySelector('[data-explorer]').innerText").count("NaN") == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_table_opens(open_page: Any, name: str) -> None:
-    page = open_page(name, "#moves=R0R1C8" if name == "pebbles" else "").page
     page.click("details > summary:has-text('The numbers behind this')")
     page.wait_for_selector(".explorer-table tbody tr")
     assert "NaN" not in page.inner_text(".explorer-table")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -738,7 +736,7 @@ def test_wrong_addresses_are_mended(open_page: Any) -> None:
 
 def test_browser_agrees_with_the_library(open_page: Any) -> None:
     page = open_page("step").page
-    chance = random.Random(9)
+    chance = sampling.chance("setting 9")
     for _ in range(20):
         s = {
             "model": chance.choice(list(explorers.drawable())),
@@ -804,7 +802,7 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
     assert best["cost"] == 14
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampling.some(NAMES, 2, "no script"))
 def test_without_javascript_a_figure_and_a_table_stand_in(
     browser: Any,
     address: str,
