@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from costlib.kvcache import Memory
 from costlib.layers.parts import Block, PerToken, plus
-from costlib.numbers import Number, exact_div, is_zero, size
+from costlib.numbers import Number, choose, exact_div, is_zero, size
 from costlib.precision import FORMATS, Precision, grouped
 
 __all__ = [
@@ -82,9 +82,9 @@ class Recipe:
     def __post_init__(self) -> None:
         for name in (*STATE, "activations", "inputs", "scores"):
             value = getattr(self, name)
-            if isinstance(value, (str, bool)):
+            if value is None or isinstance(value, (str, bool)):
                 raise TypeError(f"{name} must be a number of bytes, got {value!r}")
-            if isinstance(value, (int, float)) and value < 0:
+            if isinstance(value, (int, float)) and not value >= 0:
                 raise ValueError(f"{name} must be at least 0 bytes, got {value}")
 
     @property
@@ -112,6 +112,7 @@ class Recipe:
         >>> [RECIPES["bf16"].bytes_of(kind) for kind in ("inputs", "mask", "fp32")]
         [2, 1, 4]
         """
+        choose("kind", kind, ("inputs", "activations", "scores", "mask", "fp32"))
         return {"mask": 1, "fp32": 4}.get(kind) or getattr(self, kind)
 
 

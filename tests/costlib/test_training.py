@@ -123,6 +123,12 @@ def test_a_recipe_is_a_name_or_a_recipe():
         recipe_of(16)
     with pytest.raises(TypeError, match="master must be a number of bytes"):
         Recipe(weights=2, gradients=2, master="fp32")
+    with pytest.raises(TypeError, match="gradients must be a number of bytes, got None"):
+        Recipe(weights=2, gradients=None)
+    with pytest.raises(ValueError, match="gradients must be at least 0 bytes, got nan"):
+        Recipe(weights=2, gradients=float("nan"))
+    with pytest.raises(ValueError, match="kind must be 'inputs' or 'activations'"):
+        own.bytes_of("masks")
 
 
 def test_adapters_by_hand():
