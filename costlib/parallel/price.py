@@ -165,19 +165,19 @@ def kinds(
     held |= {"tensor": cut.tensor, "sequence": cut.sequence}
     for one_layer, work in zip(single_layers(model), layers(model, cut), strict=True):
         kept = activations(one_layer, cut.microbatch, cut.local, **held)
-        params = _params(share_of(one_layer, cut.tensor), cut)
+        params = params_of(share_of(one_layer, cut.tensor), cut)
         one = _priced(work, device, recipe, hides)
         here = {"kept": kept.of_layers(recipe), "again": kept.again(recipe)}
         found.append(replace(one, params=params, **here))
     first, last = (_priced(work, device, recipe, hides) for work in ends(model, cut))
     share = share_of(model, cut.tensor)
-    own = [_of_end(share, which, is_stored_once=tied and model.tied) for which in (0, 1)]
+    own = [of_end(share, which, is_stored_once=tied and model.tied) for which in (0, 1)]
     first = replace(first, params=own[0])
     last = replace(last, params=own[1], kept=kept.outside(recipe))
     return tuple(found), first, last
 
 
-def _params(share: Transformer, cut: Cut) -> Params:
+def params_of(share: Transformer, cut: Cut) -> Params:
     """Parameters of one layer: experts are divided among their devices."""
     block, d = share.blocks[0], share.d_model
     total = block.parameters(d) - block.borrowed
@@ -196,7 +196,7 @@ def _params(share: Transformer, cut: Cut) -> Params:
     )
 
 
-def _of_end(share: Transformer, which: int, *, is_stored_once: bool) -> Params:
+def of_end(share: Transformer, which: int, *, is_stored_once: bool) -> Params:
     """Parameters of the embedding's end, or the unembedding's."""
     names, total = outside(share)[which], 0
     for step in share.steps():
@@ -207,7 +207,7 @@ def _of_end(share: Transformer, which: int, *, is_stored_once: bool) -> Params:
 
 def _priced(work: Work, device: Device, recipe: Recipe, hides: Mapping[str, float]) -> Kind:
     """Seconds of what a device does, by part."""
-    passes = [_sorted_out(ledger, work) for ledger in (work.forward, work.backward)]
+    passes = [sorted_out(ledger, work) for ledger in (work.forward, work.backward)]
     full = recipe.precision.with_(weights=min(recipe.weights, 2))
     sixteen = full if _is_wide(full.compute) else full.with_(compute=None)
     times: list[dict[str, Any]] = []
@@ -238,7 +238,7 @@ def _is_wide(compute: str | None) -> bool:
     return compute is None or FORMATS.get(compute, 2) >= 2
 
 
-def _sorted_out(ledger: Ledger, work: Work) -> dict[str, list[Op]]:
+def sorted_out(ledger: Ledger, work: Work) -> dict[str, list[Op]]:
     """Ops by their part of the step; messages by their part and axis."""
     found: dict[str, list[Op]] = {}
     for op in ledger:

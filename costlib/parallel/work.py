@@ -107,7 +107,7 @@ def layers(model: Transformer, cut: Cut) -> tuple[Work, ...]:
     >>> work.forward.over("tensor").sends == 2 * 2 * 7 * 4096 * 4096 / 8
     True
     """
-    return tuple(_layer(share_of(one, cut.tensor), cut) for one in single_layers(model))
+    return tuple(layer(share_of(one, cut.tensor), cut) for one in single_layers(model))
 
 
 def ends(model: Transformer, cut: Cut) -> tuple[Work, Work]:
@@ -119,13 +119,18 @@ def ends(model: Transformer, cut: Cut) -> tuple[Work, Work]:
     >>> [(work.forward.names, len(work.backward)) for work in ends(models["gpt2"], cut)]
     [(('embedding', 'positions'), 2), (('final_norm', 'unembedding'), 3)]
     """
-    passes, found = _Passes(share_of(single_layers(model)[0], cut.tensor), cut), []
-    for names in outside(model):
+    return ends_of(share_of(single_layers(model)[0], cut.tensor), cut)
+
+
+def ends_of(share: Transformer, cut: Cut) -> tuple[Work, Work]:
+    """The same, of one device's share of a model with one layer."""
+    passes, found = _Passes(share, cut), []
+    for names in outside(share):
         forward = Ledger(tuple(op for op in passes.forward if op.name in names))
         backward = Ledger(tuple(op for op in passes.backward if base_name(op.name) in names))
         found.append(Work(forward, backward))
     # A device looks up the rows that it has, and the unembedding's input has as many gradients.
-    stream = _sums(cut, 1, cut.tokens * model.d_model)
+    stream = _sums(cut, 1, cut.tokens * share.d_model)
     return (
         replace(found[0], forward=found[0].forward + stream),
         replace(found[1], backward=found[1].backward + stream),
@@ -250,7 +255,8 @@ def _same(op: Op) -> Op:
     return op
 
 
-def _layer(share: Transformer, cut: Cut) -> Work:
+def layer(share: Transformer, cut: Cut) -> Work:
+    """One layer, of one device's share of a model that has no other."""
     before, after = outside(share)
     passes, block, ends = _Passes(share, cut), share.blocks[0], before | after
     forward = [op for op in passes.forward if op.name not in ends]

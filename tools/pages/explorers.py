@@ -467,6 +467,8 @@ def own() -> dict[str, str]:
 
 def files() -> dict[Path, str]:
     """Every generated file: where it is, and its text."""
+    from tools.pages import explorer_mesh  # which prints with the functions above
+
     made = {
         "ledgers.js": ledgers,
         "formulas.js": lambda: source_formulas() + memory_formulas() + step_formulas(),
@@ -474,6 +476,7 @@ def files() -> dict[Path, str]:
         "catalogue.js": catalogue,
         "film.js": film,
         "boards.js": boards,
+        "mesh.js": explorer_mesh.text,
     }
     texts = {**{name: make() for name, make in made.items()}, **own()}
     return {FOLDER / name: HEAD + text for name, text in texts.items()}
