@@ -135,6 +135,7 @@ PARTS = (
             "explore_speculative",
             "explore_step",
             "explore_memory",
+            "explore_mesh",
             "explore_io",
             "explore_film",
             "explore_pebbles",

@@ -1,6 +1,6 @@
 // What all explorers share: controls, state in the address, charts, results in words, the table behind.
 import { Chart } from './chart.js';
-import { make } from './dom.js';
+import { copy, make } from './dom.js';
 import { plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
@@ -64,19 +64,6 @@ function fromAddress() {
   return text.includes('=') ? Object.fromEntries(new URLSearchParams(text)) : {};
 }
 
-/** Put a text on the clipboard, also where the page was not served securely. */
-export async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = make('textarea', { '.value': text, class: 'explorer-offscreen', 'aria-label': 'text to copy' });
-    document.body.append(area);
-    area.select();
-    document.execCommand('copy');
-    area.remove();
-  }
-}
-
 /** A table as CSV, with every digit. */
 export function csv(table) {
   const cell = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''));
@@ -102,7 +89,7 @@ export class Explorer {
 
   build() {
     const form = make('form', { class: 'explorer-controls', 'aria-label': 'Settings', '.onsubmit': (event) => event.preventDefault() });
-    const seen = this.page.controls.filter((control) => control.type !== 'hidden');
+    const seen = this.page.controls.filter((control) => control.type !== 'hidden' && !control.elsewhere);
     form.append(...seen.filter((control) => !control.more).map((control) => this.field(control)));
     const more = seen.filter((control) => control.more).map((control) => this.field(control));
     if (more.length) form.append(make('details', { class: 'explorer-more' }, make('summary', {}, 'More settings'), make('div', { class: 'explorer-fields' }, ...more)));

@@ -43,7 +43,19 @@ export function mesh({ tensor, context, expert, pipeline, data }, node) {
 
 const seconds = (bytes, rounds, [rate, wait]) => bytes / rate + rounds * wait;
 const tierOf = (axis) => (axis.endsWith('.network') ? 'network' : 'node');
-const remembered = new Map();
+
+/** The answers of a function, kept by a key; all are forgotten when there are too many. */
+function keeping(most, compute) {
+  const kept = new Map();
+  return (key, ...given) => {
+    if (!kept.has(key)) {
+      if (kept.size >= most) kept.clear();
+      kept.set(key, compute(...given));
+    }
+    return kept.get(key);
+  };
+}
+
 
 /** Seconds by part, forward and back; parameters, and bytes kept: of one kind of layer, or an end. */
 function priced(name, plan, at) {
@@ -86,15 +98,10 @@ function priced(name, plan, at) {
   return { passes, kept, again, params: { matrices, others, experts } };
 }
 
-function kindsOf(plan, at) {
-  const key = [plan.model, plan.node, plan.recipe, plan.recompute, plan.microbatch, plan.seq, plan.tensor, plan.context, plan.expert, at.expert, at.axes.context].join();
-  if (!remembered.has(key)) {
-    if (remembered.size > 4096) remembered.clear();
-    const names = [...modelNamed(plan.model).layers.keys(), 'first', 'last'];
-    remembered.set(key, Object.fromEntries(names.map((name) => [name, priced(name, plan, at)])));
-  }
-  return remembered.get(key);
-}
+const kindsOf = keeping(1024, (plan, at) => {
+  const names = [...modelNamed(plan.model).layers.keys(), 'first', 'last'];
+  return Object.fromEntries(names.map((name) => [name, priced(name, plan, at)]));
+});
 
 // ---------------------------------------------------------------- stages
 
@@ -107,7 +114,7 @@ export function dealt(layers, count) {
 }
 
 /** Stages of a pipeline, those alike as one: the first of them, how many, and their layers by kind. */
-export function stagesOf(model, pipeline, chunks) {
+const stagesOf = keeping(256, (model, pipeline, chunks) => {
   const held = Array.from({ length: pipeline }, () => model.layers.map(() => 0));
   const order = model.layers.flatMap((count, kind) => Array(count).fill(kind));
   let start = 0;
@@ -123,7 +130,7 @@ export function stagesOf(model, pipeline, chunks) {
     else found.set(key, { layers, device, first, last, alike: 1 });
   });
   return [...found.values()];
-}
+});
 
 const add = (into, from, count = 1) => {
   for (const [name, value] of Object.entries(from)) into[name] = (into[name] ?? 0) + count * value;
@@ -152,6 +159,11 @@ function workOf(stage, kinds, plan, at) {
   const spent = sum(passes.map((pass) => pass.busy + sum(Object.values(pass.exposed))));
   return { ...stage, rows, passes, params, seconds: spent };
 }
+
+const worksOf = keeping(1024, (kinds, plan, at) => {
+  const { model, pipeline, chunks } = plan;
+  return stagesOf([model, pipeline, chunks].join(), modelNamed(model), pipeline, chunks).map((stage) => workOf(stage, kinds, plan, at));
+});
 
 // ---------------------------------------------------------------- weights, gradients, optimizer
 
@@ -218,8 +230,9 @@ export function planned(plan) {
   const [model, node, recipe] = [modelNamed(plan.model), nodeNamed(plan.node), recipes[plan.recipe]];
   const at = mesh(plan, node);
   const microbatches = plan.batch / (plan.data * plan.microbatch);
-  const kinds = kindsOf(plan, at);
-  const works = stagesOf(model, plan.pipeline, plan.chunks).map((stage) => workOf(stage, kinds, plan, at));
+  const layer = [plan.model, plan.node, plan.recipe, plan.recompute, plan.microbatch, plan.seq, plan.tensor, plan.context, plan.expert, at.expert].join();
+  const kinds = kindsOf(layer, plan, at);
+  const works = worksOf([layer, plan.pipeline, plan.chunks].join(), kinds, plan, at);
   const slowest = works.reduce((most, work) => (work.seconds > most.seconds ? work : most));
   const [parts, sending] = [{}, {}];
   for (const pass of slowest.passes) {
@@ -275,21 +288,28 @@ export function chunkDegrees({ model: name, pipeline, batch, data, microbatch })
   return [1, 2, 4, 8].filter((chunks) => chunks === 1 || (pipeline > 1 && rounds % pipeline === 0 && pipeline * chunks <= layersOf(modelNamed(name)) + 2));
 }
 
-/** The fastest plan that fits, of all folds with this context: null if none does. */
-export function fastest(plan) {
+/** Tries all folds with a plan's context, a few at a time; at the end the fastest that fits, or null. */
+export function* tried(plan) {
   let best = null;
   for (const fold of folds(plan).filter(({ context }) => context === plan.context)) {
     for (const expert of expertDegrees({ ...plan, ...fold })) {
       for (const microbatch of microbatchesOf({ ...plan, ...fold })) {
         for (const recompute of ['none', 'full']) {
           for (const zero of fold.data * fold.context > 1 ? [0, 1, 2, 3] : [0]) {
-            const tried = { ...plan, ...fold, expert, microbatch, recompute, zero, chunks: 1 };
-            const found = planned(tried);
-            if (found.fits && (!best || found.step < best.step)) best = { step: found.step, plan: tried };
+            const one = { ...plan, ...fold, expert, microbatch, recompute, zero, chunks: 1 };
+            const { fits, step } = planned(one);
+            if (fits && (!best || step < best.step)) best = { ...one, step };
           }
         }
+        yield;
       }
     }
   }
-  return best && best.plan;
+  return best;
+}
+
+/** The same at once. */
+export function fastest(plan) {
+  const all = tried(plan);
+  for (let next = all.next(); ; next = all.next()) if (next.done) return next.value;
 }
