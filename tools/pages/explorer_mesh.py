@@ -127,7 +127,7 @@ def _pieces(name: str, again: str | None) -> Iterator[tuple[str, Any, list[Any]]
     def piece(ending: str, work: Work, params: Params, kept: list[Any]) -> Any:
         layout, values = _ledger(work)
         own = [params.matrices, params.others, params.experts]
-        held = [sympy.sympify(each).subs(wholes) for each in kept]
+        held = [sympy.sympify(each).xreplace(wholes) for each in kept]
         return f"{key}_{ending}", layout, [*own, *held, *values]
 
     for at, one in enumerate(ones):

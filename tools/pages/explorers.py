@@ -70,8 +70,9 @@ def function(name: str, arguments: Sequence[Any], results: Any) -> str:
     flat = [sympy.sympify(each) for each in (results if many else [results])]
     shared, flat = sympy.cse(flat, symbols=sympy.numbered_symbols("t"), order="none")
     while inverse := next((pair for pair in shared if _is_inverse(pair[1])), None):
-        shared = [(one, value.subs(*inverse)) for one, value in shared if one != inverse[0]]
-        flat = [value.subs(*inverse) for value in flat]
+        known = dict([inverse])
+        shared = [(one, value.xreplace(known)) for one, value in shared if one not in known]
+        flat = [value.xreplace(known) for value in flat]
     passed = [f"[{', '.join(map(str, a))}]" if isinstance(a, tuple) else str(a) for a in arguments]
     lines = [f"export function {name}({', '.join(passed)}) {{"]
     lines += [f"  const {one} = {printer.doprint(value)};" for one, value in shared]
