@@ -41,6 +41,9 @@ ATTENTIONS = {
     "small_cache": "small cache",
 }
 
+#: The parts of a step that are messages which do not hide.
+MESSAGES = ("tensor", "sequence", "context", "expert", "pipeline", "data")
+
 #: The film's rows and head dimension, and the fast memories to choose from.
 FILM = {"N": 16, "d": 4}
 FILM_CAPACITIES = (48, 96, 160)
@@ -308,7 +311,7 @@ def _held(parts: dict[str, Any], capacity: Any, title: str) -> Figure:
 def _folded(found: dict[str, Any], title: str) -> Figure:
     kinds = {
         "computing": ("products", "attention", "logits", "elementwise", "optimizer"),
-        "messages": ("tensor", "sequence", "context", "expert", "pipeline", "data"),
+        "messages": MESSAGES,
         "bubble": ("bubble",),
     }
     spent = {

@@ -26,11 +26,11 @@ from costlib import devices, iomodel, kvcache, models, roofline
 from costlib.figures import explorers as fallbacks
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
-from costlib.parallel import tensor_parallel
+from costlib.parallel import Cluster, Plan, search, tensor_parallel
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
 from paths import ROOT, SITE
-from tools.pages import explorers
+from tools.pages import explorer_mesh, explorers
 from tools.site.page_weight import packaged_node
 
 HERE = ROOT / "book" / "_static" / "explorers"
@@ -576,6 +576,144 @@ def test_replayed_optimum_is_complete(name: str) -> None:
         assert (rule, complete, cost) == ("", True, best)
 
 
+# ---------------------------------------------------------------- the mesh
+
+
+def a_mesh(chance: random.Random) -> dict[str, Any]:
+    """A model on a cluster, and where in the lists of legal values its plan is drawn from."""
+    node = chance.choice(list(explorer_mesh.NODES))
+    known = [name for name in explorer_mesh.CHOSEN_RECIPES if name != "fp8" or "A100" not in node]
+    return {
+        "model": chance.choice(explorer_mesh.MODELS),
+        "node": node,
+        "devices": explorer_mesh.NODES[node] * 2 ** chance.randint(0, 8),
+        "seq": 2 ** chance.randint(9, 20),
+        "batch": 2 ** chance.randint(0, 12),
+        "zero": chance.randint(0, 3),
+        "recompute": chance.choice(["none", "full"]),
+        "recipe": chance.choice(known),
+        "drawn": [chance.random() for _ in range(4)],
+    }
+
+
+def planned(s: dict[str, Any]) -> Any:
+    """The library's word on a plan of the page: an error where it is not legal."""
+    names = ("tensor", "context", "pipeline", "data", "expert", "zero", "microbatch", "chunks")
+    again = None if s["recompute"] == "none" else s["recompute"]
+    plan = Plan(**{name: s[name] for name in names}, recompute=again, recipe=s["recipe"])
+    each = explorer_mesh.NODES[s["node"]]
+    cluster = Cluster(s["node"], nodes=s["devices"] // each, per_node=each)
+    plan = plan.with_(sequence=plan.tensor > 1)
+    return plan.on(s["model"], cluster, batch=s["batch"], seq=s["seq"])
+
+
+DRAWN_PLAN = """((plan) => {
+  const drawn = (values, share) => values[Math.floor(share * values.length)];
+  const all = page.folds(plan);
+  if (!all.length) return null;
+  const one = { ...plan, ...drawn(all, plan.drawn[0]) };
+  one.expert = drawn(page.expertDegrees(one), plan.drawn[1]);
+  one.microbatch = drawn(page.microbatchesOf(one), plan.drawn[2]);
+  one.chunks = drawn(page.chunkDegrees(one), plan.drawn[3]);
+  return [one, page.planned(one)];
+})(state)"""
+
+
+def test_plans_of_a_mesh() -> None:
+    """All that is offered is legal, and takes what the library says."""
+    chance = random.Random(10)
+    settings = [a_mesh(chance) for _ in range(100)]
+    found = [each for each in in_page("mesh_plan.js", DRAWN_PLAN, settings) if each]
+    assert len(found) > 80
+    for s, page in found:
+        library = planned(s)
+        for name, value in library.parts.items():
+            # What does not hide is a difference: its last digits are those of what it is made of.
+            sent = sum(library.sending.values()) if name in fallbacks.MESSAGES else 0
+            most = 1e-12 * float(value + library.step + sent)
+            assert abs(page["parts"].get(name, 0) - value) <= most, (s, name)
+        held = [getattr(library.memory, name) for name in page["memory"]]
+        assert same([*page["memory"].values()], [float(each) for each in held]), s
+        for axis, value in library.sending.items():
+            assert same(page["sending"].get(axis, 0), float(value)), (s, axis)
+        rates = [library.step, library.mfu, library.hfu, library.tokens_per_s]
+        assert same([page[n] for n in ("step", "mfu", "hfu", "tokens")], [*map(float, rates)]), s
+        assert (page["binds"], page["fits"]) == (library.binds, bool(library.fits)), s
+
+
+def test_fastest_fold_is_that_of_the_search() -> None:
+    chosen = {"model": "llama-3.1-8b", "node": "DGX-H100", "recipe": "bf16"}
+    sizes = {"devices": 32, "batch": 32, "seq": 8192, "context": 1}
+    [best] = in_page("mesh_plan.js", "page.fastest(state)", [{**chosen, **sizes}])
+    rows = search(
+        chosen["model"],
+        Cluster(chosen["node"], nodes=4),
+        batch=sizes["batch"],
+        seq=sizes["seq"],
+        context=[1],
+        chunks=[1, 2, 4, 8],
+        schedule=["1f1b"],
+        recompute=[None, "full"],
+    )
+    assert same(best["step"], float(rows["step"].iloc[0]))
+
+
+def test_factors_move_and_their_product_stays() -> None:
+    """Whatever is pressed, the product is the number of devices and the library takes the plan."""
+    chance = random.Random(12)
+    axes = ("tensor", "context", "pipeline", "data", "expert")
+    presses = [[chance.choice(axes), chance.random() < 0.5] for _ in range(400)]
+    body = """((presses) => {
+      let state = Object.fromEntries(page.controls.map((control) => [control.id, control.value]));
+      state = { ...state, model: presses.model };
+      const seen = [];
+      for (const [axis, gives] of presses.all) {
+        const next = page.step(state, axis, gives);
+        if (next) seen.push([page.planOf(state = next), page.python(state)]);
+      }
+      return seen;
+    })(state)"""
+    both = ("llama-3.1-70b", "mixtral-8x22b")
+    settings = [{"model": name, "all": presses} for name in both]
+    for seen in in_page("mesh.js", body, settings):
+        assert len(seen) > 100
+        assert {plan["pipeline"] for plan, _ in seen} >= {1, 2, 4}
+        for plan, code in seen[::12]:
+            degrees = [plan[axis] for axis in ("tensor", "context", "pipeline", "data")]
+            assert math.prod(degrees) == plan["devices"] == 128
+            assert eval(code, {"Plan": Plan, "Cluster": Cluster}).step == planned(plan).step
+
+
+def test_what_is_suggested_of_a_mesh_is_so() -> None:
+    """Each suggestion stays as it is given, and shows what it says."""
+    body = """page.tries.map(({ state }) => {
+      const whole = { ...Object.fromEntries(page.controls.map((c) => [c.id, c.value])), ...state };
+      const allowed = page.controls.every((c) => {
+        const values = typeof c.options === 'function' ? c.options(whole) : c.options;
+        return values.map(([value]) => value).includes(whole[c.id]);
+      });
+      const at = (changes) => page.compute({ ...whole, ...changes });
+      return [allowed, at({}), at({ zero: '3' }), at({ batch: '128' }), at({ chunks: '1' }),
+        at({ tensor: '8', pipeline: '4' }), whole.expert === '64' ? at({ expert: '8' }) : null];
+    })"""
+    [found] = in_page("mesh.js", body, [0])
+    assert all(allowed for allowed, *_ in found)
+    copies, across, bubble, large, long, mixture = (
+        dict(zip(("it", "zero", "batch", "whole", "folded", "near"), rest, strict=True))
+        for _, *rest in found
+    )
+    assert not copies["it"]["fits"]
+    assert copies["zero"]["fits"]
+    assert copies["zero"]["parts"]["data"] == 0 < copies["zero"]["sending"]["data.network"]
+    assert (across["it"]["binds"], across["folded"]["binds"]) == ("tensor", "products")
+    assert bubble["it"]["parts"]["bubble"] > bubble["it"]["step"] / 2
+    assert bubble["batch"]["parts"]["bubble"] < bubble["batch"]["step"] / 8
+    assert 0.4 < large["whole"]["parts"]["bubble"] / large["whole"]["step"] < 0.5
+    assert long["it"]["parts"]["context"] == 0 < long["it"]["sending"]["context.network"]
+    assert mixture["it"]["binds"] == "expert" != mixture["near"]["binds"]
+    assert all(each["it"]["fits"] for each in (across, bubble, large, long, mixture))
+
+
 # ---------------------------------------------------------------- what stands in
 
 
@@ -600,7 +738,7 @@ def test_stand_ins_show_what_the_explorers_show() -> None:
     )
     seen = {
         name: in_page(f"{name}.js", f"page.compute({first})", [0])[0]
-        for name in ("prefill", "step", "memory", "io")
+        for name in ("prefill", "step", "memory", "io", "mesh")
     }
     rows = {name: getattr(fallbacks, name)().rows for name in seen}
     at_1024 = next(row for row in rows["prefill"] if row[0] == "1,024")
@@ -608,6 +746,9 @@ def test_stand_ins_show_what_the_explorers_show() -> None:
     assert rows["step"][-1][-1] == f"{seen['step']['time'] * 1e3:.3f}"
     shown = [f"{row['parts'][1] / 1e9:.2f}" for row in seen["memory"]["rows"]]
     assert [row[1] for row in rows["memory"]] == [shown[0], shown[1], shown[3], shown[5]]
+    first, mesh = rows["mesh"][0], seen["mesh"]
+    assert first[1:3] == [f"{mesh['total'] / 1e9:.1f}", f"{mesh['step']:.2f}"]
+    assert first[-1] == f"{mesh['mfu']:.1%}"
     N, d = 4096, 64
     for row in rows["io"]:
         M = int(row[0].replace(",", ""))
@@ -800,6 +941,35 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
         page.evaluate(SUMMARY)
     )
     assert best["cost"] == 14
+
+
+def test_a_tile_is_dragged_and_a_button_pressed(open_page: Any) -> None:
+    page = open_page("mesh").page
+    settle(page)
+    folded = "(axis) => document.querySelector(`[data-axis=${axis}] b`).textContent"
+    tile = page.locator("[data-axis=pipeline] .mesh-tile").first.bounding_box()
+    target = page.locator("[data-axis=data]").bounding_box()
+    page.mouse.move(tile["x"] + 8, tile["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(target["x"] + 20, target["y"] + 20, steps=4)
+    page.mouse.up()
+    settle(page)
+    assert [page.evaluate(folded, axis) for axis in ("pipeline", "data")] == ["2", "8"]
+    page.focus("button[aria-label='tensor: half as many']")
+    page.keyboard.press("Enter")
+    settle(page)
+    assert [page.evaluate(folded, axis) for axis in ("tensor", "data")] == ["4", "16"]
+    page.wait_for_function("location.hash.includes('tensor=4')")
+    page.click("button[aria-label='context: half as many']")
+    assert "context cannot be halved: it is one" in page.inner_text(".explorer-live")
+    page.click("button:text-is('Tensor over two nodes')")
+    settle(page)
+    assert page.evaluate(folded, "tensor") == "16"
+    assert page.locator("[data-axis=tensor] .mesh-tile-far").count() == 1
+    assert "cross the network" in page.inner_text(".explorer-said")
+    page.click("button:text-is('Fold it for me')")
+    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('fastest')")
+    assert "tensor=4" in page.inner_text(".mesh-code")
 
 
 @pytest.mark.parametrize("name", sampling.some(NAMES, 2, "no script"))

@@ -219,9 +219,9 @@ function foldBest(explorer) {
 
 function foldTo(explorer, best) {
   if (!best) return explorer.say('No fold of these devices has room for it: take more of them, or shorter sequences.');
-  const next = { ...explorer.state, zero: String(best.zero), recompute: best.recompute, chunks: '1', microbatch: String(best.microbatch), expert: String(best.expert) };
+  const next = { ...explorer.state, zero: String(best.zero), recompute: best.recompute, chunks: String(best.chunks), microbatch: String(best.microbatch), expert: String(best.expert) };
   explorer.set(folded(next, best));
-  return explorer.say(`The fastest that fits, of all folds with context ${best.context} and stages in one piece: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}, ZeRO ${best.zero}.`);
+  return explorer.say(`The fastest that fits, of all folds with context ${best.context}: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}, ZeRO ${best.zero}, stages in ${best.chunks} piece${best.chunks > 1 ? 's' : ''}, microbatch ${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed again.`);
 }
 
 /** For each factor of two of an axis: whether its two halves share a node. */

@@ -288,7 +288,7 @@ export function chunkDegrees({ model: name, pipeline, batch, data, microbatch })
   return [1, 2, 4, 8].filter((chunks) => chunks === 1 || (pipeline > 1 && rounds % pipeline === 0 && pipeline * chunks <= layersOf(modelNamed(name)) + 2));
 }
 
-/** Tries all folds with a plan's context, a few at a time; at the end the fastest that fits, or null. */
+/** Tries all folds with a plan’s context, a few at a time; at the end the fastest that fits, or null. */
 export function* tried(plan) {
   let best = null;
   for (const fold of folds(plan).filter(({ context }) => context === plan.context)) {
@@ -296,9 +296,11 @@ export function* tried(plan) {
       for (const microbatch of microbatchesOf({ ...plan, ...fold })) {
         for (const recompute of ['none', 'full']) {
           for (const zero of fold.data * fold.context > 1 ? [0, 1, 2, 3] : [0]) {
-            const one = { ...plan, ...fold, expert, microbatch, recompute, zero, chunks: 1 };
-            const { fits, step } = planned(one);
-            if (fits && (!best || step < best.step)) best = { ...one, step };
+            const one = { ...plan, ...fold, expert, microbatch, recompute, zero };
+            for (const chunks of chunkDegrees(one)) {
+              const { fits, step } = planned({ ...one, chunks });
+              if (fits && (!best || step < best.step)) best = { ...one, chunks, step };
+            }
           }
         }
         yield;
