@@ -15,6 +15,7 @@ import numpy as np
 
 from costlib import iomodel, kvcache
 from costlib.catalog import devices, models
+from costlib.catalog import nodes as catalogued
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.figures.iomodel import cache_contents
@@ -182,7 +183,7 @@ def mesh(
     seq: int = 8192,
 ) -> Explorer:
     """What a device holds, and where a step's seconds go, for some ways to fold a mesh."""
-    cluster, found, rows = Cluster(node, nodes), {}, []
+    cluster, found, rows = Cluster(catalogued[node], nodes), {}, []
     for tensor, pipeline in ((8, 4), (8, 1), (4, 4), (16, 2)):
         data = cluster.devices // (tensor * pipeline)
         plan = Plan(tensor=tensor, pipeline=pipeline, data=data, sequence=True, zero=1)

@@ -960,7 +960,8 @@ def test_a_tile_is_dragged_and_a_button_pressed(open_page: Any) -> None:
     settle(page)
     assert [page.evaluate(folded, axis) for axis in ("tensor", "data")] == ["4", "16"]
     page.wait_for_function("location.hash.includes('tensor=4')")
-    page.click("button[aria-label='context: half as many']")
+    page.focus("button[aria-label='context: half as many']")
+    page.keyboard.press("Enter")
     assert "context cannot be halved: it is one" in page.inner_text(".explorer-live")
     page.click("button:text-is('Tensor over two nodes')")
     settle(page)

@@ -1,6 +1,6 @@
 // A mesh to fold: devices as tensor · context · pipeline · data, what each holds, where a step goes.
 import { copy, make } from './dom.js';
-import { PARTS, chunkDegrees, expertDegrees, folds, microbatchesOf, modelNamed, models, nodeNamed, nodes, planned, recipes, tried } from './mesh_plan.js';
+import { PARTS, chunkDegrees, expertDegrees, folds, keeping, microbatchesOf, modelNamed, models, nodeNamed, nodes, planned, recipes, tried } from './mesh_plan.js';
 import { bytes as inBytes, percent, plain, quantity } from './numbers.js';
 
 const AXES = ['tensor', 'context', 'pipeline', 'data'];
@@ -16,14 +16,9 @@ const doubled = (first, last) => Array.from({ length: Math.log2(last / first) + 
 const options = (values, text = plain) => values.map((value) => [String(value), text(value)]);
 const unique = (values) => [...new Set(values)];
 
-const cached = { key: '', found: [] };
-
 /** The folds that there are for the rest of a state. */
-export function foldsOf(state) {
-  const key = [state.model, state.devices, state.batch, state.seq].join();
-  if (cached.key !== key) Object.assign(cached, { key, found: folds({ model: state.model, devices: Number(state.devices), batch: Number(state.batch), seq: Number(state.seq) }) });
-  return cached.found;
-}
+export const foldsOf = ({ model, devices, batch, seq }) => known([model, devices, batch, seq].join(), model, devices, batch, seq);
+const known = keeping(256, (model, devices, batch, seq) => folds({ model, devices: Number(devices), batch: Number(batch), seq: Number(seq) }));
 
 /** Values of one axis, where those before it are as they are. */
 function along(state, axis) {
@@ -111,7 +106,7 @@ const on = (changes) => ({ chunks: '1', expert: '1', context: '1', pipeline: '1'
 
 export const tries = [
   { label: 'Copies alone', state: on({ model: 'llama-3.1-8b', devices: '64', batch: '64' }), say: 'Every device has the whole model, and it does not fit. Raise ZeRO step by step and see which part of the bar is divided, and that gathering weights still hides.' },
-  { label: 'Tensor over two nodes', state: on({ tensor: '16', pipeline: '2', zero: '1' }), say: 'One tile of tensor is striped: its messages cross the network in every layer, and tensor binds. Move that tile to the pipeline.' },
+  { label: 'Tensor over two nodes', state: on({ tensor: '16', pipeline: '2', zero: '1' }), say: 'One tile of tensor is dashed: its messages cross the network in every layer, and tensor binds. Move that tile to the pipeline.' },
   { label: 'Hardly any microbatches', state: on({ tensor: '8', pipeline: '16', batch: '8', zero: '1' }), say: 'Sixteen stages and eight microbatches: most of a step is bubble. Double the batch of a step (under More) until it is not.' },
   { label: '405B on 16,384', state: on({ model: 'llama-3.1-405b', devices: '16384', batch: '2048', tensor: '8', pipeline: '16', chunks: '8', zero: '2' }), say: 'The degrees that Meta printed for Llama 3.1: tensor 8, pipeline 16, data 128. Each stage’s layers come in 8 pieces; make it one (under More), and the bubble takes nearly half of a step.' },
   { label: 'Sequences of 131,072', state: on({ model: 'llama-3.1-405b', devices: '16384', batch: '128', seq: '131072', tensor: '8', context: '16', pipeline: '16', chunks: '8', zero: '2' }), say: 'Sixteen devices share each sequence, and keys and values go round them over the network. Attention takes longer still, so that nothing of it is in the way.' },
@@ -197,9 +192,9 @@ export function build(explorer) {
   const buttons = make('div', { class: 'explorer-buttons' },
     button('Fold it for me', () => foldBest(explorer)),
     button('Copy the Python', () => copy(explorer.code.textContent).then(() => explorer.say('The line is copied.'))));
-  explorer.root.prepend(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars));
-  explorer.stage.append(buttons, explorer.code);
-  explorer.summary.before(explorer.live);
+  const tries = explorer.root.querySelector('.explorer-tries'); // beside the picture that they change
+  explorer.root.prepend(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars, buttons, explorer.live, tries));
+  explorer.stage.append(explorer.code);
 }
 
 // Every fold is tried in slices of a few milliseconds, so that the page goes on.
@@ -263,7 +258,7 @@ export function draw(explorer, state, result) {
   drawAxes(explorer, state, plan, result.at);
   const { memory, total, usable, parts, step: spent, fits } = result;
   const held = MEMORY.filter(([name]) => memory[name]).map(([name, style]) => [style, memory[name], `${name} ${inBytes3(memory[name])}`]);
-  const spentIn = PARTS.filter((name) => parts[name] > 0.0005 * spent).map((name) => [STEP[name], parts[name], `${name} ${percent(parts[name] / spent)}`]);
+  const spentIn = PARTS.filter((name) => parts[name] > 0.005 * spent).map((name) => [STEP[name], parts[name], `${name} ${plain((100 * parts[name]) / spent, 2)}%`]);
   const legend = (rows) => make('ul', { class: 'explorer-legend' }, ...rows.map(([style, , text]) => swatch(style, text)));
   explorer.bars.replaceChildren(
     make('div', { class: fits ? 'mesh-bar' : 'mesh-bar mesh-over' }, make('span', {}, make('b', {}, `${inBytes3(total)} a device`), fits ? ` of the ${inBytes3(usable)} that it gives out` : `: it gives out ${inBytes3(usable)} (the line), so this does not fit`),

@@ -45,7 +45,7 @@ const seconds = (bytes, rounds, [rate, wait]) => bytes / rate + rounds * wait;
 const tierOf = (axis) => (axis.endsWith('.network') ? 'network' : 'node');
 
 /** The answers of a function, kept by a key; all are forgotten when there are too many. */
-function keeping(most, compute) {
+export function keeping(most, compute) {
   const kept = new Map();
   return (key, ...given) => {
     if (!kept.has(key)) {
