@@ -23,7 +23,7 @@ from costlib.parallel.stages import layer_kinds
 from costlib.parallel.work import Cut, Work, ends_of, layer
 from costlib.training import RECIPES, activations, flops_per_token, hfu_over_mfu
 from costlib.transformer import MoE, Transformer
-from tools.pages.explorers import constant, drawable, family, function, parts, symbolic
+from tools.pages.printing import constant, drawable, family, function, parts, symbolic
 
 #: Models to divide: three sizes of one kind, and mixtures of few and of many experts.
 MODELS = (
