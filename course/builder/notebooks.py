@@ -199,7 +199,9 @@ def _cells(
     exercise, question = part.exercise, part.question
     statement = fill(exercise.statement, part.numbers, exercise.name)
     if numbered:  # of a pool not everybody has all
-        statement = STATEMENT.sub(f"**{place}. {exercise.title}.**", statement, count=1)
+        stop = "" if exercise.title.endswith(("?", "!", ":")) else "."
+        title = f"**{place}. {exercise.title}{stop}**"
+        statement = STATEMENT.sub(lambda _: title, statement, count=1)
     if numbered and around.points:
         worth = f"{question.points:g} point" + ("s" if question.points != 1 else "")
         statement = STATEMENT.sub(lambda found: f"{found[0]} *({worth})*", statement, count=1)

@@ -115,6 +115,9 @@ class Question:
             raise ValueError(f"{self.name}: points must be positive, got {self.points!r}")
         if not all(isinstance(line, Criterion) for line in self.rubric):
             raise ValueError(f"{self.name}: a rubric is a list of Criterion(points, words)")
+        words = [line.words for line in self.rubric]
+        if twice := [w for w in words if words.count(w) > 1]:
+            raise ValueError(f"{self.name}: its rubric says {twice[0]!r} twice")
         together = sum(line.points for line in self.rubric)
         if given and together and not math.isclose(together, self.points):
             raise ValueError(

@@ -150,6 +150,9 @@ def _names(cells: Mapping[str, str]) -> set[str]:
     """A person's name, as systems put it into a file's name."""
     first, last = (next((cells[n] for n in kind if cells.get(n)), "") for kind in (FIRST, LAST))
     names = {cells.get(name, "") for name in WHOLE}
+    for name in [name for name in names if "," not in name]:  # which part is the last is not said
+        parts = name.split()
+        names |= {" ".join(parts[at:] + parts[:at]) for at in range(1, min(len(parts), 5))}
     if first and last:
         names |= {f"{first} {last}", f"{last} {first}", f"{last}, {first}", f"{last}{first}"}
     number = re.fullmatch(r"participant (\d+)", cells.get("identifier", "").lower())

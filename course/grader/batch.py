@@ -83,6 +83,8 @@ def grade(
         every = _graded(inbox, setting, journal, jobs, scheduler, say)
         counts, paths = _one_each(inbox, every)
         merged = sheets.merged([_late(g, inbox, opened.rules) for g in counts], paths)
+        for name, rows in sheets.lost.items():
+            say(f"marking/{name}.csv: nobody is called {', '.join(rows)}: those rows do not count")
         results = [_flagged(graded, inbox) for graded in merged]
         alike = _alike(opened, paths)
         write_reports(opened, results, out, inbox.strangers, inbox.missing, alike)
@@ -101,6 +103,7 @@ def _found(submissions: Path, key: Key, pattern: str | None, times: str) -> Inbo
         keep=key.rules.keep,
     )
     known = spellings(key.roster, key.aliases)
+    _refuse_unknown_extensions(key, known)
     told = times_from(times, lambda name: known.get(folded(name)))
     if told:
         inbox.handed = [
@@ -114,6 +117,15 @@ def _found(submissions: Path, key: Key, pattern: str | None, times: str) -> Inbo
                 f"{len(inbox.handed)} were handed in: say --times"
             )
     return inbox
+
+
+def _refuse_unknown_extensions(key: Key, known: Mapping[str, str]) -> None:
+    """A time of one's own must not be lost to a name that is spelled otherwise."""
+    for name in key.rules.deadline.extended if key.rules.deadline and key.roster else ():
+        if name not in key.roster:
+            meant = known.get(folded(name))
+            hint = f": write {meant}" if meant else ""
+            raise ValueError(f"DEADLINE is extended for {name}, which is no id of the roster{hint}")
 
 
 def _one_each(

@@ -49,9 +49,9 @@ class Answer:
 
     @property
     def version(self) -> str:
-        """Other for another answer."""
+        """Other for another answer; never a number, which a spreadsheet would write otherwise."""
         whole = json.dumps([self.text, self.images]).encode()
-        return hashlib.sha256(whole).hexdigest()[:12]
+        return "v" + hashlib.sha256(whole).hexdigest()[:12]
 
 
 def answers_in(path: Path, key: Key, student: str) -> dict[str, Answer]:
@@ -157,12 +157,13 @@ class Sheet:
             raise ValueError(f"{path} is not UTF-8: save it as CSV in UTF-8") from None
         begin = re.match(r'"?student"?([,;\t])', text)
         mark = begin[1] if begin else ","
-        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
-        missing = [name for name in self.heading if name not in (table or [[]])[0]]
+        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark)) or [[]]
+        heading = [plain_cell(name.strip()) for name in table[0]]
+        missing = [name for name in self.heading if name not in heading]
         if missing:
             raise ValueError(f"{path} has no column {missing[0]!r} any more: add it, empty")
         for number, row in enumerate(table[1:], 2):
-            cells = {n: plain_cell(c.strip()) for n, c in zip(table[0], row, strict=False)}
+            cells = {n: plain_cell(c.strip()) for n, c in zip(heading, row, strict=False)}
             if cells.get("student"):
                 self.rows[cells["student"]] = cells
                 self._checked(cells, f"{path}, row {number}, {cells['student']}")
@@ -175,6 +176,17 @@ class Sheet:
                 raise ValueError(
                     f"{where}: {said!r} under {name!r} is neither x nor a number from 0 to {most:g}"
                 )
+
+    def find_owners(self, students: Sequence[str]) -> list[str]:
+        """Give rows to students whose ids a spreadsheet took for numbers (00117 became 117).
+
+        Whose rows are nobody's all the same.
+        """
+        for name in [name for name in self.rows if name not in students]:
+            like = [s for s in students if s.lstrip("0") == name.lstrip("0") and s not in self.rows]
+            if len(like) == 1 and name.isdigit():
+                self.rows[like[0]] = self.rows.pop(name) | {"student": like[0]}
+        return [name for name in self.rows if name not in students]
 
     def mark(self, student: str, answer: Answer | None) -> Mark:
         """A student's mark: as it is filled in, or waiting for a person."""
@@ -201,6 +213,11 @@ class Sheet:
             return None, ""
         words = "; ".join(f"{line}: {given[line] or 0:g}" for line in self.lines if said)
         return (sum(said.values()) if whole is None else whole), tidy(words)
+
+    def has(self, student: str) -> bool:
+        """Whether a person filled in anything, or did for a former answer."""
+        cells = self.rows.get(student, {})
+        return any(cells.get(name) for name in (*self.lines, "points", "comment", "note"))
 
     def row(self, student: str, answer: Answer) -> list[object]:
         """A line of the sheet: what was filled in, unless it was for another answer."""
@@ -234,18 +251,24 @@ class Sheets:
         self.sheets = {e.name: Sheet(e, q) for e, q in key.graded() if e.by_hand}
         for name, sheet in self.sheets.items():
             sheet.read(folder / f"{name}.csv")
+        self.lost: dict[str, list[str]] = {}  # rows that are nobody's: they stay in the sheet
 
     def merged(self, results: Sequence[Graded], paths: Mapping[str, Path]) -> list[Graded]:
         """The machine's marks and the person's, in the notebook's order; sheets and pages anew."""
         if not self.sheets:
             return list(results)
         self.folder.mkdir(parents=True, exist_ok=True)
+        known = [*dict.fromkeys([*self.key.roster, *(graded.student for graded in results)])]
+        found = {name: sheet.find_owners(known) for name, sheet in self.sheets.items()}
+        self.lost = {name: lost for name, lost in found.items() if lost}
         tables: dict[str, list[list[object]]] = {n: [s.heading] for n, s in self.sheets.items()}
         with contextlib.ExitStack() as stack:
             pages = {n: stack.enter_context(self._page(n)) for n in self.sheets}
             merged = [self._with(graded, paths, tables, pages) for graded in results]
         for name, table in tables.items():
             os.replace(self.folder / f".{name}.html.part", self.folder / f"{name}.html")
+            lost = [self.sheets[name].rows[row] for row in self.lost.get(name, ())]
+            table += [[row.get(column, "") for column in table[0]] for row in lost]
             write_table(self.folder / f"{name}.csv", table)
         return merged
 
@@ -269,7 +292,7 @@ class Sheets:
         for name, sheet in self.sheets.items():
             marks[name] = sheet.mark(graded.student, answers.get(name))
             answer = answers.get(name, Answer())
-            if answer.text or answer.images:
+            if answer.text or answer.images or sheet.has(graded.student):
                 tables[name].append(sheet.row(graded.student, answer))
                 pages[name].write(_shown(graded.student, answer) + "\n")
         order = [e.name for e, _ in self.key.graded(graded.student)]

@@ -376,10 +376,10 @@ def describe(error):
         if trace.tb_frame.f_code.co_filename.startswith("cell"):
             line = trace.tb_lineno
         trace = trace.tb_next
-    if isinstance(error, SyntaxError):
-        line = error.lineno
     try:
         message = str(error)[:300]
+        if isinstance(error, SyntaxError) and str(error.filename).startswith("cell"):
+            message, line = f"{error.msg} in {error.filename}"[:300], error.lineno
     except BaseException:
         message = ""
     return {"kind": type(error).__name__[:60], "message": message, "line": line}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -139,7 +139,7 @@ class _Candidate:
             return
         front = self.where.partition("/" if "/" in self.where else "_")[0]
         for sure, place in ((1, front), (0, self.where)):
-            words = [word for word in _words(place) if word in known]
+            words = [word for word in _words(place, known) if word in known]
             parts = {known[word] for word in words}
             # systems number files too: a number alone proves nothing against the notebook
             chance = claims in roster and parts != {claims} and all(w.isdigit() for w in words)
@@ -238,12 +238,16 @@ def spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> di
     return {**alone, **{name: s for name, s in exact.items() if not name.isdigit()}}
 
 
-def _words(where: str) -> Iterator[str]:
-    """The parts of a path between the marks that systems put there: /, _ and the ending."""
+def _words(where: str, known: Collection[str] = ()) -> Iterator[str]:
+    """The parts of a path between the marks that systems put there: /, _ and the ending.
+
+    An id may end as a second copy does (``ada-3``): what is known as it stands is left so.
+    """
     parts = re.split(r"[/_]", re.sub(r"\.ipynb$", "", where, flags=re.IGNORECASE))
     for part in parts:
         if part:
-            yield folded(_without_copy(part))
+            whole = folded(part)
+            yield whole if whole in known else folded(_without_copy(part))
             group, _, person = part.partition("-")  # Moodle: Group A-Ada Lovelace_17_...
             if " " in group and person and not person.isdigit():
                 yield folded(person)

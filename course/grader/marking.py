@@ -205,7 +205,15 @@ def _wrong(
     if owner:
         text = "This is the answer for other numbers than those of your notebook."
         return 0, "the answer to somebody else's numbers", text, f"has the answer of {owner}"
-    return 0, f"wrong {where}", "", ""
+    return 0, f"wrong {where}", _other_form(key, question, *seen[0]) if len(seen) == 1 else "", ""
+
+
+def _other_form(key: Key, question: Question, case: dict[str, Plain], answer: Plain) -> str:
+    """What kind of value came in the place of another, a text of digits for a number."""
+    if question.compare or question.public:
+        return ""
+    words = [KINDS.get(type(v), "a number") for v in (answer, key.expected(question.name, case))]
+    return "" if words[0] == words[1] else f"Your answer is {words[0]}, and not {words[1]}."
 
 
 def _owner(key: Key, question: Question, submission: Submission, answer: Plain) -> str:
@@ -218,6 +226,10 @@ def _owner(key: Key, question: Question, submission: Submission, answer: Plain) 
                 if question.judge(case, key.expected(question.name, case), answer) is True:
                     return student or "the blank notebook"
     return ""
+
+
+#: What a plain value is called, if it is no number.
+KINDS = {bool: "True or False", str: "a text", list: "a list", dict: "a dictionary"}
 
 
 class _TooSlow(Exception):

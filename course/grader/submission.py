@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -56,7 +57,9 @@ def read_submission(student: str, path: Path) -> Submission:
     try:
         digest, data = _read(path)
     except OSError as error:
-        return Submission(student, "unreadable", problem=f"cannot be read: {error.strerror}")
+        why = "a link: hand in the notebook itself" if error.errno == errno.ELOOP else ""
+        why = why or f"cannot be read: {error.strerror}"
+        return Submission(student, "unreadable", problem=why)
     except ValueError as error:
         return Submission(student, f"refused {path.lstat().st_size}", problem=str(error))
     try:

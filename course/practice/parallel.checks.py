@@ -234,6 +234,8 @@ QUESTIONS = [
             {"chunks": 1},
             {"chunks": 1, "share": 0.3},
             {"layers": 8, "microbatches": 7, "chunks": 1, "share": 0.5},
+            {"layers": 8, "microbatches": 7, "chunks": 1, "share": 0.45},
+            {"chunks": 1, "share": 0.0},
         ],
         hidden=5,
         mistakes=[
@@ -426,4 +428,34 @@ def devices_one_by_one(seq: int, heads: int, kv_heads: int, flops_per_s: float, 
     return seq
 
 
-APART = {"most_stages": deepest_by_counting, "ring_devices": devices_one_by_one}
+def outlasting(
+    tokens: int,
+    d_model: int,
+    width: int,
+    chosen: int,
+    copies: int,
+    flops_per_s: float,
+    network: float,
+) -> float:
+    """Per token, there and back for what goes forward and for gradients, in milliseconds."""
+    there_and_back = 2 * (copies * d_model) * 2  # bytes
+    seconds = 2 * there_and_back / network
+    matrices = 3 * (2 * d_model * width)  # gate, up and down, forward
+    seconds -= chosen * (matrices + 2 * matrices) / flops_per_s
+    return max(tokens * seconds * 1000, 0.0)
+
+
+def gathered_at_best(devices: int) -> list[int | bool]:
+    """Nobody can have more than twice as much after a round, and each part is sent on once."""
+    rounds = 0
+    while 2**rounds < devices:
+        rounds += 1
+    return [rounds, 5 * (devices - 1), True]
+
+
+APART = {
+    "most_stages": deepest_by_counting,
+    "ring_devices": devices_one_by_one,
+    "exposed_ms": outlasting,
+    "quick_gather": gathered_at_best,
+}

@@ -618,7 +618,7 @@ def test_students_get_everything_but_the_solutions(tmp_path: Path) -> None:
         "**2. Think.** No solution stands below",
         "Thank you.",
         f"**1. Double.** *(2 points)* Twice {numbers['double']['x']}?",
-        f"**2. Why?.** *(3 points)* Why does it level off at {numbers['why']['n']}?",
+        f"**2. Why?** *(3 points)* Why does it level off at {numbers['why']['n']}?",
         "*Your answer (why):*",
         "# Your figure (drawing):",
     ):
@@ -633,6 +633,14 @@ def test_students_get_everything_but_the_solutions(tmp_path: Path) -> None:
         assert hidden in sources(student_notebook(key, "ada", solved=True))
     assert f"Because of the bandwidth, at {numbers['why']['n']}" in sources(
         student_notebook(key, "ada", solved=True)
+    )
+
+
+def test_a_title_may_hold_a_formula(tmp_path: Path) -> None:
+    page = a_week(tmp_path)
+    page.write_text(page.read_text("utf-8").replace("**3. Why?", r"**3. $\alpha$ \1!"), "utf-8")
+    assert r"**2. $\alpha$ \1!** *(3 points)*" in sources(
+        student_notebook(open_key(page, whole=True), "ada")
     )
 
 
@@ -658,6 +666,10 @@ def test_an_answer_may_use_an_import_that_no_solution_uses(tmp_path: Path) -> No
         (('Question("drawing", kind="figure"', 'Question("drawing"'), "drawing is a function"),
         (("Criterion(2,", "Criterion(0,"), "points must be positive"),
         (('kind="text", ', 'kind="text", points=9, '), "adds up to 3, its points are 9"),
+        (
+            ('"says at which n"', '"names the bandwidth"'),
+            "its rubric says 'names the bandwidth' twice",
+        ),
         (('kind="figure"', 'kind="figure", hidden=1'), "marked by hand, from a rubric alone"),
         (("points=2", "points=2, pool='p'"), "POOLS does not say how many of 'p' to give"),
         (("QUESTIONS = [", "POOLS = {'p': 2}\nQUESTIONS = ["), "'p' has 0 questions, not 2"),

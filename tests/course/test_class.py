@@ -13,6 +13,7 @@ import sys
 import time
 import types
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -879,3 +880,66 @@ def test_functions_are_alike_by_how_they_are_built() -> None:
     assert similar("f", shapes, shapes["a"]) == [], "the model's way is no news"
     for hostile in ("def f(" + "(" * 20_000, "def f(x):\n" + "    '''", "x = 1", "def f(x): \x00"):
         assert len(shape(hostile, "f")) <= 20_001
+
+
+def excel(path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    """A sheet as a spreadsheet saves it after somebody changed its rows."""
+    heading, *others = rows(path)
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([heading, *map(change, others)])
+
+
+def numbered_week(week: Path) -> None:
+    """The same week with ids that are numbers, and a rubric of formulas."""
+    checks = week / "key" / "checks.py"
+    rubric = (
+        checks.read_text("utf-8").replace("a reason", "=a reason").replace("short,", "- short,")
+    )
+    checks.write_text(rubric, "utf-8")
+    key = json.loads((week / "key" / "key.json").read_text("utf-8"))
+    key["roster"] = ["007", "0080", "cleo"]
+    (week / "key" / "key.json").write_text(json.dumps(key), "utf-8")
+    for old, new in (("ada", "007"), ("bob", "0080")):
+        (week / "in" / f"{old}.ipynb").rename(week / "in" / f"{new}.ipynb")
+
+
+def test_a_sheet_survives_a_spreadsheet(week: Path) -> None:
+    """Formulas as a rubric, and ids that a spreadsheet takes for numbers."""
+    numbered_week(week)
+    run(week)
+    sheet = week / "out" / "marking" / "why.csv"
+    assert rows(sheet)[0][1].startswith("'=a reason")
+    assert all(row[-1].startswith("v") for row in rows(sheet)[1:]), "never a number"
+    excel(sheet, lambda row: [row[0].lstrip("0"), "x", *row[2:]])
+    for _ in range(2):
+        found = {graded.student: graded.marks[1].score for graded in run(week)}
+        assert found == {"007": 2, "0080": 2}
+
+
+def test_what_a_person_filled_in_is_never_thrown_away(
+    week: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows of an id that nobody has stay and are told; so do points of an answer that is gone."""
+    run(week)
+    sheet = week / "out" / "marking" / "why.csv"
+    excel(sheet, lambda row: [row[0].replace("ada", "adda"), "x", *row[2:]])
+    grade(week / "in", week / "key", week / "out", sandbox=bubblewrap_works(), limits=LIMITS)
+    assert (
+        "marking/why.csv: nobody is called adda: those rows do not count" in capsys.readouterr().err
+    )
+    assert next(row for row in rows(sheet) if row[0] == "adda")[1] == "x"
+    key = load_key(week / "key")
+    nbformat.write(hand_in(key, "bob", solved=False), week / "in" / "bob.ipynb")
+    run(week)
+    assert "the former answer got 2" in next(row for row in rows(sheet) if row[0] == "bob")[5]
+    excel(sheet, lambda row: [row[0].replace("adda", "ada"), *row[1:]])
+    bob = {graded.student: graded.marks[1] for graded in run(week)}["bob"]
+    assert (bob.score, bob.reason) == (0, "not answered")
+
+
+def test_a_time_of_ones_own_is_not_lost_to_a_spelling(place: Path) -> None:
+    with_rules(place, 'DEADLINE = Deadline("2026-11-30", extended={"ADA": "2026-12-24"})')
+    with pytest.raises(
+        ValueError, match="extended for ADA, which is no id of the roster: write ada"
+    ):
+        run(place)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from course.builder.roster import file_name
+from course.builder.roster import file_name, read_class
 from course.builder.rules import read_time
 from course.grader.exports import times_from
 from course.grader.inbox import Inbox, find
@@ -307,3 +307,38 @@ def test_the_first_the_last_or_all_of_the_assignment(tmp_path: Path) -> None:
     ):
         (one,) = look(tmp_path, keep=keep).handed
         assert (one.path.name, tuple(path.name for path in one.also)) == (chosen, also)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ada-3_week-1.ipynb",
+        "week-1_ada-3.ipynb",
+        "ada-3_LATE_7_8_week-1-2.ipynb",
+        "ada-3 (1)_w.ipynb",
+    ],
+)
+def test_an_id_may_end_as_a_second_copy_does(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"cells": []}', "utf-8")
+    (one,) = find(tmp_path, "week-1", ["ada", "ada-3", "bob-3"]).handed
+    assert (one.student, one.by_name) == ("ada-3", True)
+
+
+def test_a_name_in_one_column_is_known_in_every_order(tmp_path: Path) -> None:
+    """Canvas writes the last name first; whose is first in a roster's name, nobody says."""
+    (tmp_path / "roster.csv").write_text(
+        "student,name\nu1,Ada Lovelace\nu2,Dora van Gogh\nu3,Kim Lee\nu4,Lee Kim\n", "utf-8"
+    )
+    people = read_class(tmp_path / "roster.csv").names
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, claims in (
+        ("lovelaceada_1_2_w.ipynb", ""),
+        ("vangoghdora_1_3_w.ipynb", ""),
+        ("kimlee_1_4_w.ipynb", "u4"),
+    ):
+        about = {"course": {"student": claims, "assignment": "w"}}
+        (folder / name).write_text(json.dumps({"cells": [], "metadata": about}), "utf-8")
+    found = find(folder, "w", list(people), people)
+    whose = {one.student: one.path.name[:6] for one in found.handed}
+    assert whose == {"u1": "lovela", "u2": "vangog", "u4": "kimlee"}, "of two the notebook decides"

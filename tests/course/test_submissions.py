@@ -903,3 +903,23 @@ def test_plain_values_are_checked_again_by_the_grader() -> None:
     for bad in (float("nan"), float("inf"), None, object(), (1,), [None], {"a": object()}):
         with pytest.raises(Failure):
             plain_value(bad)
+
+
+def test_a_syntax_error_is_told_once(key: Key, sandbox: Sandbox) -> None:
+    found = marks(key, submission(key, "def best_seconds(m, k, n):\n    return (m +"), sandbox)
+    words = only_lost(found)
+    assert re.fullmatch(
+        r"SyntaxError: '\(' was never closed in cell \d+ \(line 2 of the cell\)", words
+    )
+
+
+def test_a_value_of_another_kind_is_called_so(key: Key, sandbox: Sandbox) -> None:
+    for value, words in (("'12'", "Your answer is a text, and not a number."), ("12.5", "")):
+        found = marks(key, submission(key, BODY + f"return {value}"), sandbox)
+        only_lost(found)
+        assert found["best_seconds"].feedback == words
+
+
+def test_a_link_is_called_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").symlink_to("/etc/passwd")
+    assert read_submission("a", tmp_path / "a.ipynb").problem.startswith("a link")
