@@ -139,6 +139,7 @@ PARTS = (
             "explore_io",
             "explore_film",
             "explore_pebbles",
+            "explore_budget",
         ),
     ),
     Part(

@@ -22,13 +22,15 @@ import pytest
 import costlib
 import sampling
 from browsing import Visit
-from costlib import devices, iomodel, kvcache, models, roofline
+from costlib import devices, iomodel, kvcache, models, roofline, training
 from costlib.figures import explorers as fallbacks
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
+from costlib.numbers import ceil_div
 from costlib.parallel import Cluster, Plan, search, tensor_parallel
 from costlib.precision import Precision
 from costlib.sources import jamesnulliu
+from costlib.training import RECIPES
 from paths import ROOT, SITE
 from tools.pages import explorer_mesh, explorers
 from tools.site.page_weight import packaged_node
@@ -490,6 +492,124 @@ def test_no_blocks_move_less_than_those_drawn(name: str, which: int) -> None:
         assert run[0] + run[1] == best.total, s
 
 
+# ---------------------------------------------------------------- a training budget
+
+
+def budgets() -> list[dict[str, Any]]:
+    """Runs of any model on so many of any device, in any recipe that the device has a rate for."""
+
+    def draw(chance: random.Random) -> dict[str, Any]:
+        device = devices[chance.choice([n for n, d in devices.items() if d.capacity])]
+        recipes = [
+            n for n, r in RECIPES.items() if (r.compute or "any") in {"any", *device.flops_per_s}
+        ]
+        return {
+            "model": chance.choice(list(explorers.drawable())),
+            "device": device.name,
+            "recipe": chance.choice(recipes),
+            "tokens": size(chance, 10**6),
+            "devices": size(chance, 2**20),
+            "mfu": chance.randint(1, 100),
+            "seq": size(chance, 2**20),
+            "price": chance.randint(0, 10**4) / 100,
+            "watts": size(chance, 10**4),
+            "between": chance.randint(100, 10**7),
+            "storage": size(chance, 10**5),
+            "restart": chance.randint(0, 60),
+            "fit": chance.choice([*training.FITS]),
+        }
+
+    return drawn(9, draw)
+
+
+def the_run(s: dict[str, Any]) -> training.Run:
+    """A setting as the library's own run."""
+    return training.Run(
+        model=explorers.drawable()[s["model"]],
+        tokens=s["tokens"] * 10**9,
+        device=devices[s["device"]],
+        devices=s["devices"],
+        mfu=s["mfu"] / 100,
+        seq=s["seq"],
+        compute=RECIPES[s["recipe"]].compute,
+    )
+
+
+def test_a_training_budget() -> None:
+    settings, library = budgets(), []
+    for s in settings:
+        run, usable = the_run(s), devices[s["device"]].usable
+        state = training.state_bytes(run.model, s["recipe"])
+        spent = 6 * run.model.active_params() * run.tokens
+        fit = training.FITS[s["fit"]]
+        best = fit.best(spent)
+        held = [state.weights, state.gradients, state.optimizer, state.total]
+        bill = [run.flops, run.seconds, run.days, run.device_hours, run.tokens_per_s]
+        bill += [run.energy_kwh(watts=s["watts"]), run.dollars(per_device_hour=s["price"])]
+        held += [training.checkpoint_bytes(run.model, s["recipe"])]
+        loss = [fit.loss(run.model.active_params(), run.tokens), fit.loss(*best)]
+        numbers = [*bill, *held, *best, *loss]
+        library.append([*map(float, numbers), int(ceil_div(state.total, usable))])
+    body = "((r) => [r.flops, r.seconds, r.days, r.hours, r.speed, r.energy, r.dollars,"
+    body += " ...Object.values(r.state), r.best.size, r.best.count, r.chosen.loss, r.best.loss,"
+    body += " r.fewest])(page.compute(state))"
+    assert differing(settings, in_page("budget.js", body, settings), library) == []
+
+
+def test_failures_of_a_training_budget() -> None:
+    settings = budgets()
+    body = "((r) => [r.failures, r.mean, r.write, r.work, r.share])(page.compute(state).lost)"
+    compared = 0
+    for s, page in zip(settings, in_page("budget.js", body, settings), strict=True):
+        run = the_run(s)
+        mean = s["between"] * 3600 / s["devices"]
+        write = training.checkpoint_bytes(run.model, s["recipe"]) / (s["storage"] * 1e9)
+        work = training.young(write, mean)
+        expected = training.likely_failures(run.days * 24, s["devices"], s["between"])
+        assert same(page[:4], [float(x) for x in (expected, mean, write, work)]), s
+        exponent = (work + write) / mean
+        if exponent + 60 * s["restart"] / mean < 400:  # beyond it the digits of e count
+            share = training.goodput(work, write, mean, 60 * s["restart"])
+            off = 1e-12 / min(1, exponent)  # what a float keeps of e^x - 1
+            assert math.isclose(page[4], share, rel_tol=off, abs_tol=1e-250), s
+            compared += 1
+    assert compared > len(settings) / 5
+
+
+def test_along_the_valley_the_flops_stay() -> None:
+    """A drag takes the dense model nearest in size, and the tokens that the budget buys for it."""
+    chance = sampling.chance("along the valley")
+    settings = [[10 ** chance.uniform(21, 26), 10 ** chance.uniform(7, 13)] for _ in range(MANY)]
+    dense = {
+        name: model.params()
+        for name, model in explorers.drawable().items()
+        if model.params() == model.active_params()
+    }
+    found = in_page("budget.js", "page.along(...state)", settings)
+    for (flops, wanted), place in zip(settings, found, strict=True):
+        least = min(abs(math.log(each / wanted)) for each in dense.values())
+        params = dense[place["model"]]
+        assert abs(math.log(params / wanted)) == pytest.approx(least, rel=1e-9)
+        assert abs(int(place["tokens"]) - flops / 6 / params / 1e9) <= 0.5 + 1e-6
+
+
+def test_stand_in_of_a_budget() -> None:
+    """And what a button says of its state."""
+    first = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
+    keys = "[r.days, r.hours, r.dollars, r.energy / 1e3, r.state.total / 1e9, r.fewest,"
+    keys += " r.lost.failures, r.lost.work / 3600, r.best.size / 1e9, r.best.count / 1e9]"
+    tried = f"[{{}}, ...page.tries.map((each) => each.state)].map((more) => ((r) => {keys})"
+    tried += f"(page.compute({{...{first}, ...more}})))"
+    [[seen, better, llama, many]] = in_page("budget.js", tried, [0])
+    shown = [float(row[1].replace(",", "")) for row in fallbacks.budget().rows]
+    assert shown == pytest.approx(seen, rel=5e-3)
+    assert better[0] == pytest.approx(seen[0], rel=0.01)
+    assert round(better[4] / seen[4]) == 9
+    assert llama[1] == pytest.approx(184_320, rel=0.02)
+    assert many[0] == pytest.approx(seen[0] / 16)
+    assert round(50_000 / 16384) == 3
+
+
 # ---------------------------------------------------------------- the film
 
 
@@ -894,6 +1014,36 @@ def test_browser_agrees_with_the_library(open_page: Any) -> None:
         settle(page)
         shown = page.evaluate("document.querySelector('[data-explorer]').explorer.result.time")
         assert same(shown, seconds(one_step(s)[0]))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (375, 667)])
+def test_a_budget_is_dragged_on_one_screen(open_page: Any, width: int, height: int) -> None:
+    page = open_page("budget", viewport={"width": width, "height": height}).page
+    state = "document.querySelector('[data-explorer]').explorer.state"
+    charts, settings = page.locator(".explorer-chart"), page.locator(".explorer-controls")
+    settings.evaluate("(each) => scrollTo(0, scrollY + each.getBoundingClientRect().top - 60)")
+    box = charts.first.bounding_box()
+    assert settings.bounding_box()["y"] >= 55  # below the page's own bar
+    assert box["y"] + box["height"] <= height
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 100, steps=3)
+    page.mouse.up()
+    settle(page)
+    before = explorers.drawable()["llama-3.1-8b"].params() * 15_000
+    after = page.evaluate(state)
+    params = explorers.drawable()[after["model"]].params()
+    assert params > 40e9
+    assert params * after["tokens"] == pytest.approx(before, rel=1e-3)
+    charts.nth(1).scroll_into_view_if_needed()
+    box = charts.nth(1).bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 100, steps=3)
+    page.mouse.up()
+    settle(page)
+    assert page.evaluate(state)["devices"] > 10_000
+    assert page.evaluate(state)["model"] == after["model"]
 
 
 def test_film_plays_steps_and_scrubs(open_page: Any) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import sympy
 
 import costlib
-from costlib import kvcache
+from costlib import kvcache, training
+from costlib.attention import pairs
 from costlib.figures.explorers import ATTENTIONS, BOARDS, FILM, FILM_CAPACITIES, filmed
 from costlib.iomodel import bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
@@ -37,6 +38,8 @@ HEAD = "// Made from costlib by `make sync`: never edit this.\n"
 DEGREES = (1, 2, 4, 8, 16)
 #: The entry size that turns a chip's memory from bytes into entries.
 ENTRY_BYTES = 2
+#: Fits of the loss, and what the page calls them.
+FIT_TITLES = {"besiroglu": "Besiroglu 2024", "hoffmann": "Hoffmann 2022 (Chinchilla)"}
 
 
 # ---------------------------------------------------------------- models
@@ -249,6 +252,108 @@ def io_formulas() -> str:
     return "".join(written)
 
 
+# ---------------------------------------------------------------- a training budget
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model as `costlib.training` sees it, each number a symbol."""
+
+    matrices: Any
+    others: Any
+    per_token: Any = 0
+    blocks: tuple[Any, ...] = ()
+    tied: bool = True
+
+    def params(self) -> Any:
+        """Parameters stored."""
+        return self.matrices + self.others
+
+    def active_params(self) -> Any:
+        """As many as six FLOPs each make what a token takes."""
+        return self.per_token / 6
+
+    def steps(self) -> tuple[PerToken, ...]:
+        """One product that has all matrices."""
+        return (PerToken("matrices", weights=self.matrices, is_matmul=True),)
+
+
+def trained_entry(name: str, model: Transformer) -> dict[str, Any]:
+    """A model's FLOPs of training, for each token and each pair that attends; what it stores."""
+
+    def flops(seq: int) -> int:
+        step = model.training_step(1, seq, scores="materialised", masked="skipped")
+        return int(step.matmul_flops)
+
+    pair = flops(3) - 2 * flops(2) + flops(1)
+    token, narrow = flops(1) - pair, 0
+    if model.window and model.local_layers:
+        seq = 2 * model.window
+        wide, near = pairs(seq, causal=True), pairs(seq, window=model.window)
+        narrow = (token * seq + pair * wide - flops(seq)) // (wide - near)
+    count = training.params_by_kind(model)
+    plain = training.RECIPES["adafactor"]
+    factored, without = (
+        training.state_bytes(model, each).optimizer for each in (plain, plain.with_(factored=False))
+    )
+    return {
+        "name": name,
+        "params": model.params(),
+        "active": int(model.active_params()),
+        "step": [token, pair - narrow, narrow, model.window or 0],
+        "matrices": count["matrices"],
+        "others": count["others"],
+        "factors": int(factored - without),
+    }
+
+
+def state_formulas() -> str:
+    """Bytes of a parameter's state in each recipe: weights, gradients, optimizer; all; saved."""
+    matrices, others, factors = costlib.symbols("matrices others factors")
+    model: Any = Trained(matrices, others)
+    written, names = [], {}
+    for name, recipe in training.RECIPES.items():
+        held = training.state_bytes(model, recipe.with_(factored=False))
+        more = factors if recipe.factored else 0
+        results = [held.weights, held.gradients, held.optimizer + more, held.total + more]
+        results.append(training.checkpoint_bytes(model, recipe.with_(factored=False)) + more)
+        names[name] = f"state_{name.replace('-', '_')}"
+        written.append(function(names[name], (matrices, others, factors), results))
+    table = ", ".join(f'"{name}": {formula}' for name, formula in names.items())
+    return "".join(written) + f"export const states = {{{table}}};\n"
+
+
+def budget() -> str:
+    """What a training run takes, of any model that the page offers."""
+    S, W, F, T, n = costlib.symbols("seq window per_token tokens devices")
+    token, wide, narrow, rate, used, watts, price = sympy.symbols(
+        "token wide narrow rate mfu watts price", positive=True
+    )
+    met = token * S + wide * pairs(S, causal=True) + narrow * pairs(S, window=W)
+    model: Any = Trained(0, 0, F)
+    device = costlib.Device("any", {"bf16": rate}, 1)
+    run = training.Run(
+        model=model, tokens=T, device=device, devices=n, mfu=used, seq=S, convention="6N"
+    )
+    spent = [run.flops, run.seconds, run.days, run.device_hours]
+    spent += [run.energy_kwh(watts=watts), run.dollars(per_device_hour=price), run.tokens_per_s]
+    recipes = {
+        name: {"compute": recipe.compute, "note": recipe.note}
+        for name, recipe in training.RECIPES.items()
+    }
+    return "".join(
+        (
+            function("trained", (S, (token, wide, narrow, W)), met / S),
+            function("run", (F, T, rate, n, used, watts, price), spent),
+            state_formulas(),
+            constant("recipes", recipes),
+            constant("fits", FIT_TITLES),
+            constant("sixteen", {d.name: d.sixteen_bits for d in costlib.devices.values()}),
+            constant("models", [trained_entry(*each) for each in drawable().items()]),
+        )
+    )
+
+
 # ---------------------------------------------------------------- runs and games
 
 
@@ -340,6 +445,7 @@ def files() -> dict[Path, str]:
         "film.js": film,
         "boards.js": boards,
         "mesh.js": explorer_mesh.text,
+        "budget.js": budget,
     }
     texts = {**{name: make() for name, make in made.items()}, **own()}
     return {FOLDER / name: HEAD + text for name, text in texts.items()}

@@ -36,14 +36,16 @@ function tickText(value) {
 }
 
 export class Chart {
-  constructor(stage, say) {
+  constructor(stage, say, change) {
     this.say = say;
+    this.change = change;
     this.heading = make('p', { class: 'explorer-title' });
     this.box = make('div', { class: 'explorer-chart', tabindex: '0', role: 'img' });
     this.tip = make('p', { class: 'explorer-tip', 'aria-hidden': 'true' });
     this.legend = make('ul', { class: 'explorer-legend' });
     stage.append(make('div', { class: 'explorer-panel' }, this.heading, this.legend, this.box, this.tip));
     this.box.addEventListener('keydown', (event) => this.key(event));
+    this.box.addEventListener('pointerdown', (event) => this.drag(event));
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
 
@@ -51,6 +53,7 @@ export class Chart {
     const shape = JSON.stringify([spec.title, spec.x, spec.y, spec.series.map(({ label, scatter }) => [label, scatter])]);
     this.spec = spec;
     this.heading.textContent = spec.title;
+    this.box.classList.toggle('explorer-drag', Boolean(spec.drag));
     this.box.setAttribute('aria-label', `${spec.title}. ${spec.alt} Arrow keys read the values.`);
     const data = [spec.xs, ...spec.series.map((series) => series.ys)];
     if (this.plot && shape === this.shape) {
@@ -70,13 +73,16 @@ export class Chart {
     const width = Math.max(this.box.clientWidth, 200);
     const font = '12px system-ui, sans-serif';
     const filter = (_, splits) => splits.map((value) => (tick(value) ? value : null));
-    const axis = (of, size) => ({ label: of.label, labelSize: 22, size, stroke: ink, font, labelFont: font, filter,
+    const axis = (of, size) => ({ label: of.label, labelSize: 22, size, stroke: ink, font, labelFont: font, filter, splits: (_, __, low, high) => powers(low, high),
       grid: { stroke: grid, width: 1, filter }, ticks: { stroke: grid, filter }, values: (_, splits) => splits.map(tick) });
     const scale = (range) => ({ time: false, distr: 3, range });
+    const straight = { time: false, distr: 1, range: () => this.spec.y.range };
+    const down = axis(spec.y, 52);
+    const plainly = { filter: null, splits: null, values: (_, splits) => splits.map((value) => plain(value)), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
     return { width, height: width < 480 ? 260 : 320, padding: [14, 12, 0, 0], legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 8 }, y: false },
-      scales: { x: scale((_, low, high) => [low / 1.06, 1.06 * (high > low ? high : low * 10)]), y: scale((_, low, high) => logRange(low, high)) },
-      axes: [axis(spec.x, 34), axis(spec.y, 52)],
+      scales: { x: scale((_, low, high) => [low / 1.06, 1.06 * (high > low ? high : low * 10)]), y: spec.y.linear ? straight : scale((_, low, high) => logRange(low, high)) },
+      axes: [axis(spec.x, 34), spec.y.linear ? { ...down, ...plainly } : down],
       series: [{}, ...spec.series.map(line)],
       hooks: { setCursor: [(plot) => this.point(plot.cursor.idx)], draw: [(plot) => this.marks(plot)] } };
   }
@@ -131,6 +137,19 @@ export class Chart {
     this.say(this.words(at));
   }
 
+  // Where a chart says what a place on its axis stands for, it can be dragged: from the state in which the drag began.
+  drag(event) {
+    const stands = this.spec.drag;
+    if (!stands || !this.plot) return;
+    const move = ({ clientX }) => this.change(stands(this.plot.posToVal(clientX - this.plot.over.getBoundingClientRect().left, 'x')));
+    const until = new AbortController();
+    const listen = (name, action) => this.box.addEventListener(name, action, { signal: until.signal });
+    this.box.setPointerCapture(event.pointerId);
+    listen('pointermove', move);
+    listen('pointerup', (last) => { move(last); until.abort(); });
+    listen('pointercancel', () => until.abort());
+  }
+
   resize() {
     const width = this.box.clientWidth;
     if (this.plot && width && width !== this.plot.width) this.plot.setSize({ width, height: width < 480 ? 260 : 320 });
@@ -143,6 +162,12 @@ export class Chart {
   }
 }
 
+// Powers of ten within a range: all that a logarithmic axis shows, wherever it begins.
+function powers(low, high) {
+  const first = Math.ceil(Math.log10(low) - 1e-9);
+  return Array.from({ length: Math.max(0, Math.floor(Math.log10(high) + 1e-9) - first + 1) }, (_, at) => Number(`1e${first + at}`));
+}
+
 function logRange(low, high) {
   if (!(low > 0) || !(high > 0)) return [1, 10];
   const from = 10 ** Math.floor(Math.log10(low) + 1e-9);
@@ -152,7 +177,7 @@ function logRange(low, high) {
 
 function line(series, at) {
   const colour = COLOURS[(series.colour ?? at) % COLOURS.length];
-  const shared = { label: series.label, stroke: series.ink ? ink : colour, spanGaps: true };
+  const shared = { label: series.label, stroke: series.ink ? ink : colour, spanGaps: true, pxAlign: 0 };
   if (series.scatter) return { ...shared, paths: () => null, points: { show: true, size: 9, fill: colour, stroke: colour } };
   return { ...shared, width: 2, dash: DASHES[(series.dash ?? at) % DASHES.length], points: { show: false } };
 }

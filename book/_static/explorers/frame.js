@@ -33,7 +33,8 @@ function rounded(value) {
 export function clamp(control, value) {
   const number = Number(value);
   if (value === '' || !Number.isFinite(number)) return control.value;
-  return Math.min(control.max, Math.max(control.min, Math.round(number)));
+  const scale = 10 ** (control.digits ?? 0); // whole numbers, unless a control has decimals
+  return Math.min(control.max, Math.max(control.min, Math.round(number * scale) / scale));
 }
 
 /** The choices of a control, which may depend on the rest of the state. */
@@ -104,7 +105,8 @@ export class Explorer {
       button('Copy a link to this', () => copy(this.remember()).then(() => this.say('The link is copied.'))),
       button('Copy the numbers as CSV', () => copy(csv(this.table())).then(() => this.say('The numbers are copied.'))),
       button('Start again', () => this.set(stateFrom(this.page.controls, {}))));
-    this.root.replaceChildren(form, this.summary, this.stage, ...this.tries(), this.note, buttons, this.live, this.details);
+    const results = this.page.pictureFirst ? [this.stage] : [this.summary, this.stage]; // or else below the first chart
+    this.root.replaceChildren(form, ...results, ...this.tries(), this.note, buttons, this.live, this.details);
     this.root.classList.add('explorer-ready');
     this.page.build?.(this);
   }
@@ -128,7 +130,7 @@ export class Explorer {
       return make('div', { class: 'explorer-field' }, make('label', { for: id }, control.label), select);
     }
     const put = (value) => this.set({ ...this.state, [control.id]: value });
-    const number = make('input', { id, type: 'number', min: control.min, max: control.max, inputmode: 'numeric', '.onchange': () => put(clamp(control, number.value)) });
+    const number = make('input', { id, type: 'number', min: control.min, max: control.max, step: control.digits ? 'any' : 1, inputmode: control.digits ? 'decimal' : 'numeric', '.onchange': () => put(clamp(control, number.value)) });
     const slider = make('input', { type: 'range', min: 0, max: POSITIONS, step: 1, 'aria-label': control.label,
       '.oninput': () => put(atPosition(control, Number(slider.value))), '.onkeydown': (event) => this.nudge(event, control) });
     this.inputs.set(control.id, { number, slider, control });
@@ -182,9 +184,10 @@ export class Explorer {
     this.result = this.page.compute(this.state);
     const charts = this.page.charts?.(this.state, this.result) ?? [];
     charts.forEach((chart, at) => {
-      this.charts[at] ??= new Chart(this.stage, (text) => this.say(text));
+      this.charts[at] ??= new Chart(this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
       this.charts[at].update(chart);
     });
+    if (this.page.pictureFirst && !this.summary.isConnected) this.stage.firstElementChild.after(this.summary);
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))));
     this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
