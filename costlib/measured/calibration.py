@@ -243,12 +243,14 @@ def interval(
     rest, key = _constants(fitted), _FIELDS[name][0]
     kept = tuple(each for each in _FIELDS if each not in free)
     least = _best(_Search(fitted.fitted, rest, tuple(set(kept) - {name})), flat, measured)[1]
+    enough = float(least * np.exp(_TOLD / len(rows)))
 
     def is_likely(value: float) -> bool:
         if value < _LEAST.get(name, 0):
             return False
         search = _Search(free, replace(rest, **{key: value}), kept)
-        return bool(len(rows) * np.log(_best(search, flat, measured)[1] / least) <= _TOLD)
+        found = _best(search, flat, measured, enough)
+        return bool(found[1] <= enough)
 
     ideal, start = getattr(_Constants(), key), getattr(rest, key)
     ends = sorted(_end(is_likely, start, factor, ideal) for factor in (0.5, 2.0))
@@ -287,13 +289,19 @@ def _told(search: _Search, flat: _Flat, measured: Any) -> tuple[_Search, tuple[_
         search, best = without[least], found[least]
 
 
-def _best(search: _Search, flat: _Flat, measured: Any) -> tuple[_Constants, float]:
-    """The constants that explain the rows best, and what is left."""
+def _best(
+    search: _Search, flat: _Flat, measured: Any, enough: float = 0.0
+) -> tuple[_Constants, float]:
+    """The constants that explain the rows best, or well enough, and what is left."""
 
     def residuals(points: Any) -> Any:
         return np.log(_predictions(flat, search.at(points)) / measured)
 
-    found = [_descend(residuals, *search.start(seconds)) for seconds in _STARTS]
+    found: list[tuple[Any, float]] = []
+    for seconds in _STARTS:
+        found.append(_descend(residuals, *search.start(seconds), enough))
+        if found[-1][1] <= enough:
+            break
     point, cost = min(found, key=lambda pair: pair[1])
     return search.constants(point), cost
 
@@ -497,9 +505,12 @@ def _empirical(device: Device, found: _Constants, level: str) -> Empirical:
 
 
 def _descend(
-    residuals: Callable[[Any], Any], start: Any, prior: Any, slow: Any, most: int = 200
+    residuals: Callable[[Any], Any], start: Any, prior: Any, slow: Any, enough: float = 0.0
 ) -> tuple[Any, float]:
-    """Levenberg and Marquardt's least squares, with weights that make large errors count less."""
+    """Levenberg and Marquardt's least squares, with weights that make large errors count less.
+
+    It ends where what is left is little ``enough``.
+    """
     point, damping, nudges = start, 1e-2, 1e-5 * np.eye(len(start))
 
     def cost(at: Any) -> float:
@@ -516,7 +527,9 @@ def _descend(
         return gradient, weighted.T @ slopes + 2 * np.diag(_RIDGE + _DOUBT * (point > slow))
 
     value, (gradient, curve) = cost(point), downhill()
-    for _ in range(most):
+    for _ in range(200):
+        if value <= enough:
+            break
         step = np.linalg.solve(curve + damping * np.diag(np.diag(curve)), -gradient)
         moved = cost(point + step)
         if moved < value:

@@ -63,6 +63,7 @@ def test_every_legal_plan_is_found_once(found):
 def test_rows_are_what_the_plans_say(name, context_by):
     model, cluster = models[name], Cluster("GB200-NVL72", nodes=2, per_node=8)
     few = {"microbatch": [1, 4], "chunks": [1, 2], "zero": [0, 3], "context_by": [context_by]}
+    few |= {"pipeline": [1, 2, 8], "recompute": [None, "selective"]}
     table = search(model, cluster, batch=64, seq=4096, all_rows=True, **few)
     for at in random.Random(0).sample(range(len(table)), 15):
         row = table.iloc[at]

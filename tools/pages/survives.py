@@ -175,11 +175,11 @@ _best = calibration._best
 _found: dict[Any, Any] = {}
 
 
-def _found_once(search: Any, flat: Any, measured: Any) -> Any:
+def _found_once(search: Any, flat: Any, measured: Any, enough: float = 0.0) -> Any:
     columns = (measured, *(getattr(flat, each.name) for each in fields(flat)))
-    key = (search, *((column.shape, column.tobytes()) for column in columns))
+    key = (search, enough, *((column.shape, column.tobytes()) for column in columns))
     if key not in _found:
-        _found[key] = _best(search, flat, measured)
+        _found[key] = _best(search, flat, measured, enough)
     return _found[key]
 
 
