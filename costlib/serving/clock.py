@@ -25,7 +25,8 @@ import numpy as np
 
 from costlib.layers.parts import Pass
 from costlib.ledger import Ledger
-from costlib.serving.server import Server
+from costlib.numbers import size
+from costlib.serving.server import Server, server_of
 
 __all__ = ["Clock"]
 
@@ -46,7 +47,8 @@ class Clock:
     """
 
     def __init__(self, server: Server, *, sequences: int, longest: int, tokens: int = 0) -> None:
-        self._server = server
+        sequences, longest = int(size("sequences", sequences)), int(size("longest", longest))
+        self._server = server_of(server)
         self._prompts: dict[tuple[int, int], float] = {}
         self._alike, self._written = self._tables(sequences, max(tokens, longest) + sequences)
         self._batches = np.arange(1.0, sequences + 1)

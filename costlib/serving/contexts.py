@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from costlib.catalog import model_of
 from costlib.layers import Attention, CompressedAttention, Latent
 from costlib.numbers import Number, size
 from costlib.precision import Precision, precision_of
@@ -32,11 +33,14 @@ class Lines:
     values: tuple[float, ...]
 
     def __call__(self, context: Any) -> Any:
-        return np.interp(context, self.knots, self.values)
+        beyond = np.maximum(0, np.asarray(context, dtype=float) - self.knots[-1])
+        return np.interp(context, self.knots, self.values) + beyond * self.slope
 
     @property
     def slope(self) -> float:
         """What each token adds in the end."""
+        if len(self.knots) < 2:
+            return 0.0
         (a, b), (c, d) = self.knots[-2:], self.values[-2:]
         return (d - c) / (b - a)
 
@@ -49,6 +53,7 @@ def read_lines(model: Transformer, precision: Precision | str | None = None) -> 
     >>> lines.slope, float(lines(1000) - lines(999))  # 2 · 32 layers · 8 heads · 128 · 2 bytes
     (131072.0, 131072.0)
     """
+    model = model_of(model)
     each = (model.precision if precision is None else precision_of(precision)).kv
     knots = sorted({1, _FAR, *(k + d for k in _bends(model) for d in (-1, 0, 1) if k + d > 1)})
     values = []
@@ -71,11 +76,13 @@ def mixing_flops(model: Transformer, context: Number) -> Any:
 
 
 def crossings(one: Lines, other: Lines) -> tuple[float, ...]:
-    """Contexts at which two cost the same: on each piece, where the straight lines cross.
+    """Contexts at which two cost the same: on each piece, and beyond, where the lines cross.
 
     >>> full, state = Lines((1, 101), (10, 1010)), Lines((1, 101), (505, 505))
     >>> crossings(full, state)
     (50.5,)
+    >>> crossings(full, Lines((1, 101), (2020, 2020)))
+    (202.0,)
     """
     knots = np.array(sorted({*one.knots, *other.knots}))
     apart = one(knots) - other(knots)
@@ -83,6 +90,9 @@ def crossings(one: Lines, other: Lines) -> tuple[float, ...]:
     for low, high, a, b in zip(knots, knots[1:], apart, apart[1:], strict=False):
         if a * b < 0 or (b == 0 and a != 0):
             found.append(float(low + (high - low) * a / (a - b)))
+    steeper = one.slope - other.slope
+    if apart[-1] * steeper < 0:
+        found.append(float(knots[-1] - apart[-1] / steeper))
     return tuple(found)
 
 

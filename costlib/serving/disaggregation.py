@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, size
+from costlib.numbers import Number, amount, size
 from costlib.serving.requests import Requests, listed
 from costlib.serving.run import Run
-from costlib.serving.server import Server
+from costlib.serving.server import Server, server_of
 from costlib.serving.simulator import simulate
 
 __all__ = ["disaggregate", "machine_ratio", "transfer"]
@@ -30,9 +30,7 @@ def transfer(server: Server, prompt: Number, link: float) -> Any:
     >>> print(f"{1000 * transfer(server, 4096, 50e9):.1f} ms")
     10.7 ms
     """
-    if not link > 0:
-        raise ValueError(f"link must be a positive number of bytes/s, got {link!r}")
-    return server.cache_bytes(size("prompt", prompt)) / link
+    return server_of(server).cache_bytes(size("prompt", prompt)) / amount("link", link)
 
 
 def machine_ratio(
@@ -45,6 +43,10 @@ def machine_ratio(
     1.15
     """
     prompt, answer = size("prompt", prompt), size("answer", answer, least=2)
+    server_of(reader, "reader"), server_of(writer, "writer")
+    if all(isinstance(each, int) for each in (prompt, answer, batch)):
+        reader.check(int(prompt))
+        writer.check(int(prompt + answer // 2), max(1, int(batch)))
     writing = (answer - 1) * writer.step(batch, prompt + answer / 2 - 1)
     return batch * reader.prefill(prompt) / writing
 
@@ -69,6 +71,7 @@ def disaggregate(
     (100, [0.07, 0.07])
     """
     readers, writers = int(size("readers", readers)), int(size("writers", writers))
+    server_of(reader, "reader").check(int(requests.prompt.max()))
     began, first = _read(requests, reader, readers)
     sent = np.array([transfer(writer, p, link) for p in np.unique(requests.prompt)])
     arrived = first + sent[np.searchsorted(np.unique(requests.prompt), requests.prompt)]

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, size
-from costlib.serving.server import Server
+from costlib.numbers import Number, amount, size
+from costlib.serving.server import Server, server_of
 
 __all__ = ["Best", "Frontier", "Regimes", "best_batch", "frontier", "regimes"]
 
@@ -71,7 +71,7 @@ def frontier(
     >>> int(found.batch[-1]), round(found.throughput[-1]), round(found.per_user[-1])
     (57, 2483, 44)
     """
-    context = int(size("context", context))
+    server, context = server_of(server), int(size("context", context))
     if batches is None:
         server.check(context + 1)
         room = int(server.room(context + 1))
@@ -145,7 +145,7 @@ def regimes(server: Server, context: Number) -> Regimes:
     >>> round(lines.bend), round(lines.even), lines.capacity
     (331, 105, 465)
     """
-    context = size("context", context)
+    server, context = server_of(server), size("context", context)
     few = [server.seconds(server.share.decode(b, context, experts="all")) for b in (1, 2)]
     many = [server.seconds(server.share.decode(b, context)) for b in (_FAR, 2 * _FAR)]
     reading, computing = few[1] - few[0], (many[1] - many[0]) / _FAR
@@ -179,10 +179,9 @@ def best_batch(server: Server, context: Number, per_token: float) -> Best:
     ValueError: no batch writes a token in 4 ms: one sequence takes 4.56 ms on 1 × H100-SXM; \
 tensor=2 takes 2.28 ms
     """
-    context = int(size("context", context))
-    server.check(context + 1)
-    if not per_token > 0:
-        raise ValueError(f"per_token must be a positive number of seconds, got {per_token!r}")
+    server_of(server).check((context := int(size("context", context))) + 1)
+    if not (isinstance(per_token, float) and per_token == inf):  # no target is one, too
+        per_token = float(amount("per_token", per_token))
     low, high = 0, int(server.room(context + 1)) + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -213,5 +212,6 @@ def _say_what_would_do(server: Server, context: int, per_token: float) -> None:
         if least[0] <= per_token:
             break
     if least[1] > server.tensor:
-        text += f"; tensor={least[1]} takes {1000 * least[0]:.3g} ms"
+        even = "" if least[0] <= per_token else "even "
+        text += f"; {even}tensor={least[1]} takes {1000 * least[0]:.3g} ms"
     raise ValueError(text)

@@ -24,7 +24,7 @@ from costlib.numbers import Number, ceil_div, size
 from costlib.serving.clock import Clock
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
-from costlib.serving.server import Server
+from costlib.serving.server import Server, server_of
 
 __all__ = ["Overloaded", "Saturation", "chunk_extra_reads", "saturation"]
 
@@ -63,14 +63,19 @@ def saturation(
     >>> round(full.requests_per_s, 1), round(full.tokens_per_s), round(full.reading, 2)
     (30.5, 6107, 0.5)
     """
-    prompts, answers = np.broadcast_arrays(np.atleast_1d(prompt), np.atleast_1d(answer))
-    prompts, answers = size("prompt", prompts), size("answer", answers)
+    prompts, answers = np.atleast_1d(prompt), np.atleast_1d(answer)
+    if prompts.size != answers.size and 1 not in (prompts.size, answers.size):
+        raise ValueError(f"answer must be one or {prompts.size}, one a prompt, got {answers.size}")
+    prompts, answers = np.broadcast_arrays(size("prompt", prompts), size("answer", answers))
+    chunk = None if chunk is None else int(size("chunk", chunk))
     last = prompts + answers - 1
-    server.check(int(last.max()))
+    server_of(server).check(int(last.max()))
     pages = Pages(server, block=block)
     each = np.mean([pages.of(int(t)) + pages.fixed(int(t)) for t in last])
     room = max(1, min(int(pages.blocks // each), int(size("most", most))))
     places = room if batch is None else int(size("batch", batch))
+    if places > room and places > server.room(int(np.mean(last))):
+        server.check(int(np.mean(last)), places)
     steps = answers - 1
     mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
     count, clock = len(prompts), Clock(server, sequences=places, longest=int(last.max()) + 1)
@@ -131,5 +136,6 @@ def chunk_extra_reads(prompt: Number, chunk: Number) -> Any:
     >>> chunk_extra_reads(4096, 512), chunk_extra_reads(4096, 4096)
     (14336, 0)
     """
-    pieces = ceil_div(size("prompt", prompt), size("chunk", chunk))
+    chunk = size("chunk", chunk)
+    pieces = ceil_div(size("prompt", prompt), chunk)
     return chunk * pieces * (pieces - 1) // 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from costlib.catalog import model_of
 from costlib.ledger import Op
 from costlib.messages import message
 from costlib.numbers import Number, exact_div, size
@@ -48,7 +49,7 @@ def expert_exchange(model: Transformer, tokens: Number, devices: Number) -> Op:
     >>> sent.count, sent.sends / 128 / 7168  # per token: 2 · 58 layers · 8 · 31/32
     (116, 899.0)
     """
-    moe, devices = _mixture(model), size("devices", devices)
+    moe, devices, model = _mixture(model), size("devices", devices), model_of(model)
     layers = model.layers - moe.dense_layers
     each = size("tokens", tokens) * moe.per_token * model.d_model * (devices - 1)
     return message(
@@ -63,7 +64,8 @@ def _whole(value: Any, by: Any) -> bool:
     return isinstance(value, int) and isinstance(by, int) and value % by == 0
 
 
-def _mixture(model: Transformer) -> Any:
+def _mixture(model: Transformer | str) -> Any:
+    model = model_of(model)
     if model.moe is None:
         raise ValueError("this model has no experts, or its mixtures differ from layer to layer")
     return model.moe

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.numbers import Number, size
-from costlib.serving.server import Server
+from costlib.numbers import Number, amount, size
+from costlib.serving.server import Server, server_of
 
 __all__ = ["RENTALS", "Bill", "Rental", "bill", "per_million"]
 
@@ -66,8 +66,9 @@ def per_million(seconds: Number, per_hour: Number, *, utilisation: Number = 1) -
     >>> per_million(0.001, 3.6)  # 1000 tokens a second for 3.60 an hour
     1.0
     """
-    if not 0 < utilisation <= 1:
+    if not 0 < amount("utilisation", utilisation) <= 1:
         raise ValueError(f"utilisation must be a share of the time up to 1, got {utilisation}")
+    amount("seconds", seconds, least=0), amount("per_hour", per_hour, least=0)
     return seconds * _MILLION * per_hour / _HOUR / utilisation
 
 
@@ -95,9 +96,10 @@ def bill(
     >>> round(cost.joules_output)
     88689
     """
-    if not per_hour >= 0 or not watts >= 0:
-        raise ValueError(f"per_hour and watts must be 0 or more, got {per_hour} and {watts}")
+    amount("per_hour", per_hour, least=0), amount("watts", watts, least=0)
     prompt, answer = size("prompt", prompt, least=2), size("answer", answer)
+    if all(isinstance(each, int) for each in (prompt, answer, batch)):
+        server_of(server).check(int(prompt + answer // 2), max(1, int(batch)))
     half = prompt // 2
     found = server.prefill(half, cached=prompt - half) - server.prefill(half)
     seconds = (

@@ -33,6 +33,16 @@ class Requests:
     shared: Any
     group: Any
 
+    def __post_init__(self) -> None:
+        times = self.arrival
+        if not (np.ndim(times) == 1 and np.size(times) and np.all(np.isfinite(times))):
+            raise ValueError(f"arrival must list seconds, one at least, got {times!r:.60}")
+        if times[0] < 0 or np.any(np.diff(times) < 0):
+            raise ValueError("arrival must be in order, from 0 on: see costlib.serving.listed")
+        for name in ("prompt", "answer", "shared", "group"):
+            if np.shape(getattr(self, name)) != np.shape(times):
+                raise ValueError(f"{name} must have {len(times)} entries, one for each arrival")
+
     def __len__(self) -> int:
         return len(self.arrival)
 
@@ -51,9 +61,11 @@ def listed(
     >>> listed([3.0, 1.0], [100, 200], 50).prompt.tolist()
     [200, 100]
     """
-    times = np.atleast_1d(np.asarray(arrival, dtype=float))
-    if times.size == 0 or not np.all(np.isfinite(times)) or times.min() < 0:
+    times = np.atleast_1d(np.asarray(arrival))
+    is_list = times.ndim == 1 and times.size > 0 and times.dtype.kind in "iuf"
+    if not is_list or not np.all(np.isfinite(times)) or times.min() < 0:
         raise ValueError(f"arrival must hold seconds from 0 on, got {arrival!r:.60}")
+    times = times.astype(float)
     return _made(times, prompt, answer, shared, group, np.random.default_rng(0))
 
 
@@ -100,7 +112,7 @@ def lognormal(median: Number, mean: Number, most: Number) -> Callable[[Any, int]
     (99, 198)
     """
     median, mean = int(size("median", median)), int(size("mean", mean))
-    longest = int(size("most", most))
+    longest = int(size("most", most, least=median))
     if mean <= median:
         raise ValueError(f"mean must be more than the median of {median}, got {mean}")
     sigma = np.sqrt(2 * np.log(mean / median))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from costlib.numbers import choose
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
 
@@ -76,11 +77,14 @@ class Run:
         names = ("seconds", "writing", "waiting", "blocks", "tokens", "steps")
         if self.trace is None or len(self.trace) != len(self.rows):
             self.trace = np.array(self.rows, dtype=float).reshape(-1, len(names))
+        choose("name", name, names)
         return self.trace[:, names.index(name)]
 
     def mean(self, name: str) -> float:
-        """A column's average over time."""
+        """A column's average over time; the last value of a run that is one event."""
         spans = np.diff(self.column("seconds"))
+        if not np.sum(spans) > 0:
+            return float(self.column(name)[-1])
         return float(np.sum(self.column(name)[:-1] * spans) / np.sum(spans))
 
     def little(self) -> tuple[float, float]:

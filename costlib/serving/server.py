@@ -21,7 +21,7 @@ from costlib.precision import Precision, precision_of
 from costlib.roofline import time
 from costlib.transformer import Transformer
 
-__all__ = ["Server"]
+__all__ = ["Server", "server_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Server:
         model, device = model_of(self.model), device_of(self.device)
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "device", device)
+        if self.precision is not None:
+            precision_of(self.precision)
         object.__setattr__(self, "tensor", int(size("tensor", self.tensor)))
         object.__setattr__(self, "share", tensor_parallel(model, self.tensor))
 
@@ -90,10 +92,23 @@ class Server:
         held = memory(self.share, 1, 0, self.precision, new=tokens)
         return self.device.usable - held.weights - held.activations
 
-    def check(self, context: int = 1) -> None:
-        """Say what would do, if not one sequence of so many tokens fits."""
-        if self.room(context) > 0:
+    def check(self, context: int = 1, batch: int = 1) -> None:
+        """Say what would do, if so many sequences of so many tokens do not fit.
+
+        >>> Server("llama-3.1-8b", "H100-SXM").check(8192, batch=100)
+        Traceback (most recent call last):
+            ...
+        ValueError: batch must be at most 57, as many sequences of 8,192 tokens as fit beside \
+the weights on 1 × H100-SXM, got 100
+        """
+        room = self.room(context)
+        if room >= batch:
             return
+        if room > 0:
+            raise ValueError(
+                f"batch must be at most {room:,}, as many sequences of {context:,} tokens as fit "
+                f"beside the weights on {self.tensor} × {self.device.name}, got {batch:,}"
+            )
         one = memory(self.share, 1, context - 1, self.precision).total
         given, name = self.device.usable, self.device.name
         text = (
@@ -112,3 +127,16 @@ class Server:
             if found.room(context) > 0:
                 return f"tensor={found.tensor} would do"
         return "fewer bits, or a device with more memory, would do"
+
+
+def server_of(value: Any, name: str = "server") -> Server:
+    """A server as it came, or a sentence that says how to make one.
+
+    >>> server_of("H100-SXM")
+    Traceback (most recent call last):
+        ...
+    TypeError: server must be a Server(model, device), got 'H100-SXM'
+    """
+    if not isinstance(value, Server):
+        raise TypeError(f"{name} must be a Server(model, device), got {value!r:.60}")
+    return value

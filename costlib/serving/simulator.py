@@ -34,7 +34,7 @@ from costlib.serving.load import warn_if_overloaded
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
 from costlib.serving.run import Run
-from costlib.serving.server import Server
+from costlib.serving.server import Server, server_of
 
 __all__ = ["Policy", "simulate"]
 
@@ -62,6 +62,9 @@ class Policy:
         if self.chunk is not None:
             size("chunk", self.chunk)
         choose("reserve", self.reserve, ("answer", "blocks"))
+        for name in ("prefix_cache", "reads", "one_by_one"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
 
 
 def simulate(
@@ -75,7 +78,9 @@ def simulate(
     >>> run.written, run.read, round(float(np.median(run.time_to_first)), 4)
     (10000, 100000, 0.0169)
     """
-    chosen = Policy(**policy)  # type: ignore[arg-type]
+    if not isinstance(requests, Requests):
+        raise TypeError(f"requests must be of poisson() or listed(), got {requests!r:.60}")
+    chosen, server = Policy(**policy), server_of(server)  # type: ignore[arg-type]
     loop = _Loop(requests, server, chosen)
     if chosen.reads:
         warn_if_overloaded(requests, server, chosen.most, chosen.chunk, chosen.block)

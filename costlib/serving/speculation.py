@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, size
+from costlib.numbers import Number, amount, size
 from costlib.serving.frontier import regimes
 from costlib.serving.server import Server
 
@@ -42,10 +42,18 @@ def expected_tokens(accepted: Any, drafts: Number | None = None) -> Any:
     (3.3616, 5, 1.75)
     """
     if isinstance(accepted, (list, tuple)):
+        if drafts is not None and drafts != len(accepted):
+            raise ValueError(
+                f"accepted must have one probability for each of {drafts} drafts, "
+                f"got {len(accepted)}"
+            )
         return 1 + float(np.sum(np.cumprod([_share(each) for each in accepted])))
     accepted, drafts = _share(accepted), _count(drafts)
     if isinstance(accepted, (int, float)) and accepted == 1:
         return drafts + 1
+    if isinstance(accepted, np.ndarray):  # at 1 the quotient is 0/0
+        less = np.where(accepted == 1, 0.5, accepted)
+        return np.where(accepted == 1, drafts + 1, (1 - less ** (drafts + 1)) / (1 - less))
     return (1 - accepted ** (drafts + 1)) / (1 - accepted)
 
 
@@ -55,6 +63,7 @@ def speed_up(accepted: Any, drafts: Number, draft_cost: Any, check_cost: Any = 1
     >>> round(speed_up(0.8, 4, 0.1), 3)
     2.401
     """
+    amount("draft_cost", draft_cost, least=0), amount("check_cost", check_cost)
     return expected_tokens(accepted, drafts) / (check_cost + _count(drafts) * draft_cost)
 
 
@@ -69,6 +78,8 @@ def best_drafts(accepted: float, draft_cost: float) -> int:
     accepted, draft_cost = _share(accepted), _cost(draft_cost)
     if accepted == 1 and draft_cost < 1:
         raise ValueError("accepted must be less than 1: with 1 ever longer drafts are better")
+    if accepted > 0 and draft_cost == 0:
+        raise ValueError("draft_cost must be more than 0: for nothing, longer is better")
     drafts = max(0, floor(best_length(accepted, draft_cost)) - 1)
     while drafts and _gain(accepted, draft_cost, drafts - 1) <= 0:
         drafts -= 1
@@ -86,7 +97,7 @@ def _gain(accepted: float, cost: float, drafts: int) -> float:
 def best_length(accepted: float, draft_cost: float) -> float:
     """Where the speed-up is largest if drafts need not be whole: in closed form.
 
-    With u = −ln α: k = (−1 − W₋₁(−exp(−1 − u·(1/c − 1))))/u − 1/c, and 0 where that is negative.
+    With u = −ln α: k = ln(−W₋₁(−exp(−1 − u·(1/c − 1))))/u − 1, and 0 where that is negative.
 
     >>> round(best_length(0.8, 0.1), 3)
     5.756
@@ -98,7 +109,7 @@ def best_length(accepted: float, draft_cost: float) -> float:
     grown = u * (1 / cost - 1)
     if grown <= 0:
         return 0.0
-    return max(0.0, (-1 - _lower_branch(1 + grown)) / u - 1 / cost)
+    return max(0.0, log(-_lower_branch(1 + grown)) / u - 1)
 
 
 def lambert_w(x: float, branch: int = 0) -> float:
@@ -107,11 +118,14 @@ def lambert_w(x: float, branch: int = 0) -> float:
     >>> round(lambert_w(1.0), 6), round(lambert_w(-0.1, -1), 6)
     (0.567143, -3.577152)
     """
+    if not -inf < x < inf:
+        raise ValueError(f"x must be a finite number, got {x}")
     if branch not in (0, -1) or x < -1 / e or (branch == -1 and x >= 0):
         raise ValueError(f"no branch {branch} of W at {x}")
     if branch == -1:
         return _lower_branch(-log(-x))
     w = log(1 + x) if x > 0 else -1 + sqrt(max(0.0, 2 * (1 + e * x)))
+    w = w - log(w) if w > 1 else w
     for _ in range(100):
         step = (w * exp(w) - x) / (exp(w) * (w + 1)) if w != -1 else 0.0
         w -= step
@@ -162,8 +176,7 @@ def speculate(
         spent = heads.step(batch, context, drafts + 1)
     else:
         spent = server.step(batch, context, drafts + 1) + drafts * draft.step(batch, context)
-    tokens = expected_tokens(accepted, None if isinstance(accepted, (list, tuple)) else drafts)
-    return tokens * plain / spent
+    return expected_tokens(accepted, drafts) * plain / spent
 
 
 def pays_up_to(
@@ -197,15 +210,13 @@ _MANY = 2**20
 
 
 def _share(value: Any) -> Any:
-    if isinstance(value, (int, float)) and not 0 <= value <= 1:
+    if isinstance(value, (int, float, np.ndarray)) and not np.all((value >= 0) & (value <= 1)):
         raise ValueError(f"accepted must be a probability from 0 to 1, got {value}")
-    return value
+    return amount("accepted", value, least=0)
 
 
 def _cost(value: float) -> float:
-    if not 0 <= value < inf:
-        raise ValueError(f"draft_cost must be a share of a step, 0 or more, got {value}")
-    return value
+    return float(amount("draft_cost", value, least=0))
 
 
 def _count(drafts: Number | None) -> Any:
