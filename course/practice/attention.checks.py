@@ -312,7 +312,11 @@ QUESTIONS = [
             "budget": range(60_000, 400_000, 1000),
             "bytes_per_element": [1, 2],
         },
-        cases=[{"budget": 1000}],
+        cases=[
+            {"budget": 1000},
+            {"budget": 10**9},
+            {"layers": 32, "heads": 64, "head_dim": 128, "budget": 8192, "bytes_per_element": 1},
+        ],
         hidden=4,
         mistakes=[
             Mistake(

@@ -375,4 +375,37 @@ def heads_one_by_one(group: int, queries: int, keys: int, d: int, M: int) -> lis
     return [sum(run(queries) for _ in range(group)), run(group * queries)]
 
 
-APART = {"doubling_gain": gain_by_search, "grouped_entries": heads_one_by_one}
+def share_of_squares(kilobytes: int, d: int, bytes_per_entry: int) -> float:
+    """The bytes of a d×d block over the bytes there are."""
+    return round(d * d * bytes_per_entry / (kilobytes << 10), 3)
+
+
+def tile_by_tile(N: int, d: int, M: int) -> list[float]:
+    """Each tile of scores reads its strips and is written; the other product reads them again."""
+    side = largest(lambda b: b * b + 2 * b <= M)
+    strips, columns = len(range(0, N, side)), len(range(0, d, side))
+    moved = 2 * strips * N * d + N * N  # Q and K, scores out
+    moved += 3 * N * N  # the softmax: in for its sums, in again, out
+    moved += columns * N * N + strips * N * d + N * d  # scores and V in, results out
+    return [side, round(moved / N**2, 2)]
+
+
+APART = {
+    "d2_over_M": share_of_squares,
+    "standard_entries": tile_by_tile,
+    "doubling_gain": gain_by_search,
+    "grouped_entries": heads_one_by_one,
+}
+
+#: On an edge, where a student's rounding may differ: for the solutions alone.
+EDGES = {
+    "standard_entries": [{"N": 4096, "M": 65_534}],
+    "doubling_gain": [
+        {"N": 60, "d": 8, "M": 25},
+        {"N": 60, "d": 8, "M": 40},
+        {"N": 64, "d": 8, "M": 200},
+        {"N": 13, "d": 4, "M": 17},
+        {"N": 24, "d": 2, "M": 10},
+        {"N": 24, "d": 3, "M": 14},
+    ],
+}

@@ -339,7 +339,10 @@ QUESTIONS = [
             "draft_cost": [0.03, 0.05, 0.08, 0.12],
             "most": [15, 20, 25],
         },
-        cases=[{"accepted": 0.2, "draft_cost": 0.5, "most": 5}],
+        cases=[
+            {"accepted": 0.2, "draft_cost": 0.5, "most": 5},
+            {"accepted": 0.85, "draft_cost": 0.03, "most": 3},
+        ],
         hidden=4,
         mistakes=[
             Mistake(
@@ -447,3 +450,19 @@ ANSWERS = {
     "cache_design": {"kv_heads": 4, "local_layers": 45, "bits": 16},
     "serve": {"steps": 2022, "largest": 4},
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def guesses_while_they_pay(accepted: float, draft_cost: float, most: int) -> int:
+    """One guess more, as long as it earns more than a step's average."""
+    guesses, tokens = 0, 1.0
+    while guesses < most:
+        more = accepted ** (guesses + 1)
+        if more / draft_cost <= tokens / (1 + guesses * draft_cost):
+            break
+        guesses, tokens = guesses + 1, tokens + more
+    return guesses
+
+
+APART = {"best_guesses": guesses_while_they_pay}

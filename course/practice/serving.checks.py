@@ -544,10 +544,28 @@ def outgrown_token_by_token(
     return tokens
 
 
+def reads_of_an_expert(
+    experts: int, per_token: int, tera_flops: float, tera_bytes: float, bytes_per_weight: float
+) -> dict[str, float]:
+    """Of a batch an expert sees a share; its weights take bytes, and 2 FLOPs for each of it."""
+    dense = tera_flops / 2 / (tera_bytes / bytes_per_weight)
+    share = per_token / experts
+    return {"published": dense, "right": dense / share, "ratio": 1 / share}
+
+
 APART = {
+    "expert_bend": reads_of_an_expert,
     "readers_within": readers_one_by_one,
     "read_again": read_piece_by_piece,
     "readers_needed": machines_until_enough,
     "last_batch": last_batch_by_halving,
     "cache_outgrows": outgrown_token_by_token,
+}
+
+#: On an edge, where a student's rounding may differ: for the solutions alone.
+EDGES = {
+    "last_batch": [
+        {"kept": 0.5, "drafts": 1, "cache": 40, "arithmetic": 10},
+        {"kept": 0.5, "drafts": 1, "cache": 39, "arithmetic": 10},
+    ]
 }

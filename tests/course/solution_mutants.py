@@ -1,8 +1,9 @@
 """Solutions changed on purpose, one sign or number at a time: does an answer notice?
 
 Answers are those of ``course/practice``: the statement's (ANSWERS), another way for any numbers
-(APART), and where many are right, the check that says which. What nothing notices is listed in
-``surviving_solutions.json``; write it anew with ``python tests/course/solution_mutants.py``.
+(APART; also for those on an edge, EDGES), and where many are right, the check that says which.
+What nothing notices is listed in ``surviving_solutions.json``, with the reason where it is known;
+write it anew with ``python tests/course/solution_mutants.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 import copy
 import json
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +73,22 @@ def _change(node: ast.AST) -> Callable[[Any], None] | None:
     return None
 
 
+def cases_of(
+    key: Key, name: str, known: dict[str, Any], students: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What students are asked, and numbers on an edge where rounding would be unfair to them."""
+    example, edges = key.exercise(name).example, known.get("EDGES", {}).get(name, ())
+    asked = [case for student in students for case in key.cases(name, student)]
+    return [*asked, *({**example, **edge} for edge in edges)]
+
+
 def survivors(key: Key, checks: Path, same: Callable[[Any, Any], bool]) -> dict[str, list[str]]:
     """The changes of a chapter's solutions that no answer notices."""
     namespace, known = key.source.namespace(), runpy.run_path(str(checks))
     found: dict[str, list[str]] = {}
     for exercise, question in key.by_machine():
         name, another = exercise.name, known.get("APART", {}).get(exercise.name)
-        cases = [case for s in ("", "ada") for case in key.cases(name, s)] if another else []
+        cases = cases_of(key, name, known, ("", "ada")) if another else []
         asked = [(exercise.example, known["ANSWERS"][name])]
         asked += [(case, as_plain(another(**case))) for case in cases]
 
@@ -104,9 +114,17 @@ def survivors(key: Key, checks: Path, same: Callable[[Any, Any], bool]) -> dict[
 if __name__ == "__main__":
     import test_practice
 
-    every: dict[str, list[str]] = {}
+    reasons = json.loads(LISTED.read_text("utf-8"))
+    every: dict[str, dict[str, str]] = {}
     for chapter in test_practice.CHAPTERS:
         page = test_practice.PRACTICE / f"{chapter}.checks.py"
-        every.update(survivors(test_practice.key_of(chapter), page, test_practice.is_same))
+        left = survivors(test_practice.key_of(chapter), page, test_practice.is_same)
+        for name, changes in left.items():
+            why = reasons.get(name, {})
+            every[name] = {change: why.get(change, "") for change in changes}
     LISTED.write_text(json.dumps(every, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    print(f"{sum(map(len, every.values()))} changes of {len(every)} solutions are not noticed")
+    unexplained = sum(not why for left in every.values() for why in left.values())
+    print(
+        f"{sum(map(len, every.values()))} changes of {len(every)} solutions are not noticed, "
+        f"{unexplained} of them without a reason"
+    )

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from notebook_checks import holds_no_answer, is_the_solved_one_with_lines_removed, key_from, run
-from solution_mutants import LISTED, survivors
+from solution_mutants import LISTED, cases_of, survivors
 
 from course.builder import check_cell, notebooks
 from course.builder.answer_key import Key, load_checks
@@ -125,12 +125,12 @@ def test_a_solution_gives_what_was_worked_out_apart_from_it(chapter: str) -> Non
 def test_a_solution_gives_what_another_way_gives(chapter: str) -> None:
     """For any numbers, by a function that was written without looking at it."""
     key = key_of(chapter)
-    apart = runpy.run_path(str(PRACTICE / f"{chapter}.checks.py")).get("APART", {})
-    for name, another in apart.items():
-        for student in ("", "ada", "bob", "cleo"):
-            for case in key.cases(name, student):
-                found, right = key.expected(name, case), as_plain(another(**case))
-                assert is_same(found, right), f"{name}: {found!r}, not {right!r}, for {case}"
+    known = runpy.run_path(str(PRACTICE / f"{chapter}.checks.py"))
+    assert set(known.get("EDGES", {})) <= set(known.get("APART", {}))
+    for name, another in known.get("APART", {}).items():
+        for case in cases_of(key, name, known, ("", "ada", "bob", "cleo")):
+            found, right = key.expected(name, case), as_plain(another(**case))
+            assert is_same(found, right), f"{name}: {found!r}, not {right!r}, for {case}"
 
 
 @by_chapter
@@ -142,8 +142,13 @@ def test_a_changed_solution_is_noticed_or_listed(chapter: str) -> None:
         news = [what for what in left if what not in listed.get(name, ())]
         assert not news or (name not in listed and len(news) <= 5), (
             f"no answer notices these changes of {name}: {news}. Give it another way in APART, or "
-            "list them: python tests/course/solution_mutants.py"
+            "list them, with a reason: python tests/course/solution_mutants.py"
         )
+
+
+def test_every_change_that_is_listed_has_a_reason() -> None:
+    listed = json.loads(LISTED.read_text("utf-8"))
+    assert not [(name, what) for name, left in listed.items() for what in left if not left[what]]
 
 
 @pytest.fixture(scope="module")
