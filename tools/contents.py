@@ -136,6 +136,8 @@ PARTS = (
             "explore_step",
             "explore_memory",
             "explore_mesh",
+            "explore_frontier",
+            "explore_serving_film",
             "explore_io",
             "explore_film",
             "explore_pebbles",

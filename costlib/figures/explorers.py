@@ -21,6 +21,7 @@ from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.figures.iomodel import cache_contents
 from costlib.figures.pebbles import pebbling
 from costlib.figures.rooflines import roofline
+from costlib.figures.serving import frontiers, longest_pause, timelines
 from costlib.iomodel import Run, bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Dag, Game
@@ -29,17 +30,20 @@ from costlib.parallel import Cluster, Plan
 from costlib.precision import Precision
 from costlib.roofline import Device
 from costlib.roofline import table as times
+from costlib.serving import Requests, Server, best_batch, listed, per_million, poisson, simulate
 from costlib.sources import jamesnulliu
 
 __all__ = [
     "Explorer",
     "budget",
     "film",
+    "frontier",
     "io",
     "memory",
     "mesh",
     "pebbles",
     "prefill",
+    "serving_film",
     "speculative",
     "step",
 ]
@@ -60,6 +64,9 @@ MESSAGES = ("tensor", "sequence", "context", "expert", "pipeline", "data")
 #: The film's rows and head dimension, and the fast memories to choose from.
 FILM = {"N": 16, "d": 4}
 FILM_CAPACITIES = (48, 96, 160)
+
+#: Requests of the film of a server, at most, and its draws of chance.
+SERVED = {"most": 48, "seeds": 5}
 
 #: The boards of the pebble game: title, graph, and how many red pebbles to choose from.
 BOARDS: dict[str, tuple[str, Dag, tuple[int, ...]]] = {
@@ -264,6 +271,67 @@ def budget(
     title = f"{model} and {tokens / 1e12:g} trillion tokens"
     figure = _valley(fit, spent, chosen.active_params(), title)
     return Explorer("budget", figure, ["of the run", "it takes"], rows)
+
+
+def frontier(
+    model: str = "llama-3.1-8b",
+    device: str = "H100-SXM",
+    context: int = 1000,
+    per_hour: float = 3.99,
+) -> Explorer:
+    """Tokens a second for one user and for all, and the largest batch within some targets."""
+    server = Server(model, device)
+    rows = []
+    for milliseconds in (6, 10, 25, 100):
+        best = best_batch(server, context, milliseconds / 1000)
+        price = per_million(1 / best.throughput, per_hour * server.tensor)
+        rows.append(
+            [
+                f"{milliseconds} ms",
+                f"{best.batch:,}",
+                f"{best.throughput:,.0f}",
+                best.limit,
+                f"{price:.3f}",
+            ]
+        )
+    columns = ["target", "batch", "tokens/s for all", "ended by", f"price at {per_hour} an hour"]
+    ways = {"16 bits": server, "fp8": Server(model, device, "fp8")}
+    return Explorer("frontier", frontiers(ways, context), columns, rows)
+
+
+def drawn(seed: int) -> tuple[list[float], list[float], list[float]]:
+    """Arrivals at one a second, and for each a share of 1 for its prompt and its answer.
+
+    >>> arrivals, prompts, answers = drawn(1)
+    >>> len(arrivals), max(prompts + answers) < 1
+    (48, True)
+    """
+    arrivals = poisson(1, SERVED["most"], prompt=1, answer=1, seed=seed).arrival
+    lengths = np.random.default_rng(seed).random((2, SERVED["most"])).round(3)
+    return arrivals.tolist(), lengths[0].tolist(), lengths[1].tolist()
+
+
+def some_requests(rate: float, count: int, prompt: int, answer: int, seed: int) -> Requests:
+    """The film's requests: lengths between half and one and a half of the averages."""
+    arrivals, *shares = (np.array(each[:count]) for each in drawn(seed))
+    mean = zip((prompt, answer), shares, strict=True)
+    lengths = [[max(1, int(m * (0.5 + u) + 0.5)) for u in some] for m, some in mean]
+    return listed(arrivals / rate, *lengths)
+
+
+def serving_film(rate: float = 2.5, count: int = 20, piece: int = 256) -> Explorer:
+    """Requests on one server in time, with prompts read whole and in pieces."""
+    requests = some_requests(rate, count, 2000, 100, seed=1)
+    server, runs, rows = Server("llama-3.1-8b", "RTX-4090"), {}, []
+    for name, chunk in (("whole", None), (f"in pieces of {piece}", piece)):
+        runs[name] = run = simulate(requests, server, chunk=chunk, most=32, one_by_one=True)
+        half, last = np.percentile(run.time_to_first, [50, 100], method="inverted_cdf")
+        pause = longest_pause(run)
+        rows.append([name, *(f"{1000 * each:,.0f}" for each in (half, last, pause))])
+    peak = max(run.column("blocks").max() / run.pages.blocks for run in runs.values())
+    rows.append(["memory taken, at most", f"{peak:.0%}", "", ""])
+    columns = ["prompts", "first token, ms, for half", "at worst", "longest pause, ms"]
+    return Explorer("serving_film", timelines(runs, 6), columns, rows)
 
 
 def filmed(algorithm: str, M: int, N: int = FILM["N"], d: int = FILM["d"]) -> Run:

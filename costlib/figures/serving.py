@@ -31,6 +31,7 @@ __all__ = [
     "frontiers",
     "gains",
     "latencies",
+    "longest_pause",
     "prices",
     "reads",
     "step",
@@ -179,7 +180,7 @@ def timelines(runs: Mapping[str, Run], many: int) -> Figure:
     The runs take every step by itself.
     """
     told = "; ".join(
-        f"{name}, the longest pause between two tokens is {1000 * _longest_pause(run):.0f} ms"
+        f"{name}, the longest pause between two tokens is {1000 * longest_pause(run):.0f} ms"
         for name, run in runs.items()
     )
     until = max(float(run.finish[:many].max()) for run in runs.values())
@@ -203,8 +204,14 @@ def _token_times(run: Run) -> Any:
     return run.column("seconds")[1:][np.diff(steps) > 0]
 
 
-def _longest_pause(run: Run) -> float:
-    """The longest time that a sequence waited for its next token."""
+def longest_pause(run: Run) -> float:
+    """The longest time that a sequence waited for its next token.
+
+    >>> from costlib.serving import listed
+    >>> run = simulate(listed([0], 100, 3), Server("gpt2", "T4"), one_by_one=True)
+    >>> round(longest_pause(run) / Server("gpt2", "T4").step(1, 101), 6)
+    1.0
+    """
     times = _token_times(run)
     pauses = []
     for begin, end in zip(run.first, run.finish, strict=True):

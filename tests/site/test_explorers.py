@@ -12,6 +12,7 @@ import math
 import random
 import re
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,14 @@ import pytest
 import costlib
 import sampling
 from browsing import Visit
-from costlib import devices, iomodel, kvcache, models, roofline, training
+from costlib import devices, iomodel, kvcache, models, roofline, serving, training
 from costlib.figures import explorers as fallbacks
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.numbers import ceil_div
 from costlib.parallel import Cluster, Plan, search, tensor_parallel
-from costlib.precision import Precision
+from costlib.precision import Precision, precision_of
+from costlib.serving import Server
 from costlib.sources import jamesnulliu
 from costlib.training import RECIPES
 from paths import ROOT, SITE
@@ -610,6 +612,196 @@ def test_stand_in_of_a_budget() -> None:
     assert round(50_000 / 16384) == 3
 
 
+# ---------------------------------------------------------------- serving
+
+
+def server_of(s: dict[str, Any]) -> Server:
+    """The library's server of a setting."""
+    recipe = Precision() if s["precision"] == "16-bit" else precision_of(s["precision"])
+    if s.get("kv", "own") != "own":
+        recipe = recipe.with_(kv=float(s["kv"]))
+    model, device = explorers.drawable()[s["model"]], devices[s["device"]]
+    return Server(model, device, recipe, int(s["shared"]))
+
+
+def servers(seed: int, count: int) -> list[dict[str, Any]]:
+    """Settings of the explorer of serving that a reader can choose."""
+    chance, found = sampling.chance(f"server {seed}"), []
+    while len(found) < count:
+        device = devices[chance.choice([d for d in devices if devices[d].capacity])]
+        name = chance.choice(list(explorers.drawable()))
+        computed = {n: explorers.recipe_entry(n)["compute"] for n in explorers.PRECISIONS}
+        known = [n for n, c in computed.items() if c is None or c in device.flops_per_s]
+        shares = [n for n in explorers.DEGREES if can_share(name, n)]
+        found.append(
+            {
+                "model": name,
+                "device": device.name,
+                "precision": chance.choice(known),
+                "kv": chance.choice(["own", "2", "1", "0.5"]),
+                "shared": str(chance.choice(shares if device.interconnect else [1])),
+                "context": size(chance, 2**17),
+                "batch": size(chance, 4096),
+                "target": chance.choice([1.5, 5.0, 20.0, 25.0, 100.0, 900.0]),
+                "price": chance.choice([0.5, 3.99]),
+                "used": chance.choice([40, 100]),
+            }
+        )
+    return found
+
+
+def test_seconds_of_a_server() -> None:
+    settings = servers(11, sampling.number(60, 300))
+    body = "((s) => [page.step(s, state.batch, state.context), page.prefill(s, state.context),"
+    body += " page.room(s, state.context), Object.values(page.partsOf(s, state.batch,"
+    body += " state.context)).reduce((a, b) => a + b), page.held(s, state.context)])"
+    library = []
+    for s in settings:
+        server = server_of(s)
+        held = kvcache.memory(server.share, 1, s["context"] - 1, server.precision)
+        parts = {"weights": held.weights, "cache": held.kv, "activations": held.activations}
+        seconds = float(server.step(s["batch"], s["context"]))
+        library.append(
+            [seconds, float(server.prefill(s["context"])), int(server.room(s["context"])), seconds]
+        )
+        library[-1].append([float(each) for each in parts.values()])
+    page = in_page("server.js", f"{body}(page.serverOf(state))", settings)
+    page = [[*each[:-1], [*each[-1].values()]] for each in page]
+    assert differing(settings, page, library) == []
+
+
+def test_regimes_of_a_server() -> None:
+    """Each line is a difference of two sums: it is compared where it counts, in a step."""
+    settings = servers(12, sampling.number(20, 150))
+    body = "page.regimes(page.serverOf(state), state.context)"
+    for s, page in zip(settings, in_page("server.js", body, settings), strict=True):
+        lines = serving.regimes(server_of(s), s["context"])
+        one = lines.weights + lines.reading
+        assert page["capacity"] == lines.capacity
+        assert page["weights"] + page["reading"] == pytest.approx(one, rel=1e-12), s
+        assert page["computing"] == pytest.approx(lines.computing, rel=1e-9), s
+        assert page["reading"] == pytest.approx(lines.reading, rel=1e-9, abs=1e-13 * one), s
+        assert page["rest"] == pytest.approx(lines.rest, rel=1e-9, abs=1e-9 * one), s
+        assert page["most"] == pytest.approx(lines.most, rel=1e-6), s
+        if lines.reading > 1e-8 * one:
+            assert page["even"] == pytest.approx(lines.even, rel=1e-4), s
+        slope = lines.computing - lines.reading
+        if abs(slope) > 1e-3 * lines.computing:  # or else they hardly cross
+            expected = pytest.approx(lines.bend, rel=1e-5)
+            assert page["bend"] == ("Infinity" if slope < 0 else expected), s
+
+
+def test_best_batch_of_a_server() -> None:
+    """The batch within a target, what it gives and costs; or what would do, if none is."""
+    settings = servers(13, sampling.number(30, 300))
+    body = "((r) => [r.best, r.dollars, r.frontier.map((p) => [p.batch, p.perToken])])"
+    met = 0
+    for s, (best, dollars, points) in zip(
+        settings, in_page("frontier.js", f"{body}(page.compute(state))", settings), strict=True
+    ):
+        server = server_of(s)
+        try:
+            expected = serving.best_batch(server, s["context"], s["target"] / 1000)
+        except ValueError:
+            assert best is None, s
+        else:
+            met += 1
+            assert (best["batch"], best["limit"]) == (expected.batch, expected.limit), s
+            both = [best["perToken"], best["throughput"]]
+            assert same(both, [expected.per_token, expected.throughput]), s
+            price = serving.per_million(
+                1 / expected.throughput,
+                s["price"] * server.tensor,
+                utilisation=s["used"] / 100,
+            )
+            assert same(dollars, price), s
+        if points:
+            batches = [each[0] for each in points]
+            curve = serving.frontier(server, s["context"], batches, prompt=1)
+            assert batches[-1] == curve.largest
+            assert same([each[1] for each in points], curve.per_token.tolist()), s
+        else:
+            assert server.room(s["context"] + 1) == 0
+    assert met > 0
+
+
+def days() -> list[dict[str, Any]]:
+    """Some requests, a server and how it decides: what the film of a server can be asked for."""
+    chance, found = sampling.chance("days"), []
+    servers_ = (
+        ("llama-3.1-8b", "RTX-4090", "16-bit", 1),
+        ("llama-3.1-8b", "H100-SXM", "fp8", 2),
+        ("gemma-2-9b", "RTX-4090", "int4", 1),
+        ("qwen3-30b-a3b", "A100-80GB", "16-bit", 1),
+        ("gpt2", "T4", "16-bit", 1),
+    )
+    for model, device, precision, shared in servers_:
+        for chunk in (0, 64, 512):
+            for reserve in ("answer", "blocks"):
+                seed, rate = chance.randint(0, 99), chance.choice([2.0, 8.0, 40.0])
+                lengths = [serving.uniform(50, 900), serving.uniform(1, 80)]
+                asked = serving.poisson(rate, 16, prompt=lengths[0], answer=lengths[1], seed=seed)
+                policy = {"chunk": chunk, "reserve": reserve, "most": chance.choice([3, 8, 32])}
+                policy["block"] = chance.choice([1, 16])
+                requests = {
+                    each: getattr(asked, each).tolist() for each in ("arrival", "prompt", "answer")
+                }
+                where = {"model": model, "device": device, "precision": precision}
+                where |= {"shared": str(shared)}
+                found.append({**where, "policy": policy, "requests": requests})
+    return found
+
+
+def test_event_loop_is_the_librarys() -> None:
+    """Every step of the trace, and when each request began, wrote first and last."""
+    settings = days()
+    tight = [s for s in settings if s["device"] == "RTX-4090" and s["model"] == "llama-3.1-8b"]
+    for s in tight:  # prompts so long that memory is short, and some go back to the line
+        s["requests"]["prompt"] = [8 * each for each in s["requests"]["prompt"]]
+        s["requests"]["answer"] = [16 * each for each in s["requests"]["answer"]]
+        s["requests"]["arrival"] = [each / 20 for each in s["requests"]["arrival"]]
+        s["policy"]["most"] = 32
+    body = "page.simulate(state.requests, page.serverOf(state), state.policy)"
+    shown = in_page("loop.js", body, settings)
+    waited, put_back = 0.0, 0
+    for s, film in zip(settings, shown, strict=True):
+        asked = serving.listed(*(s["requests"][n] for n in ("arrival", "prompt", "answer")))
+        policy = {**s["policy"], "chunk": s["policy"]["chunk"] or None}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", serving.Overloaded)
+            run = serving.simulate(asked, server_of(s), one_by_one=True, **policy)
+        assert film["blocks"] == run.pages.blocks
+        assert len(film["rows"]) == len(run.rows), s["policy"]
+        for row, expected in zip(film["rows"], run.rows, strict=True):
+            assert row[1:] == list(expected[1:]), (s["policy"], row, expected)
+            assert row[0] == pytest.approx(expected[0], rel=1e-11)
+        for name in ("started", "first", "finish"):
+            times = [each[name] for each in film["runs"]]
+            assert times == pytest.approx(getattr(run, name).tolist(), rel=1e-11)
+        assert [len(each["tokens"]) for each in film["runs"]] == asked.answer.tolist()
+        put_back += run.put_back
+        assert sum(len(each["back"]) for each in film["runs"]) == run.put_back
+        waited = max(waited, float(run.waited.max()))
+    assert put_back > 0
+    assert waited > 0
+
+
+def test_film_of_a_server() -> None:
+    """Its requests and what they feel are those of the library, at the settings it opens with."""
+    state = "(() => { const s = {}; page.controls.forEach((c) => { s[c.id] = c.value; });"
+    body = f"((s) => [page.requestsOf(s), page.compute(s).felt])({state} return s }})())"
+    [[asked, felt]] = in_page("serving_film.js", body, [0])
+    requests = fallbacks.some_requests(2.5, 20, 2000, 100, seed=1)
+    for name, values in asked.items():
+        assert values == pytest.approx(getattr(requests, name).tolist(), rel=1e-12)
+    rows = fallbacks.serving_film().rows
+    for row, one in zip(rows, felt, strict=False):
+        shown = [one[name] for name in ("first", "slowest", "pause")]
+        assert row[1:] == [f"{1000 * each:,.0f}" for each in shown]
+    drawn_at = serving.poisson(2.5, 48, prompt=1, answer=1, seed=1).arrival[:20]
+    assert asked["arrival"] == pytest.approx(drawn_at.tolist(), rel=1e-12)
+
+
 # ---------------------------------------------------------------- the film
 
 
@@ -866,6 +1058,10 @@ def test_stand_ins_show_what_the_explorers_show() -> None:
     assert rows["step"][-1][-1] == f"{seen['step']['time'] * 1e3:.3f}"
     shown = [f"{row['parts'][1] / 1e9:.2f}" for row in seen["memory"]["rows"]]
     assert [row[1] for row in rows["memory"]] == [shown[0], shown[1], shown[3], shown[5]]
+    for row in fallbacks.frontier().rows:
+        s = {"target": float(row[0].split()[0])}
+        [best] = in_page("frontier.js", f"page.compute({{...{first}, ...state}}).best", [s])
+        assert row[1:4] == [f"{best['batch']:,}", f"{best['throughput']:,.0f}", best["limit"]]
     first, mesh = rows["mesh"][0], seen["mesh"]
     assert first[1:3] == [f"{mesh['total'] / 1e9:.1f}", f"{mesh['step']:.2f}"]
     assert first[-1] == f"{mesh['mfu']:.1%}"
@@ -1064,6 +1260,42 @@ def test_film_plays_steps_and_scrubs(open_page: Any) -> None:
     page.click("button:text-is('To the end')")
     settle(page)
     assert "1,152 read, 576 written of 1,728: done" in page.evaluate(SUMMARY)
+
+
+def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
+    page = open_page("frontier").page
+    settle(page)
+    page.locator(".explorer-chart").first.scroll_into_view_if_needed()
+    box = page.locator(".explorer-chart .u-over").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 30, steps=3)
+    page.mouse.up()
+    settle(page)
+    state = "document.querySelector('[data-explorer]').explorer.state"
+    assert page.evaluate(f"{state}.target") < 12
+    assert page.evaluate(f"{state}.model") == "llama-3.1-8b"
+    page.click("button:text-is('Too fast')")
+    settle(page)
+    assert "2 devices would do" in page.evaluate(SUMMARY)
+
+
+def test_film_of_a_server_is_dragged_and_says_what_does_not_fit(open_page: Any) -> None:
+    page = open_page("serving_film").page
+    settle(page)
+    page.locator(".server-lines").first.scroll_into_view_if_needed()
+    box = page.locator(".server-lines").first.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 30)
+    settle(page)
+    found = "document.querySelector('[data-explorer]').explorer"
+    assert page.evaluate(f"{found}.state.moment") == pytest.approx(500, abs=5)
+    assert page.evaluate(f"{found}.result.at[0][1]") > 3
+    page.evaluate(f"{found}.set({{...{found}.state, device: 'RTX-3060'}})")
+    settle(page)
+    assert "does not fit" in page.evaluate(SUMMARY).lower()
+    page.click("button:text-is('Start again')")
+    settle(page)
+    assert page.locator(".server-lines").count() == 2
 
 
 def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:

@@ -17,14 +17,22 @@ import sympy
 import costlib
 from costlib import kvcache, training
 from costlib.attention import pairs
-from costlib.figures.explorers import ATTENTIONS, BOARDS, FILM, FILM_CAPACITIES, filmed
+from costlib.figures.explorers import (
+    ATTENTIONS,
+    BOARDS,
+    FILM,
+    FILM_CAPACITIES,
+    SERVED,
+    drawn,
+    filmed,
+)
 from costlib.iomodel import bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Game
 from costlib.layers import Cache
 from costlib.messages import all_reduces
 from costlib.parallel import tensor_parallel
-from costlib.precision import Precision
+from costlib.precision import Precision, precision_of
 from costlib.sources import jamesnulliu
 from costlib.transformer import PerToken, Transformer
 from tools import ROOT
@@ -36,6 +44,8 @@ HEAD = "// Made from costlib by `make sync`: never edit this.\n"
 
 #: Devices that share a model: those that the page offers.
 DEGREES = (1, 2, 4, 8, 16)
+#: Ways to store and compute that a server can be asked for.
+PRECISIONS = ("16-bit", "fp8", "int8", "int4", "mxfp4", "nvfp4")
 #: The entry size that turns a chip's memory from bytes into entries.
 ENTRY_BYTES = 2
 #: Fits of the loss, and what the page calls them.
@@ -80,9 +90,17 @@ def ledgers() -> str:
     return "".join(written) + f"export const ledgers = {{{keys}}};\n" + constant("ops", tables)
 
 
+def widest(model: Transformer) -> int:
+    """Elements that the widest step reads and writes for a token."""
+    held = kvcache.memory(model, 1, 0, Precision.uniform(1))
+    return int(held.activations - model.d_model)
+
+
 def model_entry(name: str, model: Transformer, names: Mapping[Any, str]) -> dict[str, Any]:
-    """What the page knows of a model: sizes of each device's share, for every degree that works."""
-    shares = {}
+    """What the page knows of a model: for every degree that works, sizes of each device's share,
+    and its parameters, cache a layer and widest step.
+    """
+    shares, held = {}, {}
     for devices in DEGREES:
         try:
             share = tensor_parallel(model, devices)
@@ -91,8 +109,8 @@ def model_entry(name: str, model: Transformer, names: Mapping[Any, str]) -> dict
         _, used = symbolic(share)
         sizes = parts(share)
         shares[devices] = [sizes[str(symbol)] for symbol in used]
+        held[devices] = [share.params(), share.kv_elements_per_layer(), widest(share)]
     stored = None if costlib.models[name].storage is None else costlib.models[name].weight_bytes()
-    widest = kvcache.memory(model, 1, 0, Precision.uniform(1)).activations - model.d_model
     return {
         "name": name,
         "family": names[family(model)],
@@ -106,10 +124,11 @@ def model_entry(name: str, model: Transformer, names: Mapping[Any, str]) -> dict
         "global_layers": model.global_layers,
         "local_layers": model.local_layers,
         "window": model.window or 0,
-        "widest": int(widest),
+        "widest": widest(model),
         "reduces": 1 if model.parallel else 2,
         "latent": model.mla is not None,
         "shares": shares,
+        "held": held,
         **({} if stored is None else {"ships": float(stored) / model.params()}),
     }
 
@@ -123,15 +142,24 @@ def device_entry(device: costlib.Device) -> dict[str, Any]:
         "capacity": device.usable,
         "on_chip": device.on_chip,
         "interconnect": device.interconnect,
+        "sixteen_bits": device.sixteen_bits,
     }
 
 
+def recipe_entry(name: str) -> dict[str, Any]:
+    """What the page knows of a precision; without a format it computes in 16 bits."""
+    recipe = Precision() if name == "16-bit" else precision_of(name)
+    return {kind: getattr(recipe, kind) for kind in (*KINDS, "compute")}
+
+
 def catalogue() -> str:
-    """Models and devices."""
+    """Models, devices and precisions."""
     names = families()
     models = [model_entry(name, model, names) for name, model in drawable().items()]
     devices = [device_entry(device) for device in costlib.devices.values()]
-    return constant("models", models) + constant("devices", devices)
+    recipes = {name: recipe_entry(name) for name in PRECISIONS}
+    known = {"models": models, "devices": devices, "precisions": recipes}
+    return "".join(constant(name, value) for name, value in known.items())
 
 
 # ---------------------------------------------------------------- formulas
@@ -387,6 +415,11 @@ def film() -> str:
     return constant("sizes", FILM | {"capacities": FILM_CAPACITIES}) + constant("runs", runs)
 
 
+def arrivals() -> str:
+    """When requests come and how long they are, for some draws of chance."""
+    return constant("arrivals", {seed: drawn(seed) for seed in range(1, SERVED["seeds"] + 1)})
+
+
 def boards() -> str:
     """Graphs, and for each number of red pebbles the solver's own best moves."""
     found = {}
@@ -444,6 +477,7 @@ def files() -> dict[Path, str]:
         "catalogue.js": catalogue,
         "film.js": film,
         "boards.js": boards,
+        "arrivals.js": arrivals,
         "mesh.js": explorer_mesh.text,
         "budget.js": budget,
     }

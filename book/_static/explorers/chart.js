@@ -21,17 +21,18 @@ const SUPERSCRIPTS = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴'
 
 const ticks = new Map();
 
-/** A tick of a logarithmic axis: powers of ten only. */
-function tick(value) {
-  if (!ticks.has(value)) ticks.set(value, tickText(value));
-  return ticks.get(value);
+/** A tick of a logarithmic axis: powers of ten, and on an axis with fives 2 and 5 times those. */
+function tick(value, fives) {
+  const known = `${value} ${Boolean(fives)}`;
+  if (!ticks.has(known)) ticks.set(known, tickText(value, fives));
+  return ticks.get(known);
 }
 
-function tickText(value) {
+function tickText(value, fives) {
   if (value === null || value === undefined) return '';
   const power = Math.round(Math.log10(value));
-  if (Math.abs(Math.log10(value) - power) > 1e-9) return '';
-  if (power >= 0 && power <= 3) return value.toLocaleString('en');
+  if (Math.abs(Math.log10(value) - power) > 1e-9) return fives ? plain(value) : '';
+  if (power >= 0 && power <= (fives ? 5 : 3)) return value.toLocaleString('en');
   return `10${[...String(power)].map((c) => SUPERSCRIPTS[c]).join('')}`;
 }
 
@@ -50,7 +51,7 @@ export class Chart {
   }
 
   update(spec) {
-    const shape = JSON.stringify([spec.title, spec.x, spec.y, spec.series.map(({ label, scatter }) => [label, scatter])]);
+    const shape = JSON.stringify([spec.x, spec.y, spec.series.map(({ label, scatter }) => [label, scatter])]);
     this.spec = spec;
     this.heading.textContent = spec.title;
     this.box.classList.toggle('explorer-drag', Boolean(spec.drag));
@@ -72,9 +73,11 @@ export class Chart {
     this.box.dataset.ink = ink(); // what a canvas is drawn in, for a test
     const width = Math.max(this.box.clientWidth, 200);
     const font = '12px system-ui, sans-serif';
-    const filter = (_, splits) => splits.map((value) => (tick(value) ? value : null));
-    const axis = (of, size) => ({ label: of.label, labelSize: 22, size, stroke: ink, font, labelFont: font, filter, splits: (_, __, low, high) => powers(low, high),
-      grid: { stroke: grid, width: 1, filter }, ticks: { stroke: grid, filter }, values: (_, splits) => splits.map(tick) });
+    const axis = (of, size) => {
+      const filter = (_, splits) => splits.map((value) => (tick(value, of.fives) ? value : null));
+      return { label: of.label, labelSize: 22, size, stroke: ink, font, labelFont: font, filter, splits: (_, __, low, high) => powers(low, high, of.fives),
+        grid: { stroke: grid, width: 1, filter }, ticks: { stroke: grid, filter }, values: (_, splits) => splits.map((value) => tick(value, of.fives)) };
+    };
     const scale = (range) => ({ time: false, distr: 3, range });
     const straight = { time: false, distr: 1, range: () => this.spec.y.range };
     const down = axis(spec.y, 52);
@@ -105,7 +108,8 @@ export class Chart {
       ctx.stroke();
       ctx.setLineDash([]);
       const size = ctx.measureText(label).width;
-      const left = x === undefined ? bbox.left + 6 * devicePixelRatio : Math.min(place + 5 * devicePixelRatio, bbox.left + bbox.width - size);
+      const gap = 5 * devicePixelRatio; // to the right of its line, or to the left where there is no room
+      const left = x === undefined ? bbox.left + 6 * devicePixelRatio : place + gap + size > bbox.left + bbox.width ? place - gap - size : place + gap;
       const top = x === undefined ? place - 5 * devicePixelRatio : bbox.top + (14 + 16 * (at % 5)) * devicePixelRatio;
       ctx.fillText(label, left, top);
     });
@@ -141,7 +145,10 @@ export class Chart {
   drag(event) {
     const stands = this.spec.drag;
     if (!stands || !this.plot) return;
-    const move = ({ clientX }) => this.change(stands(this.plot.posToVal(clientX - this.plot.over.getBoundingClientRect().left, 'x')));
+    const move = ({ clientX, clientY }) => {
+      const { left, top } = this.plot.over.getBoundingClientRect();
+      this.change(stands(this.plot.posToVal(clientX - left, 'x'), this.plot.posToVal(clientY - top, 'y')));
+    };
     const until = new AbortController();
     const listen = (name, action) => this.box.addEventListener(name, action, { signal: until.signal });
     this.box.setPointerCapture(event.pointerId);
@@ -162,10 +169,11 @@ export class Chart {
   }
 }
 
-// Powers of ten within a range: all that a logarithmic axis shows, wherever it begins.
-function powers(low, high) {
-  const first = Math.ceil(Math.log10(low) - 1e-9);
-  return Array.from({ length: Math.max(0, Math.floor(Math.log10(high) + 1e-9) - first + 1) }, (_, at) => Number(`1e${first + at}`));
+// Powers of ten within a range, or 1, 2 and 5 times those: all that a logarithmic axis shows, wherever it begins.
+function powers(low, high, fives) {
+  const first = Math.floor(Math.log10(low));
+  const every = Array.from({ length: Math.max(0, Math.floor(Math.log10(high) + 1e-9) - first + 1) }, (_, at) => first + at);
+  return every.flatMap((power) => (fives ? [1, 2, 5] : [1]).map((digit) => Number(`${digit}e${power}`))).filter((value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
 }
 
 function logRange(low, high) {

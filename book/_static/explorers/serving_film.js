@@ -1,0 +1,201 @@
+// The film of a server: each request a bar in time, memory beneath; whole prompts against pieces.
+import { make } from './dom.js';
+import { arrivals } from './generated/arrivals.js';
+import { Clock, simulate } from './loop.js';
+import { percent, plain, quantity } from './numbers.js';
+import { modelChoices, modelNamed } from './models.js';
+import { precisionChoices, prefill, serverOf, servingDevices, sharedChoices } from './server.js';
+
+const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
+const POSITIONS = 1000;
+
+export const controls = [
+  { id: 'rate', label: 'Arrivals', unit: 'requests a second', type: 'number', min: 0.1, max: 100, value: 2.5, digits: 1 },
+  { id: 'moment', label: 'Moment', unit: 'thousandths of the film', type: 'number', min: 0, max: POSITIONS, value: POSITIONS, linear: true },
+  { id: 'piece', label: 'Pieces', unit: 'tokens', type: 'number', min: 16, max: 8192, value: 256, powers: true, more: true },
+  { id: 'prompt', label: 'Prompts, on average', unit: 'tokens', type: 'number', min: 1, max: 16384, value: 2000, powers: true, more: true },
+  { id: 'answer', label: 'Answers, on average', unit: 'tokens', type: 'number', min: 1, max: 400, value: 100, powers: true, more: true },
+  { id: 'count', label: 'Requests', type: 'number', min: 2, max: 48, value: 20, linear: true, more: true },
+  { id: 'most', label: 'Places', unit: 'at once', type: 'number', min: 1, max: 64, value: 32, linear: true, more: true },
+  { id: 'reserve', label: 'Memory is taken', type: 'choice', options: [['answer', 'for the whole answer'], ['blocks', 'block by block']], value: 'answer', more: true },
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices.filter(([name]) => !modelNamed(name).latent), value: 'llama-3.1-8b', more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'RTX-4090', more: true },
+  { id: 'shared', label: 'Devices that share a copy', type: 'choice', value: '1', options: sharedChoices, more: true },
+  { id: 'precision', label: 'Precision', type: 'choice', value: '16-bit', options: precisionChoices, more: true },
+  { id: 'seed', label: 'Chance', type: 'choice', options: Object.keys(arrivals).map((seed) => [seed, `draw ${seed}`]), value: '1', more: true },
+];
+
+export const tries = [
+  { label: 'A quiet hour', state: { rate: 0.5 }, say: 'Few meet. Whoever does stands still for a prompt above, and hardly below; in pieces the first token comes a little later.' },
+  { label: 'All at once', state: { rate: 100 }, say: 'Above, everyone who has begun stands still while twenty prompts are read. Below, they write on, one token a piece.' },
+  { label: 'Memory is short', state: { rate: 100, prompt: 4000 }, say: 'Requests wait, hollow, though places are free: the memory beneath is full. They are let in one by one, as others leave.' },
+  { label: 'Block by block', state: { rate: 100, count: 30, answer: 300, reserve: 'blocks' }, say: 'More are let in, for no room is kept. When memory is out the newest goes back, and all that it wrote is read again.' },
+  { label: 'Tiny pieces', state: { piece: 32 }, say: 'Each piece reads all weights, so a prompt takes dozens of steps, and the first tokens come late.' },
+];
+
+/** The requests of a setting: lengths between half and one and a half of the average. */
+export function requestsOf({ rate, count, prompt, answer, seed }) {
+  const [gaps, one, other] = arrivals[seed];
+  const length = (mean) => (share) => Math.max(1, Math.round(mean * (0.5 + share)));
+  return { arrival: gaps.slice(0, count).map((at) => at / rate), prompt: one.slice(0, count).map(length(prompt)), answer: other.slice(0, count).map(length(answer)) };
+}
+
+let last = { key: '' };
+
+/** Both films of a setting; while only the moment moves, they stay as they are. */
+function films(state) {
+  const { moment, ...rest } = state;
+  const key = JSON.stringify(rest);
+  if (last.key === key) return last;
+  const [server, requests] = [serverOf(state), requestsOf(state)];
+  const policy = { most: state.most, reserve: state.reserve };
+  const clock = new Clock(server, state.most, Math.max(...requests.prompt.map((tokens, at) => tokens + requests.answer[at])));
+  const both = [0, state.piece].map((chunk) => simulate(requests, server, { ...policy, chunk }, clock));
+  last = { key, server, requests, both, seconds: Math.max(...both.map((run) => run.seconds)) };
+  return last;
+}
+
+const quantile = (values, share) => { const sorted = [...values].sort((a, b) => a - b); return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)]; };
+const median = (values) => quantile(values, 0.5);
+
+/** What readers of a run feel: seconds to the first token, and the longest they stood still. */
+export function felt(run, requests) {
+  const first = run.runs.map((each, at) => each.first - requests.arrival[at]);
+  const gaps = run.runs.flatMap(({ tokens }) => tokens.slice(1).map((at, before) => at - tokens[before]));
+  return { first: median(first), slowest: Math.max(...first), gap: gaps.length ? median(gaps) : 0, pause: gaps.length ? Math.max(...gaps) : 0, done: run.seconds };
+}
+
+export function compute(state) {
+  const { server, requests, both, seconds } = films(state);
+  const now = (seconds * state.moment) / POSITIONS;
+  const at = both.map(({ rows }) => { let found = [0, 0, 0, 0, 0, 0]; for (const row of rows) { if (row[0] > now) break; found = row; } return found; });
+  return { server, requests, both, seconds, now, at, tooLong: both[0].tooLong, felt: both[0].tooLong ? null : both.map((run) => felt(run, requests)), alone: prefill(server, Math.max(...requests.prompt)) };
+}
+
+const NAMES = ({ piece }) => ['Prompts read whole', `Prompts in pieces of ${plain(piece)}`];
+
+export function summary(state, { felt: both, tooLong, both: [one], now, at }) {
+  if (tooLong) return [['Does not fit', `a request of ${plain(tooLong)} tokens needs more than the ${plain(one.blocks * 16)} that memory has room for; a larger device, more of them, fewer bits or shorter prompts would do`]];
+  const words = ({ first, slowest, gap, pause }) => `first token after ${quantity(first, 's', 3)} (half of them), ${quantity(slowest, 's', 3)} at worst; then one in ${quantity(gap, 's', 3)}, the longest pause ${quantity(pause, 's', 3)}`;
+  return [...NAMES(state).map((name, which) => [name, words(both[which])]),
+    ['This moment', `${quantity(now, 's', 3)}: ${at.map(([, writing, waiting, used]) => `${writing} write, ${waiting} wait, memory ${percent(used / one.blocks)}`).join('; in pieces ')}`]];
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function shape(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+const AXIS = 14; // pixels
+
+/** Round moments of a film, four to eight of them. */
+function moments(seconds) {
+  const ten = 10 ** Math.floor(Math.log10(seconds));
+  const each = [0.2, 0.5, 1, 2].map((part) => part * ten).find((part) => seconds / part < 8);
+  return Array.from({ length: Math.ceil(seconds / each) }, (_, at) => Number((at * each).toPrecision(6))).filter((at) => at < 0.95 * seconds);
+}
+
+/** One run: a row for each request, then the memory; `place` puts seconds on the page. */
+function timeline(run, requests, { width, seconds, row, memory }) {
+  const place = (time) => (width * time) / seconds;
+  const rows = requests.arrival.length * row;
+  const svg = shape('svg', { width, height: rows + memory + 6 + AXIS, 'aria-hidden': 'true', class: 'server-lines' });
+  const path = (d, kind) => svg.append(shape('path', { d, class: kind }));
+  const box = (from, to, at) => `M${place(from).toFixed(2)} ${(at * row + 1).toFixed(2)}H${place(to).toFixed(2)}V${(at * row + row - 1).toFixed(2)}H${place(from).toFixed(2)}Z`;
+  let [waits, reads, writes, ticks] = ['', '', '', ''];
+  run.runs.forEach(({ started, first, finish, tokens, reads: passes, back }, at) => {
+    waits += box(requests.arrival[at], started, at);
+    for (const moment of back) waits += box(moment, passes.find(([from]) => from >= moment)?.[0] ?? moment, at);
+    for (const [from, to] of passes) reads += box(from, to, at);
+    writes += box(first, finish, at);
+    for (const moment of tokens) ticks += `M${place(moment).toFixed(2)} ${at * row + 1}v${row - 2}`;
+  });
+  path(writes, 'server-writes');
+  path(ticks, 'server-ticks');
+  path(waits, 'server-waits');
+  path(reads, 'server-reads');
+  const high = (used) => (rows + 4 + memory * (1 - used / run.blocks)).toFixed(2);
+  let [d, used] = [`M0 ${rows + 4 + memory}`, 0];
+  for (const [time, , , blocks] of run.rows) { d += `H${place(time).toFixed(2)}`; if (blocks !== used) d += `V${high(blocks)}`; used = blocks; }
+  path(`${d}V${rows + 4 + memory}Z`, 'server-memory');
+  path(`M0 ${rows + 4}H${width}M0 ${rows + 4 + memory}H${width}`, 'server-full');
+  for (const moment of moments(seconds)) {
+    const text = shape('text', { x: place(moment) + 2, y: rows + memory + 5 + AXIS, class: 'server-time' });
+    text.textContent = `${plain(moment)} s`;
+    svg.append(text);
+    path(`M${place(moment)} ${rows + memory + 4}v5`, 'server-full');
+  }
+  svg.append(shape('rect', { x: 0, y: 0, width: 0, height: rows + memory + 6, class: 'server-later' }), shape('path', { d: `M0 0V${rows + memory + 6}`, class: 'server-now' }));
+  return svg;
+}
+
+/** Rows as high as two of these films fit beside their settings on a screen. */
+const rowOf = (count, width) => Math.max(4, Math.min(10, Math.floor((width < 480 ? 100 : 140) / count)));
+
+function redraw(explorer, state, { both, requests, seconds }) {
+  const width = Math.max(200, explorer.stage.clientWidth);
+  const key = `${last.key} ${width}`;
+  if (explorer.drawn === key) return;
+  explorer.drawn = key;
+  const size = { width, seconds, row: rowOf(state.count, width), memory: width < 480 ? 20 : 28 };
+  const words = ['waits', 'prompt is read', 'writes, a line a token', 'memory taken, beneath'];
+  const marks = ['server-key-waits', 'server-key-reads', 'server-key-writes', 'server-key-memory']; // in full: unused styles are left out of the site
+  const legend = make('ul', { class: 'explorer-legend' }, ...words.map((text, at) => make('li', {}, make('span', { class: `explorer-swatch ${marks[at]}`, 'aria-hidden': 'true' }), text)));
+  explorer.lines = both.map((run) => timeline(run, requests, size));
+  const panels = explorer.lines.map((svg, at) => make('div', { class: 'explorer-panel server-film' }, make('p', { class: 'explorer-title' }, NAMES(state)[at]), svg));
+  explorer.stage.replaceChildren(...panels, legend);
+}
+
+export function draw(explorer, state, result) {
+  explorer.stage.hidden = Boolean(result.tooLong);
+  if (result.tooLong) return;
+  redraw(explorer, state, result);
+  const at = (Number(explorer.drawn.split(' ').at(-1)) * result.now) / result.seconds;
+  const width = explorer.lines[0].getAttribute('width');
+  for (const svg of explorer.lines) {
+    const [later, now] = [svg.querySelector('.server-later'), svg.querySelector('.server-now')];
+    later.setAttribute('x', at);
+    later.setAttribute('width', Math.max(0, width - at));
+    now.setAttribute('transform', `translate(${Math.min(at, width - 1)} 0)`);
+  }
+}
+
+export function build(explorer) {
+  let timer = null;
+  const put = (moment) => explorer.set({ ...explorer.state, moment });
+  const stop = () => { clearInterval(timer); timer = null; button.textContent = 'Play'; };
+  const play = () => {
+    if (timer) { stop(); return; }
+    let moment = explorer.state.moment >= POSITIONS ? 0 : explorer.state.moment;
+    button.textContent = 'Pause';
+    timer = setInterval(() => {
+      moment = Math.min(POSITIONS, moment + (calm ? 50 : 4));
+      put(moment);
+      if (moment === POSITIONS) stop();
+    }, calm ? 1000 : 1000 / 30);
+  };
+  const button = make('button', { type: 'button', '.onclick': play }, 'Play');
+  explorer.stage.after(explorer.summary);
+  explorer.stage.before(make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Player' }, button));
+  const drag = (event) => {
+    const svg = event.target.closest('.server-lines');
+    if (!svg || !(event.type === 'pointerdown' || event.buttons)) return;
+    if (timer) stop();
+    const { left, width } = svg.getBoundingClientRect();
+    put(Math.max(0, Math.min(POSITIONS, (POSITIONS * (event.clientX - left)) / width)));
+  };
+  explorer.stage.addEventListener('pointerdown', drag);
+  explorer.stage.addEventListener('pointermove', drag);
+  new ResizeObserver(() => { if (explorer.result) draw(explorer, explorer.state, explorer.result); }).observe(explorer.stage);
+}
+
+export const note = (state, { server }) => `Each row is a request, from its arrival to its last token. Both films have the same requests and the same server, which has room for ${plain(last.both[0].blocks * 16)} tokens of cache; an event loop takes every step with the ledger's time for it. ${server.shared > 1 ? 'Messages between devices are in the times.' : ''}`.trim();
+
+export function table(state, { both, requests, tooLong }) {
+  const columns = ['prompts', 'request', 'arrives s', 'prompt', 'answer', 'begun s', 'first token s', 'last token s', 'put back'];
+  if (tooLong) return { columns, rows: [] };
+  return { columns, rows: both.flatMap((run, which) => run.runs.map((each, at) => [which ? 'in pieces' : 'whole', at + 1, requests.arrival[at], requests.prompt[at], requests.answer[at], each.started, each.first, each.finish, each.back.length])) };
+}
