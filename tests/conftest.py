@@ -14,33 +14,32 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 import sampling
 from browsing import BROWSER
-from paths import ROOT, SITE, TESTS
+from paths import ROOT, SITE
 
 set_hypothesis_home_dir(ROOT / "_build" / "hypothesis")
 
-# Machines are shared, so no example has a deadline; in CI the same examples each run.
+# Machines are shared, so no example has a deadline; in CI the same examples each run, but for
+# the weekly one.
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, max_examples=10)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+settings.load_profile("ci" if os.environ.get("CI") and not sampling.EVERYTHING else "here")
 
 #: Scripts with an environment of their own: they make the data that tests read.
 collect_ignore = ["data"]
 
-#: What takes longest begins first, so that no processor waits at the end: files by the time that
-#: they took (pytest's --durations=0, added up), then whatever is left.
+#: What takes longest begins first, so that no processor waits at the end: files by the time of a
+#: processor that they took, processes of theirs included, then whatever is left.
 LONGEST_FIRST = (
-    *("site/test_site", "course/test_practice", "course/test_submissions"),
-    *("site/test_explorers", "site/test_style", "costlib/iomodel/test_pebbles_search"),
-    *("costlib/iomodel/test_iomodel_figures", "course/test_class", "costlib/test_families"),
-    *(
-        "site/test_survives",
-        "costlib/test_catalog",
-        "costlib/test_readings",
-        "site/test_publish",
-        "site/test_gates",
-    ),
-    *("costlib/test_roofline", "costlib/iomodel", "course", "site", "costlib/test_figures_"),
+    *("tests/site/test_site", "tests/site/test_explorers", "tests/site/test_survives"),
+    *("book/measured", "tests/course/test_practice", "tests/site/test_style"),
+    *("tests/site/test_publish", "tests/site/test_colab", "book/parallel"),
+    *("tests/course/test_submissions", "book/serving", "tests/costlib/test_catalog"),
+    *("tests/site/test_gates", "tests/course/test_class", "tests/costlib/test_families"),
+    *("tests/costlib/iomodel/test_iomodel_figures", "tests/costlib/test_readings"),
+    *("tests/costlib/iomodel/test_pebbles_search", "book/iomodel", "book/training"),
+    *("tests/costlib/test_search", "tests/costlib/iomodel", "book", "tests/course", "tests/site"),
+    *("tests/costlib/test_figures_", "tests/costlib/test_serving"),
 )
 #: What `make quick` leaves to `make test`, without as much as importing them: figures, imports by
 #: other programs, what is fitted to measurements, and long tables of configs.
@@ -90,7 +89,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files whose tests take long at the beginning, and mark what is slow."""
 
     def place(item: pytest.Item) -> int:
-        path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
         starts = (n for n, start in enumerate(LONGEST_FIRST) if path.startswith(start))
         return next(starts, len(LONGEST_FIRST))
 

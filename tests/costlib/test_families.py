@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sampling
 from costlib.families import MOST_BYTES
 from costlib.transformer import Transformer
 from paths import DATA
@@ -98,14 +99,14 @@ VALUES = st.one_of(
 
 
 @pytest.mark.parametrize("name", ONE_EACH)
-@settings(max_examples=30)
+@settings(max_examples=sampling.number(10, 30))
 @given(field=st.sampled_from(IRRELEVANT), value=VALUES)
 def test_fields_that_cost_nothing_change_nothing(name, field, value):
     assert from_hf(SMALL[name] | {field: value}) == whole(name)
 
 
 @pytest.mark.parametrize("name", ONE_EACH)
-@settings(max_examples=60)
+@settings(max_examples=sampling.number(20, 60))
 @given(data=st.data())
 def test_a_field_of_another_type_is_refused_or_does_not_matter(name, data):
     config = SMALL[name]

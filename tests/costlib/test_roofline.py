@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sampling
 from costlib import Elements, Ledger, Op, Precision, linear, matmul, roofline
 from costlib.roofline import Device, limits, table, time
 
@@ -57,6 +58,7 @@ def test_efficiencies_divide_and_overheads_add(ledger, compute, bandwidth):
     assert TOY.compute_efficiency == 1  # the catalogue's device is untouched
 
 
+@settings(max_examples=sampling.number(25, 100))
 @given(st.lists(st.integers(1, 10**6), min_size=3, max_size=3))
 def test_arrays_and_symbols_give_the_times_of_ints(sizes):
     m, k, n = sizes
