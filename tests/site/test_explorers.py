@@ -1327,6 +1327,7 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
 
 def test_a_tile_is_dragged_and_a_button_pressed(open_page: Any) -> None:
     page = open_page("mesh").page
+    page.evaluate("document.querySelector('.mesh-axes').scrollIntoView({ block: 'center' })")
     settle(page)
     folded = "(axis) => document.querySelector(`[data-axis=${axis}] b`).textContent"
     tile = page.locator("[data-axis=pipeline] .mesh-tile").first.bounding_box()
