@@ -68,12 +68,12 @@ def grade(
     ``times`` says where the hours of handing in are from: a CSV, "nbgrader" or "files"; those that
     Gradescope's export says are known without it.
     """
+    opened = load_key(key)  # first of all: it says which folder was meant
     setting = Setting(str(key.resolve()), _sandbox(sandbox, say), limits or Limits())
     if key.stat().st_mode & 0o077:
         key.chmod(0o700)
     out.mkdir(parents=True, exist_ok=True)
     with Journal(out / "journal.jsonl", _digest(key)) as journal:
-        opened = load_key(key)
         sheets = Sheets(opened, out / "marking")
         inbox = _found(submissions, opened, pattern, times)
         write_whole(out / "handed-in.md", inbox.report(submissions))

@@ -99,6 +99,9 @@ def grade_here() -> None:
         graded = grade_one(setting, submission)
         graded = with_loss(graded, opened.rules, str(about.get("created_at", "")))
         content = gradescope_results(opened, graded)
+        if by_hand := [e.title for e, _ in opened.graded(graded.student) if e.by_hand]:
+            said = str(content.get("output", ""))
+            content["output"] = f"{said} A person marks: {', '.join(by_hand)}.".strip()
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         output = str(error) if isinstance(error, ValueError) else "The autograder failed."

@@ -444,7 +444,7 @@ def test_gradescope_follows_no_link_and_no_name(built: Path, tmp_path: Path, nam
     before = {path for path in tmp_path.rglob("*") if "results" not in path.parts}
     found = autograder(root)
     assert found["score"] == 0
-    assert "cannot be read" in found["tests"][0]["output"]
+    assert "a link: hand in the notebook itself" in found["tests"][0]["output"]
     made = {path for path in tmp_path.rglob("*") if "results" not in path.parts} - before
     assert {path.name for path in made} <= {"bare.py", "python"} | {
         path.name for path in made if "__pycache__" in path.parts
@@ -943,3 +943,20 @@ def test_a_time_of_ones_own_is_not_lost_to_a_spelling(place: Path) -> None:
         ValueError, match="extended for ADA, which is no id of the roster: write ada"
     ):
         run(place)
+
+
+def test_a_folder_above_the_key_is_told_before_anything_is_touched(week: Path) -> None:
+    with pytest.raises(ValueError, match=r"holds no key.json, as `build` makes it; did you mean"):
+        grade(week / "in", week, week / "out")
+    assert not (week / "out").exists()
+
+
+def test_gradescope_says_what_a_person_marks(week: Path) -> None:
+    write_zip(week / "key", week / "autograder.zip")
+    root = week / "autograder"
+    with zipfile.ZipFile(week / "autograder.zip") as archive:
+        archive.extractall(root / "source")
+    (root / "submission").mkdir()
+    shutil.copy(week / "in" / "ada.ipynb", root / "submission")
+    found = autograder(root)
+    assert (found["score"], found["output"]) == (4, "A person marks: Why?, Draw.")
