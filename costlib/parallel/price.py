@@ -12,7 +12,7 @@ the end. With stages alike that is the bubble's m·T + (p − 1)·T/v.
 A message that may hide takes max(0, its seconds − share · seconds of what it hides behind). What
 each axis hides behind, and the share unless told:
 
-    context     attention of the same layer                                       1
+    context     attention of the same layer (it waits for an all-to-all: nothing)  1
     tensor      products of the same layer                                        0
     sequence    the same: gathering again what was kept in parts                  1
     expert      products of the same layer                                        0
@@ -160,6 +160,8 @@ def kinds(
 ) -> tuple[tuple[Kind, ...], Kind, Kind]:
     """A layer of each block, and the two ends; ``tied``: where the model ties them, both ends are
     on one device, which stores one matrix."""
+    if cut.context_by == "all_to_all":
+        hides = {**hides, "context": 0.0}
     found = []
     held: dict[str, Any] = {"recompute": cut.recompute, "scores": cut.scores}
     held |= {"tensor": cut.tensor, "sequence": cut.sequence}

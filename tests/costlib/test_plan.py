@@ -396,6 +396,16 @@ def test_what_is_no_plan_or_no_cluster_is_refused_by_name():
         H100.node.with_(network="50")
 
 
+def test_attention_waits_for_an_all_to_all_and_not_for_a_ring():
+    ring = Plan(context=8, data=8).on("llama-3-8b", H100, batch=64, seq=131072)
+    heads = Plan(context=8, data=8, context_by="all_to_all").on(
+        "llama-3-8b", H100, batch=64, seq=131072
+    )
+    assert heads.sending["context"] < ring.sending["context"]
+    assert heads.parts["context"] == pytest.approx(heads.sending["context"])
+    assert ring.parts["context"] == 0
+
+
 def test_experts_that_do_not_divide_are_refused_by_name():
     with pytest.raises(ValueError, match=r"expert=16 must divide the 8 experts; the nearest is 8"):
         Plan(data=64, expert=16).check(EXPERTS, H100, 128, 256)
