@@ -757,8 +757,8 @@ def test_event_loop_is_the_librarys() -> None:
     settings = days()
     tight = [s for s in settings if s["device"] == "RTX-4090" and s["model"] == "llama-3.1-8b"]
     for s in tight:  # prompts so long that memory is short, and some go back to the line
-        s["requests"]["prompt"] = [8 * each for each in s["requests"]["prompt"]]
-        s["requests"]["answer"] = [16 * each for each in s["requests"]["answer"]]
+        s["requests"]["prompt"] = [12 * each for each in s["requests"]["prompt"]]
+        s["requests"]["answer"] = [32 * each for each in s["requests"]["answer"]]
         s["requests"]["arrival"] = [each / 20 for each in s["requests"]["arrival"]]
         s["policy"]["most"] = 32
     body = "page.simulate(state.requests, page.serverOf(state), state.policy)"
