@@ -17,6 +17,7 @@ def main() -> None:
 
     loaded = matplotlib.pyplot, pandas, sympy
     assert all(loaded)
+    pandas.set_option("display.max_columns", 20)  # what pandas takes where it meets a kernel
     for line in sys.stdin:
         ended()
         connection, folder = json.loads(line)

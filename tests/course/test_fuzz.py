@@ -204,7 +204,8 @@ def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: P
     for student in HONEST:
         assert (found[student]["half"], found[student]["to be marked"]) == ("1", "1")
         assert found[student]["flag"] == ""
-    assert len({row["reason"] for row in found.values()}) > 10, "they fail in many ways"
+    ways = {row["reason"] for row in found.values()}
+    assert len(ways) > sampling.number(5, 10), "they fail in many ways"
     assert int(done.stdout.split()[-1]) < 2**20, "kibibytes of the largest process"
 
 

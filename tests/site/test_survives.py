@@ -69,7 +69,8 @@ def test_a_sentence_is_an_answer_and_what_needs_it_is_left_out(tmp_path: Path) -
         'if model.d_ff > 4000:\n    raise ValueError("a smaller model is needed for this")\nx = 1'
     )
     written = page(tmp_path, guarded, "x + model.layers", "y = 1", "assert y == 2")
-    assert survives.changes(written) == list(survives.CHANGES)
-    for change in survives.CHANGES:
+    offered = [{name: each[name] for name in ("model", "device")} for each in survives.CHANGES]
+    assert survives.changes(written) == offered
+    for change in offered:
         said = list(survives.run(written, change))
         assert [is_clear for _, is_clear in said] == [True]
