@@ -49,16 +49,17 @@ def small_book(folder: Path) -> Path:
 def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The small book as two owners publish it, and once more from another folder."""
 
-    def one(name: str, repository: str) -> Path:
-        book = small_book(tmp_path_factory.mktemp(name))
+    def one(folder: Path, repository: str) -> Path:
+        book = small_book(folder)
         out = book.with_name(f"{book.name}-out")
         said = {**os.environ, **COMMIT, "BOOK_REPOSITORY": repository}
         publish.publish(out, pdf=False, strict=False, root=book, environment=said)
         return out
 
     owners = {"ada": "ada-l/notes", "grace": "grace-h/flops-book", "again": "ada-l/notes"}
+    folders = [tmp_path_factory.mktemp(name) for name in owners]  # not made for threads
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(owners, pool.map(one, owners, owners.values()), strict=True))
+        return dict(zip(owners, pool.map(one, folders, owners.values()), strict=True))
 
 
 def files(folder: Path) -> dict[str, str]:
