@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import combinations
 from xml.etree import ElementTree
+
+import numpy as np
 
 from costlib.figures import COLOURS, Figure
 
@@ -35,3 +39,66 @@ def check_colours(figure: Figure) -> None:
     paper, ink = "#ffffff", "#1f2328"  # the rectangle that dark pages clear, the default ink
     assert found <= {*COLOURS, paper, ink}
     assert "black" not in figure.svg
+
+
+def check_words_apart(figure: Figure) -> None:
+    """No word on another and none beyond the edge, by the widths of a font wider than most."""
+    width, height = (
+        float(size) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure.svg).groups()
+    )
+    words = list(_words(ElementTree.fromstring(figure.svg), np.eye(3)))
+    for text, (left, top, right, bottom) in words:
+        inside = left > -1.5 and top > -1.5 and right < width + 1.5 and bottom < height + 1.5
+        assert inside, f"{text!r} leaves the figure {figure.title!r}"
+    for (text, one), (other, two) in combinations(words, 2):
+        wide = min(one[2], two[2]) - max(one[0], two[0])
+        high = min(one[3], two[3]) - max(one[1], two[1])
+        assert wide < 1.5 or high < 1.5, f"{text!r} on {other!r} in {figure.title!r}"
+
+
+Extent = tuple[float, ...]  #: left, top, right, bottom
+
+
+def _words(node: ElementTree.Element, within: np.ndarray) -> Iterator[tuple[str, Extent]]:
+    """Each run of text, and where it stands."""
+    within = within @ _matrix(node.get("transform", ""))
+    if node.tag == SVG + "text" and node.text and node.text.strip():
+        yield node.text, _extent(node, within)
+    for child in node:
+        yield from _words(child, within)
+
+
+def _matrix(transform: str) -> np.ndarray:
+    whole = np.eye(3)
+    for name, inside in re.findall(r"(\w+)\(([^)]*)\)", transform):
+        numbers = [float(number) for number in re.split(r"[ ,]+", inside.strip())]
+        part = np.eye(3)
+        if name == "translate":
+            part[:2, 2] = [*numbers, 0][:2]
+        elif name == "scale":
+            part[0, 0], part[1, 1] = numbers[0], numbers[-1]
+        else:
+            assert name == "rotate", name
+            turn, *about = np.radians(numbers[0]), *numbers[1:]
+            part[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+            part[:2, 2] = np.array(about or [0, 0]) - part[:2, :2] @ (about or [0, 0])
+        whole = whole @ part
+    return whole
+
+
+def _extent(node: ElementTree.Element, within: np.ndarray) -> Extent:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    style = node.get("style", "")
+    size = float(re.search(r"font(?:-size)?: ?(?:[a-z0-9]+ )*([\d.]+)px", style)[1])
+    bold = re.search(r"font(?:-weight)?: ?(?:[a-z]+ )*(?:bold|700)", style)
+    font = FontProperties(family="DejaVu Sans", size=size, weight="bold" if bold else "normal")
+    wide, _, _ = text_to_path.get_text_width_height_descent(node.text.strip(), font, ismath=False)
+    anchor = re.search(r"text-anchor: ?(\w+)", style)
+    left = {"middle": -wide / 2, "end": -wide}.get(anchor[1] if anchor else "start", 0.0)
+    x, y = float(node.get("x", 0)) + left, float(node.get("y", 0))
+    # from the height of a small letter to the line that it stands on
+    corners = [(x, y - 0.6 * size), (x + wide, y - 0.6 * size), (x, y), (x + wide, y)]
+    across, down, _ = within @ np.array([(*corner, 1) for corner in corners]).T
+    return across.min(), down.min(), across.max(), down.max()
