@@ -15,6 +15,7 @@ import numpy as np
 
 from costlib.catalog import devices
 from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.copying import overlap, traffic
 from costlib.figures.tiles import GREY, SMALL, WIDTH, ink, tile_life, tiles_order
 from costlib.iomodel import algorithms, bounds
 from costlib.iomodel.algorithms.runs import Run
@@ -28,9 +29,11 @@ __all__ = [
     "io_against_memory",
     "ladder",
     "measured_runs",
+    "overlap",
     "regimes",
     "tile_life",
     "tiles_order",
+    "traffic",
 ]
 
 Array = np.ndarray[Any, Any]

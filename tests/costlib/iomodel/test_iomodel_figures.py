@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 
 from costlib.catalog import devices
-from costlib.figures import Figure, tiles
+from costlib.figures import Figure, copying, tiles
 from costlib.figures import iomodel as figures
 from costlib.figures import lowerbounds as pictures
 from costlib.figures import pebbles as games
-from costlib.iomodel import TwoLevelMemory, bounds, counts, flash, flash2
+from costlib.iomodel import TwoLevelMemory, bounds, counts, flash, flash2, naive
 from costlib.iomodel.counting.block_sizes import best_blocks, crossovers, staircase
 from costlib.iomodel.pebbles import Dag, Game, minimum_dominator, minimum_set
-from figure_checks import check_colours, check_described, check_small_and_readable_on_a_phone
+from figure_checks import (
+    check_colours,
+    check_described,
+    check_small_and_readable_on_a_phone,
+    check_words_apart,
+)
 
 N, WIDTH = 32, 4
 CAPACITIES = (16, 40, 64, 256)
@@ -50,6 +55,8 @@ DRAWINGS = {
     "tile_life": lambda: figures.tile_life(traced(M=80)),
     "pebbling_by_transfer": lambda: games.pebbling(GRID, optimum(), by="transfer"),
     "segment": pictures.segment,
+    "traffic": lambda: figures.traffic({"all written": traced(naive), "kept": traced()}),
+    "overlap": lambda: figures.overlap(devices["H100-SXM"], 128, 116736),
 }
 
 
@@ -68,6 +75,7 @@ def test_a_figure_is_described_readable_and_in_the_book_s_colours(name):
     check_described(drawn(name))
     check_small_and_readable_on_a_phone(drawn(name))
     check_colours(drawn(name))
+    check_words_apart(drawn(name))
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
@@ -325,3 +333,48 @@ def test_a_pebbling_by_transfer_pays_in_each_picture():
     assert paid[-1] == 5
     with pytest.raises(ValueError, match="by must be 'computation' or 'transfer'"):
         games.pebbling(GRID, optimum(), by="move")
+
+
+# ---------------------------------------------------------------- copying
+
+
+def test_traffic_tells_what_each_run_counted():
+    runs = {"all written": traced(naive), "kept": traced()}
+    figure = drawn("traffic")
+    for name, run in runs.items():
+        assert f"{name} {run.total:,}" in figure.title
+        told = re.search(rf"{name}: ([^;.]*)[;.]", figure.alt)[1]
+        assert sum(numbers(told)) == run.total
+    assert "of S written" in figure.alt.split("kept:")[0]
+    assert not re.search("of [SP] ", figure.alt.split("kept:")[1])
+
+
+def test_traffic_refuses_a_run_without_a_trace():
+    x = np.ones((4, 2))
+    with pytest.raises(ValueError, match="'b' has no trace"):
+        figures.traffic({"a": traced(), "b": flash2(x, x, x, 64)})
+    with pytest.raises(ValueError, match="runs must be two, got 1: a"):
+        figures.traffic({"a": traced()})
+
+
+@pytest.mark.parametrize(("copy", "work"), [(1, 1), (3, 1), (2, 5)])
+def test_two_buffers_take_the_larger_of_two_times_and_one_buffer_their_sum(copy, work):
+    for buffers, each in ((1, copy + work), (2, max(copy, work)), (3, max(copy, work))):
+        copies, works = copying._played(copy, work, 40, buffers)
+        assert works[-1][1] - works[20][1] == 19 * each
+        for number in range(buffers, 40):  # no copy into a buffer in use
+            assert copies[number][0] >= works[number - buffers][1]
+
+
+def test_overlap_has_the_device_s_rates_and_the_room_of_a_run():
+    device = devices["H100-SXM"]
+    for buffers in (1, 2):
+        rows = copying.queries_at_hand(116736, 128, 16, buffers)
+        beside = (buffers - 1) * 16 * 128  # the count knows one buffer
+        held = [counts.flash2(10**5, 128, at, 16).peak + beside for at in (rows, rows + 1)]
+        assert held[0] <= 116736 < held[1]
+    copied, worked = copying.block_times(device, 128, 16, 100)
+    assert copied == pytest.approx(16 * 128 * 2 * device.cores / device.bytes_per_s)
+    assert worked / copied == pytest.approx(100 / device.ridge())
+    with pytest.raises(ValueError, match="M must hold two blocks of 16 keys and a query, got 4,0"):
+        figures.overlap(device, 128, 4000)

@@ -1,0 +1,201 @@
+"""Drawn diagrams of copying: how much two memories exchange, and what hides behind arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from costlib.device import Device
+from costlib.display import quantity
+from costlib.figures.canvas import COLOURS, Figure
+from costlib.figures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
+from costlib.iomodel.algorithms.runs import Run
+from costlib.numbers import sizes
+
+__all__ = ["overlap", "traffic"]
+
+# ---------------------------------------------------------------- between two memories
+
+_LOOKS = {"load": ("read", COLOURS[0]), "store": ("written", COLOURS[1])}
+_GAP = 7.0
+
+_Flows = dict[tuple[str, str], int]  #: entries by matrix and kind of move, as they first come
+
+
+def traffic(runs: Mapping[str, Run]) -> Figure:
+    """What two traced runs move, matrix by matrix: arrows as thick as the entries counted.
+
+    >>> import numpy as np
+    >>> from costlib.iomodel import TwoLevelMemory, flash2, naive
+    >>> x = np.eye(8, 2)
+    >>> runs = {f.__name__: f(x, x, x, TwoLevelMemory(64, trace=True)) for f in (naive, flash2)}
+    >>> traffic(runs).title
+    'Entries moved: naive 448, flash2 96'
+    """
+    if len(runs) != 2:
+        raise ValueError(f"runs must be two, got {len(runs)}: {', '.join(runs) or 'none'}")
+    flows = {name: _flows(name, run) for name, run in runs.items()}
+    title = "Entries moved: " + ", ".join(f"{n} {run.total:,}" for n, run in runs.items())
+    told = "; ".join(
+        f"{name}: "
+        + ", ".join(f"{n:,} of {of} {_LOOKS[kind][0]}" for (of, kind), n in found.items())
+        for name, found in flows.items()
+    )
+    alt = (
+        "Two pairs of boxes, slow memory left and fast memory right, joined by arrows as thick as "
+        f"what they carry. {told}."
+    )
+    scale = 240 / max(run.total for run in runs.values())
+    tall = max(sum(_thick(n, scale) for n in found.values()) for found in flows.values())
+    with sketch(title, alt, height=tall + 30) as drawing:
+        for number, (name, found) in enumerate(flows.items()):
+            left = 2 + number * (WIDTH / 2 + 5)
+            words = f"{name}: {runs[name].total:,}"
+            drawing.text((left + 86, 10), words, align="middle", bold=True)
+            _exchange(drawing, left, 26, scale, found)
+    return drawing.result
+
+
+def _flows(name: str, run: Run) -> _Flows:
+    if not run.trace:
+        raise ValueError(f"runs: {name!r} has no trace; run it on TwoLevelMemory(M, trace=True)")
+    found: _Flows = {}
+    for event in run.trace:
+        if event.kind in _LOOKS:
+            of = (event.array, event.kind)
+            found[of] = found.get(of, 0) + event.entries
+    return found
+
+
+def _thick(entries: int, scale: float) -> float:
+    """How much of the height an arrow and its words need."""
+    return max(entries * scale, 11.0) + _GAP
+
+
+def _exchange(drawing: Sketch, left: float, top: float, scale: float, found: _Flows) -> None:
+    """Slow memory, fast memory, and the arrows between them, from the top down."""
+    tall = sum(_thick(n, scale) for n in found.values())
+    for x, name in ((left, "slow memory"), (left + 148, "fast memory")):
+        drawing.box((x, top), 24, tall, edge=COLOURS[4], fill=COLOURS[4] + "33")
+        name = name if tall > 80 else name.split()[0]
+        drawing.text((x + 12, top + tall / 2), name, align="middle", upright=True)
+    y = top
+    for (name, kind), entries in found.items():
+        step = _thick(entries, scale)
+        ends = (left + 26, left + 146)
+        start, end = ends if kind == "load" else ends[::-1]
+        verb, colour = _LOOKS[kind]
+        _flow(drawing, start, end, y + step / 2, entries * scale, colour)
+        drawing.text((left + 86, y + step / 2), f"{name}: {entries:,} {verb}", align="middle")
+        y += step
+
+
+def _flow(drawing: Sketch, start: float, end: float, y: float, thick: float, colour: str) -> None:
+    """A level arrow as thick as what it carries."""
+    way = 1 if end > start else -1
+    neck, half = end - way * min(10.0, thick / 2 + 4), thick / 2
+    wide = half + min(3.0, half / 2 + 1)
+    upper = [(start, y - half), (neck, y - half), (neck, y - wide), (end, y)]
+    lower = [(x, 2 * y - at) for x, at in reversed(upper[:-1])]
+    look = {"facecolor": colour + TINT, "edgecolor": colour, "linewidth": 0.8}
+    drawing.axes.fill(*zip(*upper, *lower, strict=True), **look)
+
+
+# ---------------------------------------------------------------- copies behind arithmetic
+
+_BYTES = 2
+_LANE, _LEFT = 17.0, 62.0
+
+
+def overlap(device: Device, d: int, M: int, *, keys: int = 16, blocks: int = 6) -> Figure:
+    """One core takes blocks of keys and values: copies and products in time, three ways.
+
+    With one buffer for a block it copies or computes. With two the next block arrives meanwhile.
+    With few queries at hand the copies are longer, and the products hide instead.
+
+    >>> from costlib import devices
+    >>> overlap(devices["H100-SXM"], 128, 116736).title
+    'A second buffer: a block takes 223 ns instead of 388'
+    """
+    d, M, keys, blocks = sizes(d=d, M=M, keys=keys, blocks=blocks)
+    rows = [queries_at_hand(M, d, keys, buffers) for buffers in (1, 2)]
+    if rows[1] < 1:
+        raise ValueError(f"M must hold two blocks of {keys} keys and a query, got {M:,}")
+    cases = [(rows[0], 1), (rows[1], 2), (max(1, rows[1] // 8), 2)]
+    found = [block_times(device, d, keys, count) for count, _ in cases]
+    plays = [_played(*times, blocks, n) for times, (_, n) in zip(found, cases, strict=True)]
+    each = [sum(found[0]), max(found[1]), max(found[2])]
+    title = (
+        f"A second buffer: a block takes {quantity(each[1], 's', 3)} instead of {each[0] * 1e9:.0f}"
+    )
+    names = [
+        f"{'one buffer' if n == 1 else 'two buffers'}, {count:,} queries: "
+        f"{quantity(seconds, 's', 3)} a block"
+        for (count, n), seconds in zip(cases, each, strict=True)
+    ]
+    told = "; ".join(
+        f"{name} ({quantity(copy, 's', 3)} to copy, {quantity(work, 's', 3)} to compute)"
+        for name, (copy, work) in zip(names, found, strict=True)
+    )
+    alt = (
+        f"Three timelines of {blocks} blocks of {keys} keys or values, a core of {device.name}, "
+        f"a lane for copies and one for products. {told}. In the last two copies and products run "
+        "at once."
+    )
+    longest = max(work[-1][1] for _, work in plays)
+    with sketch(title, alt, height=206) as drawing:
+        for row, (name, play) in enumerate(zip(names, plays, strict=True)):
+            _lanes(drawing, 10 + 70 * row, name, play, (WIDTH - _LEFT - 2) / longest)
+    return drawing.result
+
+
+def queries_at_hand(M: int, d: int, keys: int, buffers: int) -> int:
+    """The most queries of FlashAttention-2's order beside so many blocks of keys or values.
+
+    >>> [queries_at_hand(116736, 128, 16, buffers) for buffers in (1, 2)]
+    [415, 408]
+    """
+    return (M - buffers * keys * d) // (2 * d + keys + 4)
+
+
+def block_times(device: Device, d: int, keys: int, queries: int) -> tuple[float, float]:
+    """Seconds to copy a block and to multiply it, on one core with its share of the rates."""
+    cores = int(device.cores or 1)
+    copy = _BYTES * keys * d / (float(device.memory_rate) / cores)
+    return copy, 2 * queries * keys * d / (float(device.compute_rate()) / cores)
+
+
+_Spans = list[tuple[float, float]]
+
+
+def _played(copy: float, work: float, blocks: int, buffers: int) -> tuple[_Spans, _Spans]:
+    """When each block is copied and used: a copy waits for a free buffer, a product for its block.
+
+    >>> _played(1, 2, blocks=3, buffers=2)
+    ([(0, 1), (1, 2), (3, 4)], [(1, 3), (3, 5), (5, 7)])
+    """
+    copies: _Spans = []
+    works: _Spans = []
+    for number in range(blocks):
+        free = works[number - buffers][1] if number >= buffers else 0
+        begun = max(copies[-1][1] if copies else 0, free)
+        copies.append((begun, begun + copy))
+        ready = max(begun + copy, works[-1][1] if works else 0)
+        works.append((ready, ready + work))
+    return copies, works
+
+
+def _lanes(
+    drawing: Sketch, top: float, name: str, play: tuple[_Spans, _Spans], scale: float
+) -> None:
+    """A lane for copies and one for products, blocks of values paler than those of keys."""
+    drawing.text((0, top), name, bold=True)
+    for lane, (what, spans) in enumerate(zip(("copies", "products"), play, strict=True)):
+        y = top + 10 + _LANE * lane
+        drawing.text((_LEFT - 6, y + _LANE / 2), what, align="right")
+        drawing.line((_LEFT, y + _LANE), (WIDTH - 2, y + _LANE), width=0.4, colour=COLOURS[4])
+        for number, (begun, ended) in enumerate(spans):
+            words = f"{'KV'[number % 2]}{number // 2 + 1}"
+            wide, fill = (ended - begun) * scale, "33" if number % 2 else "77"
+            look = {"fill": COLOURS[lane] + fill, "edge": COLOURS[lane], "size": SMALL}
+            at = (_LEFT + begun * scale, y + 1)
+            drawing.box(at, wide, _LANE - 2, words if wide > 15 else "", **look)
