@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from costlib.device import Device
 from costlib.display import quantity
@@ -29,7 +30,7 @@ def traffic(runs: Mapping[str, Run]) -> Figure:
     >>> x = np.eye(8, 2)
     >>> runs = {f.__name__: f(x, x, x, TwoLevelMemory(64, trace=True)) for f in (naive, flash2)}
     >>> traffic(runs).title
-    'Entries moved: naive 448, flash2 96'
+    'Entries moved: naive 432, flash2 96'
     """
     if len(runs) != 2:
         raise ValueError(f"runs must be two, got {len(runs)}: {', '.join(runs) or 'none'}")
@@ -196,6 +197,10 @@ def _lanes(
         for number, (begun, ended) in enumerate(spans):
             words = f"{'KV'[number % 2]}{number // 2 + 1}"
             wide, fill = (ended - begun) * scale, "33" if number % 2 else "77"
-            look = {"fill": COLOURS[lane] + fill, "edge": COLOURS[lane], "size": SMALL}
+            look: dict[str, Any] = {
+                "fill": COLOURS[lane] + fill,
+                "edge": COLOURS[lane],
+                "size": SMALL,
+            }
             at = (_LEFT + begun * scale, y + 1)
             drawing.box(at, wide, _LANE - 2, words if wide > 15 else "", **look)
