@@ -1,63 +1,106 @@
-"""The figures of five sources: each as steps down to the ledger, and one model counted often.
+"""The figures of five sources: what parts each from the ledger, and one model counted often.
 
-A waterfall starts from what a source counts and ends at what the ledger counts; each step between
-is one named difference. The numbers are a `Reconciliation`'s, so the steps sum up exactly.
+Totals are bars from zero, and so are the named differences below them, each to its own side. The
+numbers are a `Reconciliation`'s, so the differences sum up exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from textwrap import fill
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.sketch import WIDTH, Sketch, sketch
 
 if TYPE_CHECKING:
     from costlib.sources import Reconciliation
 
-__all__ = ["answers", "recorded", "same_step", "waterfall"]
+__all__ = ["answers", "differences", "recorded", "same_step"]
 
 _SMALL = 10.5
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
+#: Where totals begin and how long the longest is; the height of a difference.
+_FROM, _LONG, _ROW = 70.0, 190.0, 31.0
 
-def waterfall(found: Reconciliation, title: str, unit: str) -> Figure:
-    """How far a source is from the ledger, and each named difference in turn, down to nothing.
 
-    The axis is the distance from the ledger, so that small terms beside a large total still show.
+def differences(found: Reconciliation, title: str, unit: str) -> Figure:
+    """What a source and the ledger count, and each named difference: too much, or too little.
+
+    All bars begin at zero. The differences are drawn to the totals' scale, or to a round multiple
+    of it that the drawing says. Those below a hundredth of the largest are one row.
     """
-    steps = {reason: -float(term) for reason, term in found.terms.items() if term}
-    told = "; ".join(f"{reason}, {_signed(step, unit)}" for reason, step in steps.items())
+    rows = _terms(found)
+    told = "; ".join(f"{reason}, {_signed(term, unit)}" for reason, term in rows.items())
     alt = (
-        f"The source counts {_amount(found.published, unit)}, the ledger "
-        f"{_amount(found.ledger, unit)}: {_signed(found.difference, unit)}. {len(steps)} steps "
-        f"lead from the one to the other: {told}."
+        f"Bars from zero: the source counts {_amount(found.published, unit)}, the ledger "
+        f"{_amount(found.ledger, unit)}. Below, what the source has too much, to the right of a "
+        f"line, or too little, to its left: {told}; together "
+        f"{_signed(found.difference, unit)}."
     )
-    labels = ["the source", *(fill(reason, 25) for reason in steps), "the ledger"]
-    ends = np.cumsum([float(found.difference), *steps.values()])
-    with canvas(title, alt, width=5.6, height=0.7 + 0.56 * len(labels)) as drawing:
-        axes = drawing.axes
-        _bar(axes, 0, 0.0, float(found.difference), COLOURS[4], "")
-        _note(axes, 0, max(0.0, ends[0]), _amount(found.published, unit))
-        for row, (step, end) in enumerate(zip(steps.values(), ends[1:], strict=True), start=1):
-            colour, hatch = (COLOURS[1], "///") if step < 0 else (COLOURS[0], "")
-            _bar(axes, row, end - step, step, colour, hatch)
-            axes.plot([end - step] * 2, [row - 1, row], color=INK, linewidth=0.7, linestyle=":")
-            _note(axes, row, max(end, end - step, 0.0), _signed(step, unit))
-        last = len(labels) - 1
-        axes.plot([0], [last], "D", color=COLOURS[2], markersize=8)
-        _note(axes, last, 0.0, _amount(found.ledger, unit))
-        low, high = min(0.0, *ends), max(0.0, *ends)
-        axes.set(xlim=(low - 0.06 * (high - low), high + 0.6 * (high - low)))
-        axes.set(ylim=(last + 0.5, -0.6), xticks=[])
-        axes.set_yticks(range(len(labels)), labels, fontsize=_SMALL)
-        axes.axvline(0, color=INK, linewidth=0.8)
-        axes.grid(False)
-        axes.spines["bottom"].set_visible(False)
+    rows["together"] = float(found.difference)
+    scale = _LONG / max(float(found.published), float(found.ledger))
+    beside = 7 * max(len(_signed(term, unit)) for term in rows.values()) + 6
+    factor, zero = _magnified(rows.values(), scale, beside)
+    with sketch(title, alt, height=66 + _ROW * len(rows)) as drawing:
+        totals = {"the source": found.published, "the ledger": found.ledger}
+        for row, (name, total) in enumerate(totals.items()):
+            y, wide = 4 + 18 * row, float(total) * scale
+            drawing.text((_FROM - 6, y + 7), name, align="right")
+            drawing.box((_FROM, y), wide, 14, fill=COLOURS[4] + "77", edge=COLOURS[4])
+            drawing.text((_FROM + wide + 5, y + 7), _amount(total, unit))
+        size = {1: "to this scale", 2: "twice as long"}.get(factor, f"{factor} times as long")
+        drawing.text((0, 54), f"the differences, {size}:", italic=True)
+        for row, (reason, term) in enumerate(rows.items()):
+            place, wide = (zero, 64 + _ROW * row), term * scale * factor
+            _difference(drawing, place, wide, reason, _signed(term, unit))
     return drawing.result
+
+
+def _terms(found: Reconciliation) -> dict[str, float]:
+    """The differences from the largest on, small ones together."""
+    every = {reason: float(term) for reason, term in found.terms.items() if term}
+    most = max(map(abs, every.values()), default=0.0)
+    small = [reason for reason, term in every.items() if abs(term) < most / 100]
+    rows = sorted((r for r in every if r not in small), key=lambda reason: -abs(every[reason]))
+    kept = {reason: every[reason] for reason in rows}
+    if len(small) == 1:
+        kept[small[0]] = every[small[0]]
+    elif small:
+        kept[f"{len(small)} smaller ones"] = sum(every[reason] for reason in small)
+    return kept
+
+
+def _magnified(terms: Iterable[float], scale: float, beside: float) -> tuple[int, float]:
+    """The largest round factor at which all bars and their values fit, and where zero is then."""
+    low, high = min(0.0, *terms) * scale, max(0.0, *terms) * scale
+    room = WIDTH - beside * ((low < 0) + (high > 0)) - 4
+    fitting = [
+        digit * 10**power
+        for power in range(4)
+        for digit in (1, 2, 5)
+        if digit * 10**power * (high - low) <= room
+    ]
+    factor = max(fitting, default=1)
+    return factor, (beside if low else 2.0) - factor * low
+
+
+def _difference(
+    drawing: Sketch, place: tuple[float, float], wide: float, reason: str, words: str
+) -> None:
+    """A row: what it is, and its bar from zero to its side."""
+    zero, top = place
+    is_sum, is_more = reason == "together", wide > 0
+    colour = COLOURS[4] if is_sum else COLOURS[1] if is_more else COLOURS[0]
+    hatch = "///" if is_more and not is_sum else ""
+    drawing.text((0, top + 7), reason, bold=is_sum)
+    drawing.line((zero, top + 14), (zero, top + 28), colour=INK, width=1)
+    corner = (min(zero, zero + wide), top + 15)
+    edge = INK if hatch else colour
+    drawing.box(corner, abs(wide), 12, fill=colour + "99", edge=edge, line=0.8, hatch=hatch)
+    at = zero + wide + (4 if is_more else -4)
+    drawing.text((at, top + 21), words, align="left" if is_more else "right")
 
 
 def same_step(counts: Mapping[str, tuple[float | None, float | None]]) -> Figure:
@@ -137,7 +180,7 @@ def answers(counts: Mapping[str, tuple[float, str]], workload: str) -> Figure:
 
 
 def recorded(parts: Mapping[str, Sequence[float]], names: Sequence[str], unit: str) -> Figure:
-    """Totals of several tools as stacked parts, each part explained by a formula."""
+    """Totals of two tools as stacked parts, and the parts of what one has more, magnified."""
     totals = [sum(values) for values in zip(*parts.values(), strict=True)]
     title = f"Two tools, {totals[-1] / totals[0] - 1:.0%} apart, and every operation explained"
     told = "; ".join(
@@ -145,28 +188,33 @@ def recorded(parts: Mapping[str, Sequence[float]], names: Sequence[str], unit: s
         + ", ".join(f"{part} {_amount(values[i], unit)}" for part, values in parts.items())
         for i, name in enumerate(names)
     )
-    with canvas(title, f"Stacked bars. {told}.", width=5.6, height=2.5) as drawing:
-        axes, left = drawing.axes, [0.0] * len(names)
-        for (part, values), colour, hatch in zip(
-            parts.items(), COLOURS, ("", "///", ".."), strict=False
-        ):
-            scaled = [value / 1e9 for value in values]
-            axes.barh(
-                range(len(names)),
-                scaled,
-                left=left,
-                color=colour,
-                hatch=hatch,
-                edgecolor=INK,
-                linewidth=0.6,
-                height=0.5,
-                label=part,
-            )
-            left = [a + b for a, b in zip(left, scaled, strict=True)]
-        axes.set_yticks(range(len(names)), list(names), fontsize=_SMALL)
-        axes.set(ylim=(len(names) - 0.5, -0.5), xlabel=f"billion {unit}")
-        drawing.figure.legend(loc="outside upper left", fontsize=_SMALL, ncols=1)
-        axes.grid(False, axis="y")
+    gap = {part: float(values[-1] - values[0]) for part, values in parts.items()}
+    more = {part: size for part, size in gap.items() if size}
+    alt = f"Stacked bars. {told}. The gap: " + ", ".join(
+        f"{part} {_signed(size, unit)}" for part, size in more.items()
+    )
+    scale = 300 / max(totals)
+    factor = int(300 / (sum(more.values()) * scale))
+    with sketch(title, f"{alt}.", height=112 + 20 * len(more)) as drawing:
+        colours = dict(zip(parts, COLOURS, strict=False))
+        for row, name in enumerate(names):
+            x = 44.0
+            drawing.text((x - 6, 12 + 26 * row), name, align="right")
+            for part, values in parts.items():
+                wide, colour = values[row] * scale, colours[part]
+                words = part if wide > 80 else ""
+                drawing.box((x, 3 + 26 * row), wide, 18, words, fill=colour + "66", edge=colour)
+                x += wide
+        drawing.text((0, 66), f"the gap, {factor} times as long:", italic=True)
+        x = 44.0
+        for row, (part, size) in enumerate(more.items()):
+            wide, colour = size * scale * factor, colours[part]
+            drawing.box((x, 76), wide, 18, fill=colour + "66", edge=colour)
+            place = (min(x + wide / 2, WIDTH - 2), 106 + 20 * row)
+            drawing.line((place[0], 95), (place[0], place[1] - 7), colour=colour, width=1)
+            align = "middle" if wide > 80 else "right"
+            drawing.text(place, f"{part}: {_amount(size, unit)}", align=align)
+            x += wide
     return drawing.result
 
 
@@ -182,11 +230,6 @@ def _amount(value: Any, unit: str) -> str:
 
 def _signed(value: Any, unit: str) -> str:
     return f"{'−' if value < 0 else '+'}{_amount(abs(value), unit)}"
-
-
-def _bar(axes: Any, row: int, left: float, width: float, colour: str, hatch: str) -> None:
-    style = {"color": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.6, "height": 0.55}
-    axes.barh(row, width, left=left, **style)
 
 
 def _note(axes: Any, row: float, right: float, text: str) -> None:

@@ -13,6 +13,7 @@ import costlib
 from costlib.figures import COLOURS, Figure
 from costlib.figures import sources as figures
 from costlib.sources import Reconciliation, printed, reconcile
+from figure_checks import check_words_apart
 from paths import ROOT
 
 LLAMA = costlib.models["llama-2-7b"]
@@ -23,7 +24,7 @@ COUNTS = {"low": (10e12, "tool"), "same": (10.001e12, "paper"), "high": (25e12, 
 PARTS = {"layers": (1e9, 1e9), "attention": (0, 2.5e8)}
 
 DRAWINGS = {
-    "waterfall": lambda: figures.waterfall(SMALL, "From 1500 to 1000", "B"),
+    "differences": lambda: figures.differences(SMALL, "From 1500 to 1000", "B"),
     "same_step": lambda: figures.same_step(STEP),
     "answers": lambda: figures.answers(COUNTS, "a small model"),
     "recorded": lambda: figures.recorded(PARTS, ("blind", "seeing"), "operations"),
@@ -40,6 +41,11 @@ def test_every_figure_is_tested():
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
+def test_words_stand_apart(name):
+    check_words_apart(drawn(name))
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
 def test_a_figure_is_one_described_svg(name):
     figure = drawn(name)
     root = ElementTree.fromstring(figure.svg)
@@ -53,26 +59,47 @@ def test_a_figure_is_one_described_svg(name):
     assert min(sizes) * 375 / float(root.get("width")) >= 9
 
 
-def test_waterfall_says_both_totals_and_every_step_with_its_sign():
-    alt = drawn("waterfall").alt
-    assert "The source counts 1.5 kB, the ledger 1 kB: +500 B" in alt
-    assert "2 steps" in alt
+def test_differences_say_both_totals_and_every_term_with_its_sign():
+    alt = drawn("differences").alt
+    assert "the source counts 1.5 kB, the ledger 1 kB" in alt
     assert "alike" not in alt
-    assert "too many, −700 B; too few, +200 B" in alt  # towards the ledger
+    assert "too many, +700 B; too few, −200 B; together +500 B" in alt
 
 
-def test_waterfall_of_a_real_source_ends_at_the_ledger():
-    found = reconcile("jamesnulliu", LLAMA, B=1, Z=7, S_c=2047)["bytes"]
-    steps = re.findall(r", ([+−])([\d.]+) ([kM])B(?=[;.])", figures.waterfall(found, "t", "B").alt)
-    prefix = {"k": 1e3, "M": 1e6}
-    total = sum((1 if sign == "+" else -1) * float(n) * prefix[p] for sign, n, p in steps)
-    assert len(steps) == sum(term != 0 for term in found.terms.values())
-    assert found.published + total == pytest.approx(found.ledger, abs=2e5)
+def test_differences_of_a_real_source_sum_to_that_of_the_totals():
+    found = reconcile("sparq", LLAMA, B=1, S=2047)["bytes"]
+    alt = figures.differences(found, "t", "B").alt
+    *terms, told = re.findall(r"([+−])([\d.]+) ([kMG])B(?=[;.])", alt)
+    prefix = {"k": 1e3, "M": 1e6, "G": 1e9}
+    sizes = [(1 if sign == "+" else -1) * float(n) * prefix[p] for sign, n, p in (*terms, told)]
+    assert sum(sizes[:-1]) == pytest.approx(sizes[-1], abs=2e5)
+    assert sizes[-1] == pytest.approx(found.difference, rel=1e-3)
+    assert "2 smaller ones" in alt  # those below a hundredth of the largest
+    assert sum(term != 0 for term in found.terms.values()) == len(terms) + 1
+
+
+def test_differences_are_bars_from_one_line_to_a_round_multiple_of_the_scale():
+    svg = drawn("differences").svg
+    assert "the differences, twice as long:" in svg  # from −200 to 700 beside a bar of 1,500
+    bars = []
+    for path in re.findall(r'<path d="(M[^"]+z)\s*" clip-path', svg):
+        across = [float(x) for x in re.findall(r"-?[\d.]+", path)][::2]
+        bars.append((min(across), max(across)))
+    source, ledger, more, less, together = bars
+    unit = (source[1] - source[0]) / 1500
+    assert ledger[1] - ledger[0] == pytest.approx(1000 * unit, abs=0.02)
+    assert more[1] - more[0] == pytest.approx(2 * 700 * unit, abs=0.02)
+    assert less[1] - less[0] == pytest.approx(2 * 200 * unit, abs=0.02)
+    assert more[0] == less[1] == together[0]  # the line
+    far = reconcile("sparq", LLAMA, B=1, S=2047)["bytes"]
+    assert "the differences, 50 times as long:" in figures.differences(far, "t", "B").svg
 
 
 def test_words_take_no_prefix_of_their_own():
     head = reconcile("saha-ye", N=2048, d=128)["entries"]
-    assert "4.194 M entries" in figures.waterfall(head, "t", "entries").alt
+    figure = figures.differences(head, "t", "entries")
+    assert "4.194 M entries" in figure.alt
+    check_words_apart(figure)
 
 
 def test_same_step_gives_ratios_to_the_ledger():
