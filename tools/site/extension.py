@@ -110,5 +110,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     katex.render_latex = MathRenderer().render
     app.setup_extension("tools.site.page_weight")
     app.setup_extension("tools.site.extras")
+    app.setup_extension("tools.site.search_index")
     app.add_post_transform(InlineFigures)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

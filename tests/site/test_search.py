@@ -1,0 +1,149 @@
+"""The search: what readers type finds the section that they want, also when they misspell it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+from functools import cache
+from typing import Any
+
+import pytest
+
+from browsing import Visit
+from paths import SITE
+from tools.site.page_weight import packaged_node
+from tools.site.search_index import other_words
+
+HOME = SITE / "_static" / "search"
+#: What somebody types, and what should come first: the beginning of a place, or one of several.
+QUERIES = {
+    "flashattenion": "iomodel#flashattention",
+    "rooflne": "roofline#roofline",
+    "quantization": "serving#fewer-bits roofline#fewer-bits kvcache#fewer-bytes",
+    "quantisation": "serving#fewer-bits roofline#fewer-bits kvcache#fewer-bytes",
+    "kv cache size": "kvcache#what-a-token-leaves",
+    "speculative decoding": "serving#guess kvcache#several roofline#several",
+    "specualtive decodng": "serving#guess kvcache#several roofline#several",
+    "paged attention": "kvcache#pages serving#blocks",
+    "allreduce": "parallel#collectives",
+    "ring all-reduce": "parallel#collectives",
+    "mixture of experts": "transformer#mixtures",
+    "tensor paralel": "parallel#cut-the-width",
+    "arithmetic intensity": "matmul#bytes-decide glossary#term-arithmetic-intensity",
+    "activation checkpointing": "training#keep-it",
+    "chinchila": "training#a-budget",
+    "lora": "training#fine-tuning",
+    "MFU": "training#how-busy",
+    "continuous batching": "serving#requests-come",
+    "chunked prefill": "serving#prompts-in glossary#term-chunked-prefill",
+    "prefix caching": "kvcache#one-prompt serving#blocks",
+    "grouped query attention": "attention#fewer-keys",
+    "MLA": "latent#latent",
+    "red-blue pebble game": "lowerbounds#a-schedule",
+    "cost per million tokens": "serving#what-a-million",
+    "online softmax": "attention#one-pass",
+    "pipeline buble": "parallel#cut-the-depth",
+    "how many parameters": "transformer#to-the-last",
+    "adam memory": "training#what-it-holds-of-every-parameter",
+    "GiB": "notation#units glossary#term-gb",
+    "H100": "devices#",
+    "grade notebooks": "instructors#grade",
+}
+ASK = """
+import { engine, find, snippet } from './find.js';
+import { readFileSync } from 'node:fs';
+const made = await engine(JSON.parse(readFileSync('sections.json', 'utf8')));
+const questions = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(questions.map((question) => find(made, question, 8).map((one) =>
+  ({ href: one.href, text: snippet(one).map(([said, hit]) => (hit ? `<${said}>` : said)).join('')
+})))));
+"""
+
+
+@cache
+def answers() -> dict[str, list[dict[str, str]]]:
+    """What is found for each, in one process."""
+    command = [
+        str(packaged_node()),
+        "--input-type=module",
+        "-e",
+        ASK,
+        json.dumps([*QUERIES, "zxqv"]),
+    ]
+    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return dict(zip([*QUERIES, "zxqv"], json.loads(done.stdout), strict=True))
+
+
+@pytest.mark.parametrize("question", QUERIES)
+def test_a_question_finds_its_section(question: str) -> None:
+    places = [
+        each["href"].removeprefix("book/").replace(".html", "") for each in answers()[question]
+    ]
+    assert any(places[0].startswith(wanted) for wanted in QUERIES[question].split()), places
+
+
+def test_nothing_is_found_for_nonsense() -> None:
+    assert answers()["zxqv"] == []
+
+
+def test_snippets_hold_no_tex_and_no_labels() -> None:
+    texts = [each["text"] for found in answers().values() for each in found]
+    assert [text for text in texts if re.search(r"\\[a-z]|\$|[{}]|Show code", text)] == []
+    assert sum("<" in text for text in texts) > len(texts) / 2, "what matched is in it"
+
+
+def sections() -> dict[str, Any]:
+    """What the search fetches."""
+    return dict(json.loads((HOME / "sections.json").read_text("utf-8")))
+
+
+def test_the_index_is_small_and_every_place_in_it_exists() -> None:
+    assert len(gzip.compress((HOME / "sections.json").read_bytes())) < 260_000
+    found = sections()
+    ids: dict[str, set[str]] = {}
+    for at, anchor, *_ in found["sections"]:
+        page = found["pages"][at][0]
+        if page not in ids:
+            html = (SITE / f"{page}.html").read_text("utf-8")
+            ids[page] = set(re.findall(r'\sid="([^"]+)"', html))
+        assert anchor in ids[page], f"{page}#{anchor}"
+
+
+def test_every_chapter_says_what_readers_call_its_sections() -> None:
+    named = {place.partition("#")[0] for place in other_words()}
+    chapters = {"matmul", "attention", "transformer", "kvcache", "roofline", "iomodel"}
+    assert chapters | {"lowerbounds", "training", "parallel", "serving", "measured"} <= named
+
+
+def test_the_dialog_answers_as_one_types_and_opens_the_section(browser: Any, address: str) -> None:
+    """By keyboard alone, on a phone, in the dark."""
+    phone = {"width": 375, "height": 667}
+    with Visit(browser, address, "book/matmul.html", viewport=phone, color_scheme="dark") as visit:
+        page = visit.page
+        page.keyboard.press("Control+k")
+        page.keyboard.type("rooflne")
+        page.wait_for_selector("#pst-search-dialog .found a")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate("document.activeElement.closest('.found') !== null")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/book/roofline.html#roofline")
+        assert visit.errors == []
+        assert visit.elsewhere == []
+
+
+def test_the_page_of_the_search_keeps_its_question(browser: Any, address: str) -> None:
+    with Visit(browser, address, "search.html?q=flashattenion") as visit:
+        page = visit.page
+        page.wait_for_selector(".bd-article .found a")
+        assert "FlashAttention keeps the scores at home" in page.inner_text(".bd-article .found")
+        page.fill(".bd-article input[type=search]", "kv cache size")
+        page.wait_for_url("**/search.html?q=kv%20cache%20size")
+        page.click(".bd-article .found li:first-child a")
+        page.wait_for_url("**/book/kvcache.html#what-a-token-leaves-behind")
+        heading = page.locator("#what-a-token-leaves-behind > h2").bounding_box()
+        assert 0 <= heading["y"] < 200
+        assert visit.errors == []
