@@ -117,8 +117,6 @@ def score_intensity(heads: int, head_dim: int, ridges: Mapping[str, float]) -> F
             axes.text(70000, ridge * 1.12, f"{name}: {ridge:,.0f}", ha="right", fontsize=11)
         axes.set(xlabel="sequence length S", ylabel="FLOPs per byte", title=title)
         axes.set(xlim=(14, 80000), ylim=(5, 60000))
-        _plain(axes.xaxis, "{:,.0f}")
-        _plain(axes.yaxis, "{:,.0f}")
     return drawing.result
 
 
@@ -259,14 +257,7 @@ def latent_forms(heads: int, mla: MLA, context: int) -> Figure:
         axes.text(dearer * 1.2, naive[0] / 1e9 * 0.2, f"{dearer} new", fontsize=11)
         axes.set_ylim(bottom, absorbed[-1] / 1e9 * 1.8)
         axes.set(xlabel=f"new tokens, of {context:,} keys", ylabel="GFLOP in a layer", title=title)
-        _plain(axes.xaxis, "{:,.0f}")
-        _plain(axes.yaxis, "{:,.0f}")
     return drawing.result
-
-
-def _plain(axis: Any, form: str) -> None:
-    """Numbers in full on a logarithmic axis: an exponent is too small to read on a phone."""
-    axis.set_major_formatter(lambda value, _: form.format(value))
 
 
 def _both_forms(heads: int, widths: Mapping[str, Any], context: int, new: Any) -> tuple[Any, Any]:

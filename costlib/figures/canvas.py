@@ -87,6 +87,7 @@ def canvas(
         drawing.figure = _paper()(figsize=(width, height), layout="constrained")
         drawing.axes = drawing.figure.subplots(1, columns)
         yield drawing
+        _plain_powers(drawing.figure)
         raw = StringIO()
         drawing.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     drawing.result = Figure(_finish(raw.getvalue(), title, alt), title, alt)
@@ -108,6 +109,42 @@ def _paper() -> Any:
                 super().draw(renderer)
 
     return Paper
+
+
+def _plain_powers(figure: Any) -> None:
+    """Numbers on logarithmic axes in one size: Matplotlib's exponents are too small on a phone."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class Plain(LogFormatterSciNotation):
+        """Labels what its base would, in other words."""
+
+        def __call__(self, value: float, place: Any = None) -> str:
+            low, high = sorted(self.axis.get_view_interval())
+            form = _in_full if low > 5e-4 and high < 5e5 else power_of_ten
+            return form(value) if super().__call__(value, place) else ""
+
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
+            axis.set_major_formatter(Plain(labelOnlyBase=True))
+            axis.set_minor_formatter(Plain())
+
+
+def _in_full(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
+def power_of_ten(value: float) -> str:
+    """10⁴, or 2·10⁴, in one size.
+
+    >>> power_of_ten(1e4), power_of_ten(2e-12)
+    ('10⁴', '2·10⁻¹²')
+    """
+    digit, exponent = f"{value:.0e}".split("e")
+    power = "10" + str(int(exponent)).translate(_RAISED)
+    return power if digit == "1" else f"{digit}·{power}"
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _finish(svg: str, title: str, alt: str) -> str:

@@ -446,7 +446,7 @@ def _folded(found: dict[str, Any], title: str) -> Figure:
             drawing.axes.barh(list(found), values, left=left, color=colour, label=kind, **style)
             left = left + values
         drawing.axes.invert_yaxis()
-        drawing.axes.set(xlabel="seconds of a step", title=title)
+        drawing.axes.set(xlabel="seconds of a step", title=title.replace(": ", ":\n"))
         drawing.figure.legend(loc="outside lower center", ncols=3, fontsize=11)
     return drawing.result
 

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.sketch import SMALL as TINY
+from costlib.figures.sketch import TINT, Sketch, sketch
 from costlib.iomodel import counts
 from costlib.iomodel.algorithms.runs import Run
 from costlib.iomodel.memory import Event
 from costlib.numbers import sizes
 
-__all__ = ["tile_life", "tiles_order"]
+__all__ = ["tile_life", "tiles_order", "tiles_of_product"]
 
 #: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
 WIDTH = 5.0
@@ -216,3 +218,71 @@ def _band(axes: Any, name: str, tiles: int, *, upright: bool, stays: bool) -> No
     label = f"{name} {'stay' if stays else 'pass'}"
     middle = (-1.2, -tiles / 2) if upright else (tiles / 2, 1.2)
     axes.text(*middle, label, ha="center", va="center", rotation=90 * upright, fontsize=11)
+
+
+# ---------------------------------------------------------------- the tiles of a product
+
+
+def tiles_of_product(n: int = 16, tiles: int = 4) -> Figure:
+    """An n×n product in square tiles: what stands in fast memory at four of its steps.
+
+    One tile of C stays while tiles of A and B pass by in pairs; then the next one.
+
+    >>> tiles_of_product().title
+    'Three tiles are enough: 2,048 entries are read, 4 times what the matrices hold'
+    """
+    n, tiles = sizes(n=n, tiles=tiles)
+    if not 3 <= tiles <= 6 or n % tiles:
+        raise ValueError(f"tiles must be 3 to 6 and divide n = {n}, got {tiles}")
+    side = n // tiles
+    count = counts.matmul(n, n, n, side, side, side)
+    once = counts.matmul(n, n, n, n, n, n).reads
+    title = (
+        f"Three tiles are enough: {count.reads:,} entries are read, {count.reads // once} times "
+        "what the matrices hold"
+    )
+    steps = [(0, 0, 0), (0, 0, 1), (0, 0, tiles - 1), (0, 1, 0)]
+    told = []
+    for i, j, p in steps:
+        number = (i * tiles + j) * tiles + p + 1
+        told.append(
+            f"step {number}: tile ({i + 1}, {p + 1}) of A, ({p + 1}, {j + 1}) of B, "
+            f"({i + 1}, {j + 1}) of C, {2 * number * side**2} entries read so far"
+        )
+    alt = (
+        f"Four pictures of A, B above and C at the right, each cut into {tiles} by {tiles} tiles "
+        f"of {side} by {side} entries. Filled are the three that stand in fast memory, "
+        f"{count.peak} entries at most. {'; '.join(told)}. A tile of C is written when its row of "
+        f"A and its column of B have passed. In all {tiles**3} steps, {count.reads:,} entries "
+        f"read and {count.writes:,} written; a memory for all three matrices would read {once:,}."
+    )
+    with sketch(title, alt, height=362) as drawing:
+        for place, step in enumerate(steps):
+            _product_step(drawing, (22 + 178 * (place % 2), 12 + 184 * (place // 2)), tiles, step)
+            number = (step[0] * tiles + step[1]) * tiles + step[2] + 1
+            after = {tiles: ", C written", tiles + 1: ", A again"}.get(number, "")
+            told_here = f"step {number}: {2 * number * side**2} read{after}"
+            middle = 22 + 178 * (place % 2) + 69, 12 + 184 * (place // 2) + 156
+            drawing.text(middle, told_here, align="middle")
+    return drawing.result
+
+
+def _product_step(
+    drawing: Sketch, corner: tuple[float, float], tiles: int, step: tuple[int, int, int]
+) -> None:
+    """A, B and C as grids of tiles; what is in memory solid, what has passed tinted."""
+    (left, top), (i, j, p), span = corner, step, 62.0
+    cell = span / tiles
+    right, below = left + span + 14, top + span + 14
+    passed = [(row, column) for row in range(tiles) for column in range(tiles)]
+    done = [(row, column) for row, column in passed if row * tiles + column < i * tiles + j]
+    for at, name, before, now, colour in (
+        ((left, below), "A", [(i, q) for q in range(p)], (i, p), COLOURS[0]),
+        ((right, top), "B", [(q, j) for q in range(p)], (p, j), COLOURS[1]),
+        ((right, below), "C", done, (i, j), COLOURS[2]),
+    ):
+        drawing.fill(at, before, cell, colour + TINT)
+        drawing.fill(at, [now], cell, colour)
+        drawing.cells(at, tiles, tiles, cell)
+        beside = (at[0] - 8, at[1] + 6) if name != "C" else (at[0] + span + 8, at[1] + 6)
+        drawing.text(beside, name, align="middle", size=TINY, bold=True)

@@ -1,0 +1,41 @@
+"""Every figure of every page, a reader's own among them, as the notebooks have it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from costlib.figures import Figure
+from figure_checks import check_words_apart
+
+BOOK = Path(__file__).parents[2] / "book"
+
+
+def figures(page: Path) -> list[Figure]:
+    cells = json.loads(page.read_text("utf-8"))["cells"]
+    shown = [
+        "".join(output["data"]["image/svg+xml"])
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if "image/svg+xml" in output.get("data", {})
+    ]
+    titles = [unescape(re.search(r"<title[^>]*>(.*?)</title>", svg)[1]) for svg in shown]
+    return [Figure(svg, title, "") for svg, title in zip(shown, titles, strict=True)]
+
+
+PAGES = sorted(page for page in BOOK.glob("*.ipynb") if figures(page))
+
+
+def test_chapters_have_figures() -> None:
+    assert len(PAGES) > 12
+    assert sum(len(figures(page)) for page in PAGES) > 60
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_word_on_another_or_beyond_the_edge(page: Path) -> None:
+    for figure in figures(page):
+        check_words_apart(figure)
