@@ -393,7 +393,8 @@ def _against_ridge(
             drawing.axes.loglog(across, values, _DASHES[at], color=COLOURS[at], label=name)
         drawing.axes.axhline(ridge, color=INK, linewidth=1, linestyle=":")
         drawing.axes.text(across[0], ridge * 1.1, f"ridge {ridge:,.0f}", fontsize=11)
-        drawing.axes.set(xlabel=label, ylabel="FLOPs per byte", title=title)
+        drawing.axes.set(xlabel=label, ylabel="FLOPs per byte")
+        drawing.axes.set_title(title, fontsize=11)
         drawing.axes.legend(loc="lower right", fontsize=11)
     return drawing.result
 
