@@ -16,6 +16,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools import ROOT
+from tools.pages import live
 from tools.site.identity import Identity
 
 #: What stays as it is: fenced code, code in a line, formulas.
@@ -88,7 +89,7 @@ def flat(text: str, page: Page) -> str:
         raise ValueError(
             f"{page.name}: the copy cannot say {left[0].strip()!r}: write plain Markdown"
         )
-    done, at = [], 0
+    text, done, at = live.without(text), [], 0
     for kept in PROTECTED.finditer(text):
         done += [LINK.sub(lambda found: page.link(found[1]), text[at : kept.start()]), kept[0]]
         at = kept.end()

@@ -36,8 +36,17 @@ from costlib.precision import Precision, precision_of
 from costlib.sources import jamesnulliu
 from costlib.transformer import PerToken, Transformer
 from tools import ROOT
-from tools.pages import explorer_mesh
-from tools.pages.printing import KINDS, constant, drawable, family, function, parts, symbolic
+from tools.pages import explorer_mesh, live
+from tools.pages.printing import (
+    KINDS,
+    constant,
+    drawable,
+    evaluated,
+    family,
+    function,
+    parts,
+    symbolic,
+)
 
 FOLDER = ROOT / "book" / "_static" / "explorers" / "generated"
 HEAD = "// Made from costlib by `make sync`: never edit this.\n"
@@ -456,9 +465,7 @@ def asked(script: str) -> str:
     written = []
     for name, sizes, expression in ASKED.findall(script):
         symbols = {size: costlib.symbols(size) for size in sizes.split(", ")}
-        names = {public: getattr(costlib, public) for public in costlib.__all__}
-        result = eval(expression, {**names, "costlib": costlib, **symbols})
-        written.append(function(name, tuple(symbols.values()), result))
+        written.append(function(name, tuple(symbols.values()), evaluated(expression, symbols)))
     return "".join(written)
 
 
@@ -481,7 +488,7 @@ def files() -> dict[Path, str]:
         "mesh.js": explorer_mesh.text,
         "budget.js": budget,
     }
-    texts = {**{name: make() for name, make in made.items()}, **own()}
+    texts = {**{name: make() for name, make in made.items()}, **own(), **live.files()}
     return {FOLDER / name: HEAD + text for name, text in texts.items()}
 
 

@@ -197,13 +197,14 @@ def _literals(source: str) -> Iterator[float]:
 def prose(markdown: str) -> str:
     """What of a Markdown cell is held to the code: formulas too, but no names of others.
 
-    Left alone are headings, predictions (wrong numbers on purpose) and further reading.
+    Left alone are headings, predictions and their options (wrong numbers on purpose), and further
+    reading; an answer is not.
 
     >>> prose(r"In Llama 3.1, $6.7 \\times 10^{9}$ of `8` [are](x.org/9) in 16 bits.").split()
     ['In', ',', '6.7e9', 'of', '[are', 'in', '.']
     """
     text = re.split(r"^## (?:Further reading)", markdown, flags=re.MULTILINE)[0]
-    text = re.sub(r"^(?:#+ |> \*\*Predict).*$|^\*\*\d+\. ", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(?:#+ |> \*\*Predict|> - ).*$|^\*\*\d+\. ", "", text, flags=re.MULTILINE)
     text = FORMULA.sub(lambda formula: _plain(formula[0]), NOT_PROSE.sub(" ", text))
     return NAMES.sub(" ", text)
 

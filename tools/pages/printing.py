@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -67,6 +67,16 @@ def constant(name: str, value: Any) -> str:
     """One exported constant."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return f"export const {name} = {text};\n"
+
+
+def evaluated(expression: str, sizes: Mapping[str, Any]) -> Any:
+    """What an expression says, in the names of costlib, of sizes that are numbers or symbols.
+
+    >>> evaluated("matmul(m, k, n).flops", {"m": 2, "k": 3, "n": 4})
+    48
+    """
+    names = {public: getattr(costlib, public) for public in costlib.__all__}
+    return eval(expression, {**names, "costlib": costlib, "sympy": sympy, **sizes})
 
 
 # ---------------------------------------------------------------- models

@@ -94,22 +94,43 @@ class InlineFigures(SphinxPostTransform):
                 image.replace_self(nodes.raw("", svg, format="html"))
 
 
-def add_explorer(
+class Predictions(SphinxPostTransform):
+    """Name the quotes that ask for a prediction, for the script that asks and for the style."""
+
+    default_priority = 1
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        """Name those of one page."""
+        for quote in self.document.findall(nodes.block_quote):
+            if quote.astext().startswith("Predict."):
+                quote["classes"].append("predict")
+
+
+def add_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """A page with an explorer loads the script that runs it; no other page does."""
-    if "data-explorer=" in context.get("body", ""):
+    """A page loads the scripts of what it has: an explorer, a prediction, numbers that move."""
+    body = context.get("body", "")
+    if "data-explorer=" in body:
         app.add_js_file("explorers/main.js", type="module")
+    if '<blockquote class="predict"' in body:
+        app.add_js_file("predict.js", type="module")
+    if "data-live=" in body:
+        name = page.rpartition("/")[2]
+        app.add_js_file(f"explorers/generated/live_{name}.js", type="module")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.connect("html-page-context", add_explorer)
+    app.connect("html-page-context", add_scripts)
     app.add_css_file("explorers/explorers.css")  # in the one style sheet of all pages
+    app.add_css_file("sentences.css")
     app.connect("config-inited", leave_out_twins)
     katex.render_latex = MathRenderer().render
     app.setup_extension("tools.site.page_weight")
     app.setup_extension("tools.site.extras")
     app.setup_extension("tools.site.search_index")
     app.add_post_transform(InlineFigures)
+    app.add_post_transform(Predictions)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

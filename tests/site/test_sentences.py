@@ -1,0 +1,278 @@
+"""What can be used in the text itself: predictions that answer, and numbers that move.
+
+The numbers are computed by the packaged node, on the files that the site serves, and compared with
+the library; then a prediction is made and a number moved, by mouse, touch and keyboard.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import math
+import re
+import subprocess
+from typing import Any
+
+import pytest
+
+import sampling
+from browsing import Visit
+from paths import ROOT, SITE
+from tools.pages import live
+from tools.site.page_weight import packaged_node
+
+STATIC = ROOT / "book" / "_static"
+LIVE = live.pages()
+TEXTS = {
+    path.stem: re.split(r"\n\n## Exercises\n", path.read_text("utf-8"))[0]
+    for path in sorted((ROOT / "book").glob("*.md"))
+}
+BOXES = re.compile(r"^> \*\*Predict\.\*\*.*\n(?:>.*\n)*", re.MULTILINE)
+ANSWERS = re.compile(r"<details><summary>Answer</summary>\n\n(.*?)\n\n</details>", re.DOTALL)
+
+
+def boxes() -> list[tuple[str, str]]:
+    """Every prediction of the book: its page, and its text without the quote's marks."""
+    return [
+        (name, re.sub(r"^> ?", "", box, flags=re.MULTILINE))
+        for name, text in TEXTS.items()
+        for box in BOXES.findall(text)
+        if "<details>" in box
+    ]
+
+
+# ---------------------------------------------------------------- predictions
+
+
+@pytest.mark.parametrize("box", [box for _, box in boxes()], ids=[name for name, _ in boxes()])
+def test_a_prediction_is_answered_in_its_box(box: str) -> None:
+    *asked, rest = re.split(r"<details>.*?</details>", box, flags=re.DOTALL)
+    answers = ANSWERS.findall(box)
+    assert len(answers) == len(asked) > 0
+    assert rest.strip() == "", "a box ends with its last answer"
+    for question, answer in zip(asked, answers, strict=True):
+        [(said, why)] = re.findall(r"^\*\*(.+?)[.:]?\*\* (.+)$", answer)
+        options = re.findall(r"^- (.+)$", question, re.MULTILINE)
+        assert options.count(said) == 1 if options else re.search(r"\d", said), said
+        assert len(options) != 1
+        assert re.search(r"\]\(#[\w-]+\)", why), "an answer leads to where it is derived"
+        assert re.search(r"\?$", question.split("\n\n- ")[0].strip()), "a question ends the words"
+
+
+SAID = """
+const {number, verdict} = await import(`${process.argv[1]}/predict.js`);
+const read = ['10,000 tokens', '10k', '1e4', '2.5 million', '18 bytes', 'none'].map(number);
+console.log(JSON.stringify([read,
+  verdict('30 times', '30 times'), verdict('100 GB', '101 GB'), verdict('80 GB', '100 GB'),
+  verdict('180', '100'), verdict('5 ms', '10 ms'), verdict('400 times', '30 times'),
+  verdict('memory', 'arithmetic')]));
+"""
+
+
+def in_node(script: str, *arguments: str) -> Any:
+    """What a script prints, as JSON."""
+    done = subprocess.run(
+        [str(packaged_node()), "--input-type=module", "-e", script, STATIC.as_uri(), *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_how_far_off_a_guess_is() -> None:
+    read, *said = in_node(SAID)
+    assert read == [10_000, 10_000, 10_000, 2_500_000, 18, None]
+    assert said == [
+        "You said 30 times: right.",
+        "You said 100 GB: right.",
+        "You said 80 GB: close, 20 % too low.",
+        "You said 180: close, within a factor of 2.",
+        "You said 5 ms: close, within a factor of 2.",
+        "You said 400 times, 13 times too high.",
+        "You said memory; it comes out otherwise.",
+    ]
+
+
+# ---------------------------------------------------------------- numbers that move
+
+COMPUTED = """
+const {like} = await import(`${process.argv[1]}/live.js`);
+const answers = {};
+for (const [page, asked] of Object.entries(JSON.parse(process.argv[2]))) {
+  const {shown} = await import(`${process.argv[1]}/explorers/generated/live_${page}.js`);
+  answers[page] = asked.map(([name, settings, text]) => {
+    const [formula, , words] = shown[name];
+    const values = settings.map((each) => formula(...each));
+    return [values.map(String), like(text, values[0], words)(values[0])];
+  });
+}
+console.log(JSON.stringify(answers));
+"""
+
+
+def asked() -> dict[str, list[tuple[str, list[list[Any]], str]]]:
+    """Of each page each answer: its name, the sizes to try, first as printed, and the text."""
+    found = {}
+    for page, each in LIVE.items():
+        texts, chance = dict(each.spans), sampling.chance(f"live {page}")
+        stops = {moved.name: moved.stops for moved in each.moved}
+        found[page] = [
+            (
+                shown.name,
+                [[printed(stops[size], texts[size]) for size in shown.arguments]]
+                + [[value(chance.choice(stops[s])) for s in shown.arguments] for _ in range(20)],
+                texts[shown.name],
+            )
+            for shown in each.shown
+        ]
+    return found
+
+
+def value(stop: Any) -> Any:
+    """The number at a stop, which may have a name."""
+    return stop[1] if isinstance(stop, tuple) else stop
+
+
+def printed(stops: tuple[Any, ...], text: str) -> Any:
+    """The number that a text says."""
+    names = dict(stop for stop in stops if isinstance(stop, tuple))
+    return names[text] if names else float(text.replace(",", ""))
+
+
+@functools.cache
+def computed() -> dict[str, list[Any]]:
+    """What the pages compute for these, all in one process."""
+    return in_node(COMPUTED, json.dumps(asked()))
+
+
+@pytest.mark.parametrize("page", LIVE)
+def test_what_moves_is_said_and_used(page: str) -> None:
+    each = LIVE[page]
+    names = [m.name for m in each.moved] + [shown.name for shown in each.shown]
+    assert len(set(names)) == len(names), "a name stands for one thing on a page"
+    assert {name for name, _ in each.spans} == set(names)
+    assert {size for shown in each.shown for size in shown.arguments} == {
+        m.name for m in each.moved
+    }
+    assert all(len({text for name, text in each.spans if name == one}) == 1 for one in names)
+    assert all(len(moved.stops) > 1 for moved in each.moved)
+
+
+@pytest.mark.parametrize("page", LIVE)
+def test_an_answer_is_the_library_s_and_as_printed(page: str) -> None:
+    shown = {each.name: each for each in LIVE[page].shown}
+    for (name, settings, text), (values, first) in zip(
+        asked()[page], computed()[page], strict=True
+    ):
+        assert first == text, f"{name} comes out as {first}"
+        for sizes, found in zip(settings, values, strict=True):
+            whole = [int(size) if size == int(size) else size for size in sizes]
+            expected = shown[name].value(**dict(zip(shown[name].arguments, whole, strict=True)))
+            assert math.isclose(float(found), float(expected), rel_tol=1e-12), (name, sizes)
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_copies_read_as_plain_text(name: str) -> None:
+    for copied in (SITE / "colab" / f"{name}.ipynb", SITE / "book" / f"{name}.md"):
+        text = copied.read_text("utf-8")
+        assert "data-live" not in text
+        assert "<!-- live" not in text
+
+
+def test_both_scripts_are_small() -> None:
+    scripts = [STATIC / "predict.js", STATIC / "live.js"]
+    most = max(
+        (STATIC / "explorers" / "generated" / f"live_{name}.js" for name in LIVE),
+        key=lambda path: path.stat().st_size,
+    )
+    assert sum(len(gzip.compress(path.read_bytes())) for path in [*scripts, most]) < 10_000
+
+
+# ---------------------------------------------------------------- in the browser
+
+PAGE = "book/matmul.html"
+
+
+def test_a_prediction_is_made_by_keyboard_and_kept(browser: Any, address: str) -> None:
+    with Visit(browser, address, PAGE) as visit:
+        page = visit.page
+        box = page.locator("blockquote.predict").first
+        assert not box.locator("details").evaluate("(each) => each.open")
+        box.locator("button").nth(1).focus()
+        page.keyboard.press("Enter")
+        assert box.locator(".predict-said").inner_text() == "You said 400 times, 13 times too high."
+        assert box.locator("details").evaluate("(each) => each.open")
+        box.locator("button").nth(2).click(force=True)  # one guess is all there is
+        assert "400" in box.locator(".predict-said").inner_text()
+        page.reload()
+        assert "400" in box.locator(".predict-said").inner_text()
+        assert visit.errors == []
+
+
+def test_without_javascript_an_answer_unfolds(browser: Any, address: str) -> None:
+    with Visit(browser, address, PAGE, java_script_enabled=False) as visit:
+        box = visit.page.locator("blockquote.predict").first
+        assert box.locator("li").count() == 3
+        assert not box.get_by_text("The section on bytes").is_visible()
+        box.locator("summary").click()
+        assert box.get_by_text("The section on bytes").is_visible()
+        visit.page.emulate_media(media="print")
+        box.locator("summary").click()
+        assert box.get_by_text("The section on bytes").is_visible()
+
+
+def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> None:
+    with Visit(browser, address, PAGE) as visit:
+        page = visit.page
+        vectors, longer = (page.locator(f"[data-live={each}]") for each in ("vectors", "longer"))
+        assert (vectors.get_attribute("role"), vectors.inner_text()) == ("slider", "128")
+        vectors.scroll_into_view_if_needed()
+        box = vectors.bounding_box()
+        page.mouse.move(box["x"] + 5, box["y"] + 8)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 60, box["y"] + 8, steps=3)
+        page.mouse.up()
+        assert float(longer.inner_text()) > 3
+        page.keyboard.press("Home")
+        assert (vectors.get_attribute("aria-valuetext"), longer.inner_text()) == ("1", "1.00")
+        page.wait_for_function("document.querySelector('.live-said').innerText.includes('1.00')")
+        page.keyboard.press("Escape")
+        assert (vectors.inner_text(), longer.inner_text()) == ("128", "1.06")
+        assert visit.errors == []
+
+
+def test_a_finger_moves_a_number_sideways_and_the_page_upwards(browser: Any, address: str) -> None:
+    phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+    with Visit(browser, address, PAGE, **phone) as visit:
+        page = visit.page
+        vectors = page.locator("[data-live=vectors]")
+        vectors.evaluate("(each) => each.scrollIntoView({ block: 'center' })")
+        page.wait_for_timeout(100)
+        wire = visit.context.new_cdp_session(page)
+
+        def swipe(dx: int, dy: int) -> tuple[str, float]:
+            box, before = vectors.bounding_box(), page.evaluate("scrollY")
+            x, y = box["x"] + 10, box["y"] + box["height"] / 2
+            points = [(x + dx * n / 8, y + dy * n / 8) for n in range(9)]
+            for n, (left, top) in enumerate(points):
+                kind = "touchMove" if n else "touchStart"
+                at = [{"x": left, "y": top}]
+                wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+            wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+            page.wait_for_timeout(100)
+            return vectors.inner_text(), page.evaluate("scrollY") - before
+
+        moved, scrolled = swipe(50, 0)
+        assert int(moved) > 128
+        assert scrolled == 0
+        after, scrolled = swipe(0, -120)
+        assert (after, scrolled > 50) == (moved, True)
+
+
+def test_only_pages_that_need_them_load_the_scripts() -> None:
+    for name in ("glossary", "matmul"):
+        html = (SITE / "book" / f"{name}.html").read_text("utf-8")
+        assert ("predict.js" in html) == ("live_matmul.js" in html) == (name == "matmul")
