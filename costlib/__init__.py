@@ -21,6 +21,7 @@ from costlib.numbers import symbols
 from costlib.precision import Precision
 
 if TYPE_CHECKING:
+    from costlib.answers import answer
     from costlib.catalog import devices, models, nodes
     from costlib.device import Device
     from costlib.measured import calibrate
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Device": "costlib.device",
     "Transformer": "costlib.transformer",
+    "answer": "costlib.answers",
     "calibrate": "costlib.measured",
     "devices": "costlib.catalog",
     "fits": "costlib.roofline",
@@ -67,6 +69,7 @@ __all__ = [
     "Op",
     "Precision",
     "Transformer",
+    "answer",
     "attention",
     "calibrate",
     "catalog",

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from costlib.display import facts_html, quantity
 from costlib.numbers import Number, is_lazy, is_symbolic, minimum
 from costlib.precision import SIXTEEN_BITS
 
@@ -132,6 +133,20 @@ got 100000000000000.0
     def with_(self, **changes: Any) -> Device:
         """The same device with some of its figures changed."""
         return replace(self, **changes)
+
+    def _repr_html_(self) -> str | None:
+        figures = [*self.flops_per_s.values(), self.bytes_per_s, self.capacity, self.interconnect]
+        if not all(isinstance(each, (int, float, type(None))) for each in figures):
+            return None
+        peaks = self.flops_per_s.items()
+        rows = [(f"{name} peak", quantity(rate, "FLOP/s")) for name, rate in peaks]
+        rows.append(("memory reads", quantity(self.bytes_per_s, "B/s")))
+        if self.capacity is not None:
+            rows.append(("memory", quantity(self.capacity, "B")))
+        if self.interconnect is not None:
+            rows.append(("to other devices, each way", quantity(self.interconnect, "B/s")))
+        rows.append(("ridge", f"{self.ridge():.4g} FLOP a byte"))
+        return facts_html([("device", self.name), *rows])
 
     def compute_rate(self, compute: str | None = None) -> Any:
         """FLOP/s reached where compute binds: the dense peak of a format times its efficiency.

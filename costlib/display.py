@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, Protocol
 
 from costlib.numbers import Number, is_symbolic
 
-__all__ = ["bar", "latex", "ledger_html", "ledger_latex", "quantity"]
+__all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity"]
 
 
 class Cost(Protocol):
@@ -77,6 +77,21 @@ def latex(value: Number) -> str:
 
     expression = sympy.factor_terms(sympy.sympify(value))
     return str(sympy.latex(expression))
+
+
+def facts_html(rows: Iterable[tuple[str, ...]]) -> str:
+    """What is said of one thing, as an HTML table: a name, a value, and perhaps a sentence.
+
+    >>> facts_html([("layers", "32")])
+    '<table class="costlib-facts"><tbody><tr><th>layers</th><td>32</td></tr></tbody></table>'
+    """
+    body = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in rows
+    )
+    return f'<table class="costlib-facts"><tbody>{body}</tbody></table>'
 
 
 def ledger_html(ledger: Table) -> str | None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from costlib.attention import MLA, check_groups, check_sizes
 from costlib.checkpoint import Storage, step_bytes, weight_bytes
+from costlib.display import facts_html, quantity
 from costlib.families import from_hf
 from costlib.kvcache import Memory, kv_bytes, memory
 from costlib.layers.attention import Attention, Latent
@@ -327,6 +328,19 @@ class Transformer:
         batch, new = size("batch", batch), size("new", new)
         context = size("context", context, least=0)
         return self._forward(Pass(batch, new, context + new, logits=logits, **options))
+
+    def _repr_html_(self) -> str | None:
+        if not isinstance(self.params(), int):  # a formula, or many models at once
+            return None
+        rows = {"layers": self.layers, "width": self.d_model, "vocabulary": self.vocab}
+        rows["parameters"] = self.params()
+        if self.active_params() != self.params():
+            rows["a token uses"] = self.active_params()
+        shown = [(name, f"{value:,}") for name, value in rows.items()]
+        shown.append(("weights", quantity(self.weight_bytes(), "B")))
+        cache = self.kv_elements_per_token() * self.precision.kv
+        shown.append(("cache of a token", quantity(cache, "B")))
+        return facts_html(shown)
 
     def decode_steps(self, batch: Number, context: Number, steps: Number, **options: Any) -> Ledger:
         """So many decode steps of one token, the cache growing by one each: a closed form.

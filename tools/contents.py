@@ -99,7 +99,7 @@ PARTS = (
                 "serving",
                 "given a target for the wait, how many readers, how many machines, and at what "
                 "price?",
-                ("serving",),
+                ("serving", "answers"),
             ),
         ),
     ),

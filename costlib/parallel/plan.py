@@ -23,6 +23,7 @@ import numpy as np
 
 from costlib.catalog import model_of
 from costlib.device import Device
+from costlib.display import facts_html, quantity
 from costlib.kvcache import Memory
 from costlib.ledger import Ledger
 from costlib.numbers import Number, ceil_div, choose, is_symbolic
@@ -308,6 +309,17 @@ class Planned:
         ['gradients.reduce_scatter', 'weights.all_gather']
         """
         return whole_step(self.model, self.cut, self.kinds, self.layout, stage)
+
+    def _repr_html_(self) -> str | None:
+        if isinstance(self.step, np.ndarray) or is_symbolic(self.step):
+            return None
+        rows = [("a step", quantity(self.step, "s")), ("MFU", f"{self.mfu:.1%}")]
+        rows += [
+            (f"of it {name}", quantity(each, "s")) for name, each in self.parts.items() if each
+        ]
+        rows.append(("memory of the fullest device", quantity(self.memory.total, "B")))
+        rows.append(("fits", "yes" if self.fits else "no"))
+        return facts_html([*rows, ("binds", str(self.binds))])
 
     def __repr__(self) -> str:
         if isinstance(self.step, np.ndarray):

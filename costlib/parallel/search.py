@@ -62,13 +62,15 @@ def search(
     masked: str = "skipped",
     all_rows: bool = False,
     client: Any = None,
+    as_arrays: bool = False,
 ) -> Any:
     """A DataFrame with a row for each legal plan, the fastest first.
 
     Each argument of a plan is what it may be: all divisors, or those that you name. Rows are plans
     whose fullest device has room, unless ``all_rows``. ``frontier`` marks those that no other one
     beats in both memory and time; `plan_of` makes the `Plan` of a row. ``client`` is a Dask
-    cluster's, which then does a part of the plans each.
+    cluster's, which then does a part of the plans each. With ``as_arrays`` columns come as NumPy
+    arrays by name, which needs no pandas.
 
     >>> found = search("llama-3-8b", Cluster("DGX-H100"), batch=64, seq=8192)
     >>> len(found) > 100, bool(found["step"].is_monotonic_increasing)
@@ -88,7 +90,8 @@ def search(
     tasks = [ways] if client is None else [[way] for way in ways]
     pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
     found = [table for table in _run(pieces, client) if table]
-    return _gathered(found or case.refused(ways[0], shapes[0]), all_rows)
+    columns = _gathered(found or case.refused(ways[0], shapes[0]), all_rows)
+    return columns if as_arrays else _frame(columns)
 
 
 def plan_of(row: Any, **changes: Any) -> Plan:
@@ -303,14 +306,20 @@ def _called(piece: Callable[[], Any]) -> Any:
     return piece()
 
 
-def _gathered(tables: Iterable[Mapping[str, Any]], all_rows: bool) -> Any:
-    """One DataFrame, the fastest plan first, and of those as fast the one that holds least."""
+def _gathered(tables: Sequence[Mapping[str, Any]], all_rows: bool) -> dict[str, Any]:
+    """Columns of all plans, the fastest first, and of those as fast the one that holds least."""
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    order = np.lexsort((columns["memory"], columns["step"]))
+    if not all_rows:
+        order = order[columns["fits"][order]]
+    columns = {name: column[order] for name, column in columns.items()}
+    least = np.minimum.accumulate(np.where(columns["fits"], columns["memory"], np.inf))
+    before = np.concatenate([[np.inf], least])[: len(order)]
+    columns["frontier"] = columns["fits"] & (columns["memory"] < before)
+    return columns
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
     import pandas as pd
 
-    rows = pd.concat([pd.DataFrame(dict(table)) for table in tables], ignore_index=True)
-    rows = rows if all_rows else rows[rows["fits"]]
-    rows = rows.sort_values(["step", "memory"], kind="stable", ignore_index=True)
-    least = np.minimum.accumulate(np.where(rows["fits"], rows["memory"], np.inf))
-    before = np.concatenate([[np.inf], least])[: len(rows)]
-    rows["frontier"] = rows["fits"] & (rows["memory"] < before)
-    return rows
+    return pd.DataFrame(dict(columns))

@@ -10,6 +10,7 @@ import pytest
 
 import costlib
 from costlib import attention, einsum, linear, matmul
+from costlib.answers import answer
 from costlib.attention import attention_backward, keys_read, latent_attention, pairs
 from costlib.kvcache import (
     cached_tokens,
@@ -65,6 +66,10 @@ OF_LATENTS = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 6, "conte
 ROUTED = MODEL.with_(moe=MoE(experts=8, per_token=2, width=16))
 SERVER = Server(MODEL, costlib.devices["H100-SXM"].with_(capacity=10**7))
 CALLS = {
+    "answer": (
+        lambda **of: answer("gpt2", "A100-80GB", **of),
+        {"devices": 1, "batch": 2, "context": 8, "prompt": 4},
+    ),
     "matmul": (matmul, {"m": 1, "k": 2, "n": 3, "batch": 4}),
     "exact": (exact, {"m": 1, "k": 2, "n": 3}),
     "linear": (linear, {"tokens": 1, "d_in": 2, "d_out": 3}),

@@ -157,3 +157,19 @@ def test_messages_are_in_the_table_and_in_the_time():
     assert time(work, slow) == pytest.approx(expected)
     assert work.table()["sends"].tolist() == [0, 10**6, 10**6]
     assert table(work, slow)["sending_time"].tolist() == pytest.approx([0, 2e-5, 2e-5])
+
+
+def test_what_a_notebook_shows_of_a_model_a_device_and_a_plan():
+    model, device = costlib.models["mixtral-8x7b"], costlib.devices["H100-SXM"]
+    plan = costlib.parallel.Plan(data=8).on(
+        "gpt2", costlib.parallel.Cluster("DGX-H100"), batch=64, seq=1024
+    )
+    assert f"<td>{model.active_params():,}</td>" in model._repr_html_()
+    assert f"<td>{device.ridge():.4g} FLOP a byte</td>" in device._repr_html_()
+    assert f"<td>{plan.mfu:.1%}</td>" in plan._repr_html_()
+    rate = costlib.symbols("beta")
+    assert device.with_(bytes_per_s=rate)._repr_html_() is None
+    widths = costlib.Transformer(
+        layers=2, d_model=costlib.symbols("D"), heads=4, d_ff=8, vocab=10, head_dim=2
+    )
+    assert widths._repr_html_() is None

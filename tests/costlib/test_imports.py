@@ -20,8 +20,8 @@ from tools import contents
 LAYERS = (
     "numbers",
     "precision",
-    "device",
     "display",
+    "device",
     "ledger tally",
     "messages",
     "matmul",
@@ -37,10 +37,12 @@ LAYERS = (
     "parallel",
     "sweeps",
     "serving",
+    "answers",
     "iomodel",
     "sources",
     "measured",
     "figures",
+    "command",
     "__main__",
 )
 #: Whole packages, from the bottom up: the library knows nothing of the course, nor that of tools.

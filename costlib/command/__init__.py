@@ -1,0 +1,78 @@
+"""The command line: ``costlib MODEL --on DEVICE``, or ``python -m costlib``.
+
+It reads what was asked (`asked`, `parser`), asks costlib (`answers`), and writes (`table`).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+
+from costlib.command.answers import QUESTIONS, Unmet
+from costlib.command.completion import script
+from costlib.command.parser import COMMANDS, parser
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer what was asked: the exit code.
+
+    >>> main(["models", "gpt2-x"])
+    1 models
+    name
+    gpt2-xl
+    0
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # an old terminal has no ×
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        return _run(sys.argv[1:] if arguments is None else list(arguments))
+    except BrokenPipeError:  # whoever read has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Unmet as problem:
+        print(f"costlib: {problem}", file=sys.stderr)
+        return 1
+    except (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError) as problem:
+        said = str(problem) or type(problem).__name__
+        said = re.sub(r"list\(costlib\.(\w+)\)", r"costlib \1", said)  # as one would type it here
+        print(f"costlib: {said}", file=sys.stderr)
+        return 2
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments and arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        arguments = ["answer", *arguments]
+    if not arguments:
+        parser().print_help()
+        return 0
+    given = parser().parse_args(arguments)
+    if given.command == "measure":
+        return _measure(given.device, 1 if given.quick else 7, given.figure)
+    if given.command == "completion":
+        print(script(given.shell), end="")
+        return 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what does not fit is an answer here, and an exit code
+        found, code = QUESTIONS[given.command](given)
+    print(getattr(found, given.form)(), flush=True)
+    return code
+
+
+def _measure(device: str, repeats: int, figure: os.PathLike[str] | None) -> int:
+    from costlib.measured.timing import measure, report
+
+    rows = measure(device=device, repeats=repeats)
+    print(report(rows))
+    if figure:
+        from costlib.figures.measured import own_roofline
+
+        with open(figure, "w", encoding="utf-8") as file:
+            file.write(own_roofline(rows).svg)
+        print(f"drawn to {figure}")
+    return 0

@@ -1,0 +1,202 @@
+"""What can be typed: one parser, which help, errors and completion all read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from costlib.command import asked
+from costlib.precision import RECIPES
+from costlib.training import RECIPES as TRAINED
+
+__all__ = ["COMMANDS", "parser"]
+
+#: What can be asked, and in a few words what comes.
+COMMANDS = {
+    "answer": "does it fit, how fast, what binds, what does it cost (or no word at all)",
+    "params": "parameters by what they are for",
+    "memory": "what lies in each device's memory, and how far it goes",
+    "time": "each op of a step or a prompt: what it takes, what binds it",
+    "compare": "the same answers for several models or devices, side by side",
+    "sweep": "a row for each batch and context",
+    "plan": "ways to train a model on a cluster",
+    "serve": "the batch, the machines and the price of a latency target",
+    "models": "names of models",
+    "devices": "names of devices",
+    "nodes": "names of nodes, of which clusters are made",
+    "measure": "time this machine and draw its roofline",
+    "completion": "a script that completes all this in bash or zsh",
+}
+
+_HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once; MODEL is a name or a config.json.
+Exit codes: 0 answered, 1 it does not fit or nothing meets the target, 2 asked wrongly."""
+
+_EXAMPLES = """examples:
+  costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99
+  costlib config.json --on A100-80GBx4 --why
+  costlib serve llama-3.1-8b --on H100-SXM --within 25 --rate 40
+  costlib plan llama-3-70b --on DGX-H100x16 --batch 512 --context 4096
+  costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one sentence, with the help that says more."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"costlib: {message} ({self.prog} --help says more)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = _Parser(
+        prog="costlib",
+        description=_HEAD,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"costlib {_version()}")
+    commands = top.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands"
+    )
+    for name, says in COMMANDS.items():
+        command = commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
+        _FILL[name](command)
+        if name not in ("measure", "completion"):
+            form = command.add_mutually_exclusive_group()
+            for kind in ("json", "csv"):
+                form.add_argument(
+                    f"--{kind}", action="store_const", const=kind, dest="form", default="text"
+                )
+    return top
+
+
+def _version() -> str:
+    return str(sys.modules["costlib"].__version__)
+
+
+def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
+    many: dict[str, Any] = {"nargs": "+"} if several else {}
+    says = "a name of the catalogue, the path of a config.json, or - to read one"
+    command.add_argument("model", metavar="MODEL", help=says, **many)
+    if on:
+        command.add_argument("--on", metavar=on, required=True, help="where", **many)
+
+
+def _case(command: Any) -> None:
+    """What a step or a prompt is."""
+    _whole(command, "--batch", 1, "sequences at once")
+    _whole(command, "--context", 4096, "tokens cached of each sequence")
+    _whole(command, "--prompt", None, "tokens of a prompt (as many as the context)")
+    _precision(command)
+    _money(command)
+
+
+def _money(command: Any) -> None:
+    _amount(command, "--price", "dollars for an hour of one device")
+    _amount(command, "--watts", "watts of one device")
+
+
+def _precision(command: Any) -> None:
+    says = f"{', '.join(RECIPES)} (as the model ships, else 16 bits)"
+    command.add_argument("--precision", metavar="FORMAT", help=says)
+
+
+def _whole(command: Any, name: str, default: int | None, says: str) -> None:
+    more = "" if default is None else f" ({default})"
+    command.add_argument(name, type=int, default=default, metavar="N", help=says + more)
+
+
+def _amount(command: Any, name: str, says: str) -> None:
+    command.add_argument(name, type=float, metavar="X", help=says)
+
+
+def _answer(command: Any) -> None:
+    _of(command)
+    _case(command)
+    command.add_argument("--why", action="store_true", help="the sum that made each number")
+
+
+def _params(command: Any) -> None:
+    _of(command, on="")
+    _precision(command)
+
+
+def _one_case(command: Any) -> None:
+    _of(command)
+    _case(command)
+
+
+def _compare(command: Any) -> None:
+    _of(command, several=True)
+    _case(command)
+
+
+def _sweep(command: Any) -> None:
+    _of(command, several=True, on="DEVICE")
+    says = "numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
+    command.add_argument("--batch", type=_numbers, default=[1], metavar="N", help=says)
+    command.add_argument("--context", type=_numbers, default=[4096], metavar="N", help=says)
+    _precision(command)
+
+
+def _numbers(text: str) -> list[int]:
+    """As `asked.numbers`; argparse passes on what this kind of error says, and nobody else's."""
+    try:
+        return asked.numbers(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
+
+
+def _plan(command: Any) -> None:
+    _of(command, on="NODE[xN]")
+    _whole(command, "--batch", 256, "sequences of a step")
+    _whole(command, "--context", 4096, "tokens of a sequence")
+    says = f"what a parameter keeps: {', '.join(TRAINED)}"
+    command.add_argument("--recipe", metavar="NAME", help=says)
+    _whole(command, "--top", 10, "plans that are shown")
+
+
+def _serve(command: Any) -> None:
+    _of(command)
+    _whole(command, "--prompt", 1000, "tokens of a prompt")
+    _whole(command, "--answer", 200, "tokens of an answer")
+    _amount(command, "--within", "milliseconds that a token may take")
+    _amount(command, "--rate", "requests a second")
+    _precision(command)
+    _amount(command, "--price", "dollars for an hour of one device")
+    command.add_argument("--why", action="store_true", help="the sum that made each number")
+
+
+def _listed(command: Any) -> None:
+    command.add_argument("pattern", nargs="?", help="a part of the name")
+
+
+def _measure(command: Any) -> None:
+    from pathlib import Path
+
+    command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    command.add_argument("--quick", action="store_true", help="fewer repeats")
+    command.add_argument("--figure", type=Path, metavar="FILE.svg", help="where to draw to")
+
+
+def _completion(command: Any) -> None:
+    command.add_argument("shell", choices=("bash", "zsh"))
+
+
+_FILL: dict[str, Callable[[Any], None]] = {
+    "answer": _answer,
+    "params": _params,
+    "memory": _one_case,
+    "time": _one_case,
+    "compare": _compare,
+    "sweep": _sweep,
+    "plan": _plan,
+    "serve": _serve,
+    "models": _listed,
+    "devices": _listed,
+    "nodes": _listed,
+    "measure": _measure,
+    "completion": _completion,
+}

@@ -1,0 +1,255 @@
+"""The command as it is typed: what it prints, in which form, with which exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+import costlib
+from costlib import answer
+from costlib.command import main
+from costlib.command.parser import COMMANDS
+from paths import ROOT
+
+#: A line of every kind, and the code that it ends with.
+TYPED = {
+    "llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99 --watts 700 --why": 0,
+    "answer gpt2 --on 8xA100-80GB": 2,  # 12 heads
+    "gpt2 --on A100-80GB*4 --precision fp8": 2,  # no such rate
+    "deepseek-v3 --on DGX-H200 --batch 32": 0,
+    "llama-3.1-70b --on T4": 1,
+    "params gpt-oss-120b": 0,
+    "memory llama-3.1-70b --on A100-80GBx4 --batch 8": 0,
+    "memory llama-3.1-70b --on T4": 1,
+    "time deepseek-v3 --on H200x8": 0,
+    "time llama-3-8b --on H100-SXM --prompt 2000": 0,
+    "compare llama-3-8b qwen3-8b deepseek-v3 --on H200x8 MI300X": 0,
+    "compare gpt2 --on T4 L4 A100-80GB": 0,
+    "sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 512,4096": 0,
+    "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 5": 0,
+    "plan llama-3.1-70b --on T4": 1,
+    "serve llama-3.1-8b --on H100-SXM --within 25 --rate 400 --price 3.99 --why": 0,
+    "models qwen3": 0,
+    "devices h100": 0,
+    "nodes": 0,
+    "models nothing-like-it": 1,
+    "completion bash": 0,
+    "completion zsh": 0,
+}
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_what_is_printed_fits_a_terminal(typed, capsys):
+    assert main(typed.split()) == TYPED[typed]
+    shown = capsys.readouterr()
+    if not typed.startswith("completion"):
+        assert max(map(len, shown.out.splitlines()), default=0) <= 80
+    assert "\033" not in shown.out, "no colours but on a terminal"
+    assert (shown.err != "") == (shown.out == ""), "an answer or a sentence"
+
+
+def read(typed: str, capsys: pytest.CaptureFixture[str]) -> str:
+    main(typed.split())
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", [each for each in TYPED if not each.startswith("completion")])
+def test_other_programs_can_read_it(typed, capsys):
+    text = read(f"{typed} --json", capsys)
+    rows = read(f"{typed} --csv", capsys)
+    if not text:
+        return
+    found = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    table = list(csv.DictReader(io.StringIO(rows)))
+    if "answers" in found:
+        assert [row["key"] for row in table] == [*found["answers"]]
+    else:
+        assert [[*row] for row in table] == [[*row] for row in found["rows"]]
+        assert found["rows"]
+
+
+def test_it_says_what_the_library_says(capsys):
+    typed = "llama-3.1-8b --on H100-SXMx2 --batch 8 --context 8192 --price 3.99 --json"
+    said = json.loads(read(typed, capsys))
+    given = {"devices": 2, "batch": 8, "context": 8192, "price_per_hour": 3.99}
+    assert said["answers"] == answer("llama-3.1-8b", "H100-SXM", **given).plain()
+    assert said["asked"]["on"] == "H100-SXMx2"
+
+
+def test_a_table_adds_up(capsys):
+    rows = json.loads(read("params llama-3-8b --json", capsys))["rows"]
+    *parts, total = [row["parameters"] for row in rows]
+    assert sum(parts) == total == costlib.models["llama-3-8b"].params()
+    rows = json.loads(read("time llama-3-8b --on H100-SXM --batch 4 --json", capsys))["rows"]
+    work = costlib.models["llama-3-8b"].decode(4, 4096, logits="last")
+    assert sum(row["time"] for row in rows) == pytest.approx(costlib.time(work, "H100-SXM"))
+    assert sum(row["flops"] for row in rows) == work.flops
+
+
+def test_a_sweep_is_many_answers(capsys):
+    rows = json.loads(read("sweep llama-3-8b --on L4 --batch 1,8 --json", capsys))["rows"]
+    for row in rows:
+        alone = answer("llama-3-8b", "L4", batch=row["batch"], context=row["context"])
+        assert row["per_token_s"] == pytest.approx(alone["per_token_s"], rel=1e-12)
+        assert row["memory_bytes"] == alone["held_bytes"]
+        assert row["fits"] == alone.fits
+
+
+def test_plans_get_slower_and_smaller(capsys):
+    rows = json.loads(read("plan gpt2 --on DGX-H100 --batch 64 --context 1024 --json", capsys))[
+        "rows"
+    ]
+    for fast, small in pairwise(rows):
+        assert fast["step"] <= small["step"]
+        assert fast["memory"] > small["memory"]
+
+
+#: What is wrong, and a part of the sentence that says so.
+WRONG = {
+    "lama-3-8b --on T4": "nearest is llama-3-8b (costlib models has them all)",
+    "llama-3-8b --on H10": "could be H100-SXM or H100-PCIe",
+    "llama-3-8b": "--on",
+    "llama-3-8b --on DGX-H100x2": "write DGX-H100 or H100-SXMx8",
+    "llama-3-8b --on T4x0": "at least 1",
+    "no/such/config.json --on T4": "no config at",
+    "llama-3-8b --on T4 --batch 0": "batch must be at least 1",
+    "llama-3-8b --on T4 --batch two": "--batch",
+    "llama-3-8b --on T4 --price -3": "at least 0",
+    "llama-3-8b --on T4 --precision fp7": "fp32, tf32, bf16",
+    "llama-3-8b --on T4 --json --csv": "not allowed with",
+    "sweep llama-3-8b --on T4x2": "write T4",
+    "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
+    "sweep llama-3-8b --on T4 --batch 1-8": "no number or range",
+    "serve llama-3.1-8b --on H100-SXM --within 2": "one sequence takes",
+    "serve llama-3.1-8b --on H100-SXM --rate 0": "rate",
+    "compare llama-3-8b gpt2 --on H100-SXMx8": "gpt2 on H100-SXMx8",
+    "plan llama-3-8b --on DGX-H100x0": "at least 1",
+    "params config-that-is-not-there": "no model named",
+    "completion fish": "bash",
+    "frobnicate": "--on",
+}
+
+
+@pytest.mark.parametrize("typed", WRONG)
+def test_what_is_wrong_is_said_in_a_sentence(typed, capsys):
+    try:
+        code = main(typed.split())
+    except SystemExit as end:  # argparse's way
+        code = end.code
+    shown = capsys.readouterr()
+    assert code == 2
+    assert WRONG[typed] in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.err.startswith("costlib: ")
+    assert shown.out == ""
+
+
+def test_a_model_can_be_a_file_a_folder_or_piped(tmp_path, capsys, monkeypatch):
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2}
+    config = {"model_type": "llama", "vocab_size": 100, "intermediate_size": 128, **sizes}
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    said = {
+        name: json.loads(read(f"params {name} --json", capsys))["rows"]
+        for name in (str(tmp_path), str(tmp_path / "config.json"))
+    }
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(config)))
+    said["-"] = json.loads(read("params - --json", capsys))["rows"]
+    first, *rest = said.values()
+    assert rest == [first, first]
+    assert first[-1]["parameters"] == costlib.Transformer.from_hf(config).params()
+
+
+def test_numpy_alone_answers_everything():
+    lines = [line for line in TYPED if TYPED[line] == 0]
+    program = f"""
+import sys
+for name in ("pandas", "matplotlib", "sympy"):
+    sys.modules[name] = None
+from costlib.command import main
+assert [main(line.split()) for line in {lines!r}] == [0] * {len(lines)}
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_whoever_has_read_enough_may_leave():
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m costlib models | head -2"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert (done.stderr, len(done.stdout.splitlines())) == ("", 2)
+
+
+#: Words on a line, and what the last of them can become.
+COMPLETED = {
+    "costlib comp": {"compare", "completion"},
+    "costlib gpt2-x": {"gpt2-xl"},
+    "costlib params gpt2-x": {"gpt2-xl"},
+    "costlib gpt2 --on H100-S": {"H100-SXM"},
+    "costlib compare gpt2 --on T4 H100-S": {"H100-SXM"},
+    "costlib plan gpt2 --on DGX-H1": {"DGX-H100"},
+    "costlib serve gpt2 --wi": {"--within"},
+    "costlib gpt2 --precision mxfp": {"mxfp4", "mxfp6", "mxfp8"},
+}
+
+
+def test_bash_completes_it(capsys):
+    script = read("completion bash", capsys)
+    asks = "".join(
+        f"COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; "
+        "_costlib; echo ${COMPREPLY[@]}\n"
+        for line in COMPLETED
+    )
+    done = subprocess.run(["bash", "-c", script + asks], capture_output=True, text=True, check=True)
+    found = [set(line.split()) for line in done.stdout.splitlines()]
+    assert found == list(COMPLETED.values())
+    assert done.stderr == ""
+
+
+def blocks(language: str) -> list[str]:
+    text = (ROOT / "README.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def test_lines_of_the_readme_run_as_printed(capsys):
+    [lines] = blocks("sh")
+    for line in lines.splitlines():
+        name, *words = line.split()
+        assert (name, main(words)) == ("costlib", 0), line
+        assert capsys.readouterr().out
+
+
+def test_python_of_the_readme_runs_as_printed():
+    [program] = blocks("python")
+    names: dict[str, object] = {}
+    exec(compile(program, "README.md", "exec"), names)
+    assert f"# {costlib.matmul(4096, 4096, 4096).flops}, an exact int" in program
+
+
+def test_help_names_every_command(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    for name in COMMANDS:
+        assert re.search(rf"^    {name}\b", shown, re.M), name
+        with pytest.raises(SystemExit) as end:
+            main([name, "--help"])
+        assert end.value.code == 0
