@@ -204,6 +204,7 @@ def test_a_wrong_size_is_refused_and_named(call, sizes, name):
 
 #: Public functions with such an argument that are tried elsewhere, or whose argument is no size.
 ELSEWHERE = {
+    "Answers": "what answer() found",
     "Clock": "tables for simulate(), as are its methods: test_serving",
     **dict.fromkeys(("steps", "steps_within", "until_bend", "mixed", "reading"), "test_serving"),
     "Best": "what best_batch() found",
