@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from costlib.attention import MLA, attention, latent_attention, pairs
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.sketch import SMALL, TINT, Sketch, sketch
 from costlib.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -186,7 +188,7 @@ def mask_shapes(seq: int = 6, new: int = 4, context: int = 6, window: int = 3) -
 
 
 def kv_kept(models: Mapping[str, Transformer]) -> Figure:
-    """What each model caches, as a share of what it would with a key and value for every head."""
+    """Heads, groups and latents side by side: who shares what, and what a token leaves behind."""
     kept, lines = {}, []
     for name, model in models.items():
         width = model.mla.head_dim + model.mla.value_dim if model.mla else 2 * model.head_dim
@@ -201,27 +203,65 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
         f"{name}, {line} per token and layer, {share:.1%}"
         for (name, share), line in zip(kept.items(), lines, strict=True)
     )
-    alt = f"Horizontal bars, the share of a full set of keys and values that is cached. {told}."
-    with canvas(title, alt, width=5.6, height=3.7) as drawing:
-        axes, rows = drawing.axes, np.arange(len(kept))
-        axes.barh(rows + 0.15, list(kept.values()), 0.36, color=COLOURS[0])
-        for row, (name, share), line in zip(rows, kept.items(), lines, strict=True):
-            axes.text(0, row - 0.12, f"{name}: {line}", fontsize=11, va="bottom")
-            inside = share > 0.8
-            axes.text(
-                share + (-0.02 if inside else 0.02),
-                row + 0.16,
-                f"{share:.1%}",
-                va="center",
-                ha="right" if inside else "left",
-                color="#ffffff" if inside else INK,
-                fontsize=11,
-            )
-        axes.set(xlim=(0, 1.02), ylim=(len(kept) - 0.6, -0.6), title=title)
-        axes.set_yticks([])
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])
-        axes.set_xlabel("share of a key and a value for every head")
+    alt = (
+        f"A column for each of {len(models)} models. On top {_SHOWN} of its query heads, each "
+        "joined to the key and value that it reads: its own, that of its group, the only one, or "
+        "the latent that all heads share. Below, a square whose area is what one layer caches of "
+        f"one token. {told} of a key and a value for every head."
+    )
+    most = max(model.kv_elements_per_layer() for model in models.values())
+    step = 360 / len(models)
+    with sketch(title, alt, height=290) as drawing:
+        drawing.text((6, 48), f"{_SHOWN} of the query heads, and the keys and values they read")
+        drawing.text((6, 143), "elements cached for a token in a layer, to scale")
+        for place, (name, model) in enumerate(models.items()):
+            left, kind = 6 + place * step, _kind(model)
+            drawing.text((left, 10), kind, bold=True, size=12)
+            drawing.text((left, 26), name, size=SMALL)
+            _sharing(drawing, (left, 60), model)
+            elements = model.kv_elements_per_layer()
+            side = 74 * math.sqrt(elements / most)
+            shades = [COLOURS[3]] if model.mla else [COLOURS[1], COLOURS[2]]
+            for part, shade in enumerate(shades):
+                high = side / len(shades)
+                drawing.box((left, 157 + part * high), side, high, fill=shade + TINT)
+            drawing.text((left, 246), f"{elements:,}", bold=True)
+            drawing.text((left, 262), f"{kept[name]:.1%}")
+        drawing.text((6, 279), "of a key and a value for every head", size=SMALL)
     return drawing.result
+
+
+_SHOWN = 8  #: query heads that are drawn of each model
+
+
+def _kind(model: Transformer) -> str:
+    """Which sort of attention a model has."""
+    if model.mla:
+        return "MLA"
+    return {model.heads: "MHA", 1: "MQA"}.get(model.kv_heads, "GQA")
+
+
+def _sharing(drawing: Sketch, corner: tuple[float, float], model: Transformer) -> None:
+    """Query heads above, what they read below, and lines between them."""
+    (left, top), cell, step = corner, 7.0, 9.4
+    below = top + 50
+    groups = 1 if model.mla else max(1, _SHOWN * model.kv_heads // model.heads)
+    middles = [left + cell / 2 + step * head for head in range(_SHOWN)]
+    shared = [
+        float(np.mean(middles[group * _SHOWN // groups : (group + 1) * _SHOWN // groups]))
+        for group in range(groups)
+    ]
+    for head, x in enumerate(middles):
+        drawing.box((x - cell / 2, top), cell, 14, fill=COLOURS[0] + TINT, line=0.8)
+        ends = (x, top + 14), (shared[head * groups // _SHOWN], below)
+        drawing.line(*ends, width=0.8, dashed=bool(model.mla))
+    if model.mla:
+        span = (_SHOWN - 1) * step + cell
+        drawing.box((left, below), span, 16, fill=COLOURS[3] + TINT, line=0.8)
+    else:
+        for x in shared:
+            drawing.box((x - cell / 2, below), cell, 8, fill=COLOURS[1] + TINT, line=0.8)
+            drawing.box((x - cell / 2, below + 8), cell, 8, fill=COLOURS[2] + TINT, line=0.8)
 
 
 def latent_forms(heads: int, mla: MLA, context: int) -> Figure:
