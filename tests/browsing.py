@@ -7,7 +7,9 @@ import shutil
 from typing import Any
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-STARTED = "() => [...document.querySelectorAll('[data-explorer]')].every((e) => e.explorer)"
+#: Every explorer near the screen; the others start when they come there.
+STARTED = """() => [...document.querySelectorAll('[data-explorer]')].every(
+  (each) => each.explorer || each.classList.contains('explorer-later'))"""
 
 
 class Visit:

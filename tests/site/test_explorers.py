@@ -42,15 +42,15 @@ MANY = sampling.number(200, 1000)
 EXACT = 2**53
 
 
-def stand_ins() -> dict[str, tuple[str, str]]:
-    """Every explorer: the page it stands on, and the HTML that its cell left there."""
-    found = {}
+def stand_ins() -> dict[str, dict[str, str]]:
+    """Every explorer: for each page on which it stands, the HTML that its cell left there."""
+    found: dict[str, dict[str, str]] = {}
     for path in sorted((ROOT / "book").glob("*.ipynb")):
         for cell in nbformat.read(path, as_version=4).cells:
             for output in cell.get("outputs", []):
                 html = "".join(output.get("data", {}).get("text/html", ""))
                 for name in re.findall('data-explorer="([^"]*)"', html):
-                    found[name] = (path.stem, html)
+                    found.setdefault(name, {})[path.stem] = html
     return found
 
 
@@ -59,8 +59,8 @@ NAMES = tuple(STAND_INS)
 
 
 def page_of(name: str) -> str:
-    """Where in the site an explorer stands."""
-    return f"book/{STAND_INS[name][0]}.html"
+    """The page that an explorer has to itself."""
+    return f"book/explore_{name}.html"
 
 
 RUN = """
@@ -1031,17 +1031,18 @@ def test_what_is_suggested_of_a_mesh_is_so() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stand_in_says_what_it_is(name: str) -> None:
-    page, html = STAND_INS[name]
-    assert "can be moved" in html
-    assert html.count("<tr>") >= 4
-    figures = [
-        "".join(output["data"].get("image/svg+xml", ""))
-        for cell in nbformat.read(ROOT / "book" / f"{page}.ipynb", as_version=4).cells
-        for output in cell.get("outputs", [])
-        if output.output_type == "display_data"
-    ]
-    assert any(svg.startswith('<svg class="costlib-figure"') for svg in figures)
+    assert f"explore_{name}" in STAND_INS[name], "a page of its own, to link to"
     assert (HERE / f"{name}.js").is_file()
+    for page, html in STAND_INS[name].items():
+        assert "can be moved" in html
+        assert html.count("<tr>") >= 4
+        [cell] = [
+            cell
+            for cell in nbformat.read(ROOT / "book" / f"{page}.ipynb", as_version=4).cells
+            if f'data-explorer="{name}"' in str(cell.get("outputs", ""))
+        ]
+        figures = ["".join(o.get("data", {}).get("image/svg+xml", "")) for o in cell.outputs]
+        assert any(svg.startswith('<svg class="costlib-figure"') for svg in figures)
 
 
 def test_stand_ins_show_what_the_explorers_show() -> None:
@@ -1143,8 +1144,8 @@ def test_drag_type_keys_and_a_link(open_page: Any) -> None:
     settle(page)
     dragged = page.evaluate(SUMMARY)
     assert dragged != before
-    page.fill("#explorer-seq", "777")
-    page.press("#explorer-seq", "Enter")
+    page.fill("#explorer-prefill-seq", "777")
+    page.press("#explorer-prefill-seq", "Enter")
     settle(page)
     typed = page.evaluate(SUMMARY)
     assert typed not in (before, dragged)
@@ -1153,7 +1154,7 @@ def test_drag_type_keys_and_a_link(open_page: Any) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     settle(page)
-    assert page.input_value("#explorer-batch") == "4"
+    assert page.input_value("#explorer-prefill-batch") == "4"
     seen = page.evaluate(SUMMARY)
     page.wait_for_function("location.hash.includes('batch=4')")
     again = open_page("prefill", "#" + page.url.partition("#")[2]).page
@@ -1186,8 +1187,8 @@ def test_link_and_numbers_can_be_copied(open_page: Any) -> None:
 def test_wrong_addresses_are_mended(open_page: Any) -> None:
     page = open_page("step", "#model=nothing&batch=-5&context=1e99&dtype=%3Cb%3E&shared=3").page
     settle(page)
-    assert page.input_value("#explorer-batch") == "1"
-    assert page.input_value("#explorer-model") == "llama-3-8b"
+    assert page.input_value("#explorer-step-batch") == "1"
+    assert page.input_value("#explorer-step-model") == "llama-3-8b"
     assert "NaN" not in page.evaluate(SUMMARY)
 
 
@@ -1366,7 +1367,7 @@ def test_without_javascript_a_figure_and_a_table_stand_in(
         stand_in = visit.page.locator(f"[data-explorer={name}]")
         assert stand_in.locator("table tr").count() >= 4
         cell = visit.page.locator(".cell_output", has=stand_in)
-        assert cell.locator("svg.costlib-figure").count() == 1
+        assert cell.locator("svg.costlib-figure.explorer-stand-in").is_visible()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -1390,6 +1391,6 @@ def test_an_explorer_is_light(name: str) -> None:
     loaded = [
         *seen,
         folder / "vendor" / "uplot.min.css",
-        SITE / "book" / f"{STAND_INS[name][0]}.html",
+        SITE / page_of(name),
     ]
     assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < 400_000

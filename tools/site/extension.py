@@ -107,6 +107,22 @@ class Predictions(SphinxPostTransform):
                 quote["classes"].append("predict")
 
 
+def with_stand_ins_named(body: str, page: str) -> str:
+    """Figures that an explorer takes the place of, and a page that is all its own, told apart.
+
+    They are named here, before a browser reads what follows them, so that nothing moves then.
+    """
+    figures = body.split(FIGURE)
+    named = [
+        f'{FIGURE[:-1]} explorer-stand-in"' if "data-explorer=" in part else FIGURE
+        for part in figures[1:]
+    ]
+    body = figures[0] + "".join(name + part for name, part in zip(named, figures[1:], strict=True))
+    if page.startswith("book/explore_"):
+        body = body.replace('<section class="', '<section class="explorer-page ', 1)
+    return body
+
+
 def add_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -114,6 +130,7 @@ def add_scripts(
     body = context.get("body", "")
     if "data-explorer=" in body:
         app.add_js_file("explorers/main.js", type="module")
+        context["body"] = with_stand_ins_named(body, page)
     if '<blockquote class="predict"' in body:
         app.add_js_file("predict.js", type="module")
     if "data-live=" in body:

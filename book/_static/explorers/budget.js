@@ -23,8 +23,8 @@ const offered = ({ device }) => Object.keys(recipes).filter((name) => deviceName
 export const controls = [
   { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-8b' },
   { id: 'tokens', label: 'Tokens', unit: 'billions', type: 'number', min: 1, max: 1000000, value: 15000, powers: true },
-  { id: 'devices', label: 'Devices', type: 'number', min: 1, max: 1048576, value: 1024, powers: true },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'H100-SXM', more: true },
+  { id: 'devices', label: 'Devices', type: 'number', min: 1, max: 1048576, value: 1024, powers: true, more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'H100-SXM', more: true, more: true },
   { id: 'mfu', label: 'Model FLOPs utilisation', unit: '%', type: 'number', min: 1, max: 100, value: 40, linear: true, more: true },
   { id: 'recipe', label: 'Recipe', type: 'choice', options: (state) => offered(state).map((name) => [name, recipes[name].note ? `${name}: ${recipes[name].note}` : name]), value: 'bf16', more: true },
   { id: 'seq', label: 'Sequence', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 8192, powers: true, more: true },
@@ -35,8 +35,6 @@ export const controls = [
   { id: 'restart', label: 'A restart takes', unit: 'minutes', type: 'number', min: 0, max: 1440, value: 10, more: true },
   { id: 'fit', label: 'Fit of the loss', type: 'choice', options: Object.entries(fits), value: 'besiroglu', more: true },
 ];
-
-export const pictureFirst = true;
 
 export const tries = [
   { label: 'The best size for the same FLOPs', state: { model: 'llama-3.1-70b', tokens: 1708 }, say: 'Llama 3.1 70B with the FLOPs that 8B had: near the bottom of the valley the loss is lower, for the same days. State takes nine times the memory.' },

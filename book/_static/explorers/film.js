@@ -10,11 +10,17 @@ const SPEEDS = [['1', 'one step a second'], ['4', '4 a second'], ['15', '15 a se
 const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 
 export const controls = [
-  { id: 'left', label: 'First', type: 'choice', options: choices, value: 'flash2' },
-  { id: 'right', label: 'Second', type: 'choice', options: choices, value: 'naive' },
+  { id: 'left', label: 'First', type: 'choice', options: choices, value: 'flash2', more: true },
+  { id: 'right', label: 'Second', type: 'choice', options: choices, value: 'naive', more: true },
   { id: 'capacity', label: 'Fast memory (entries)', type: 'choice', options: sizes.capacities.map((M) => [String(M), String(M)]), value: '96' },
-  { id: 'speed', label: 'Speed', type: 'choice', options: SPEEDS, value: calm ? '1' : '4' },
+  { id: 'speed', label: 'Speed', type: 'choice', options: SPEEDS, value: calm ? '1' : '4', more: true },
   { id: 'frame', label: 'Step', type: 'number', min: 0, max: 100000, value: 0, linear: true },
+];
+
+export const tries = [
+  { label: 'Both at the end', state: { frame: 100000 }, say: 'Compare the counts: 512 entries here, 1,728 there, for the same result. The difference is scores that go out and come back.' },
+  { label: 'Half the memory', state: { capacity: '48', frame: 100000 }, say: 'FlashAttention-2 has smaller blocks now, so keys and values come in more often.' },
+  { label: 'Rows against columns', state: { left: 'flash2', right: 'flash', frame: 100000 }, say: 'As many entries are read. But on the right unfinished outputs go out and come back with every block of keys: 288 written in place of 64.' },
 ];
 
 export const runOf = (algorithm, capacity) => runs[`${algorithm} ${capacity}`];

@@ -1,4 +1,5 @@
 // What all explorers share: controls, state in the address, charts, results in words, the table behind.
+import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
 import { copy, make } from './dom.js';
 import { plain } from './numbers.js';
@@ -60,11 +61,6 @@ export function stateFrom(controls, texts) {
   return state;
 }
 
-function fromAddress() {
-  const text = location.hash.slice(1);
-  return text.includes('=') ? Object.fromEntries(new URLSearchParams(text)) : {};
-}
-
 /** A table as CSV, with every digit. */
 export function csv(table) {
   const cell = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''));
@@ -73,42 +69,56 @@ export function csv(table) {
 
 /** One explorer: its controls, and what is drawn whenever one of them changes. */
 export class Explorer {
-  constructor(root, page) {
+  constructor(root, page, keys) {
     this.root = root;
     this.page = page;
-    this.state = stateFrom(page.controls, fromAddress());
+    this.key = root.dataset.key;
+    this.keys = keys; // of all explorers of the page
+    this.state = stateFrom(page.controls, this.said() ?? {});
     this.inputs = new Map();
     this.charts = [];
     this.build();
     addEventListener('hashchange', () => {
-      if (location.hash.includes('=')) this.set(fromAddress(), false);
+      const said = this.said();
+      if (said) this.set(said, false);
     });
     new MutationObserver(() => this.charts.forEach((chart) => chart.recolour()))
       .observe(document.documentElement, { attributeFilter: ['data-theme'] });
     this.redraw();
   }
 
+  /** What the address says to this one. */
+  said() {
+    return keysOf(named(location.hash), this.key, this.keys);
+  }
+
   build() {
-    const form = make('form', { class: 'explorer-controls', 'aria-label': 'Settings', '.onsubmit': (event) => event.preventDefault() });
     const seen = this.page.controls.filter((control) => control.type !== 'hidden' && !control.elsewhere);
-    form.append(...seen.filter((control) => !control.more).map((control) => this.field(control)));
-    const more = seen.filter((control) => control.more).map((control) => this.field(control));
-    if (more.length) form.append(make('details', { class: 'explorer-more' }, make('summary', {}, 'More settings'), make('div', { class: 'explorer-fields' }, ...more)));
-    this.stage = make('div', { class: 'explorer-stage' });
+    const fields = (which) => seen.filter(({ more }) => Boolean(more) === which).map((control) => this.field(control));
+    const form = make('form', { class: 'explorer-controls', 'aria-label': 'Settings', '.onsubmit': (event) => event.preventDefault() }, ...fields(false));
+    const others = fields(true);
+    const more = others.length ? [make('details', { class: 'explorer-more' }, make('summary', {}, 'More settings'), make('div', { class: 'explorer-fields' }, ...others))] : [];
+    this.stage = make('div', { class: 'explorer-stage' }); // the picture: it shares a screen with the settings above it
+    this.rest = make('div', { class: 'explorer-rest' }); // charts and bars that say more
     this.summary = make('dl', { class: 'explorer-summary' });
     this.live = make('p', { class: 'explorer-live', role: 'status', 'aria-live': 'polite' });
     this.note = make('p', { class: 'explorer-note' });
     this.tableBox = make('div', { class: 'explorer-table', tabindex: '0', role: 'region', 'aria-label': 'The numbers behind the charts' });
     this.details = make('details', { '.ontoggle': () => this.fillTable() }, make('summary', {}, 'The numbers behind this'), this.tableBox);
-    const button = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
-    const buttons = make('div', { class: 'explorer-buttons' },
-      button('Copy a link to this', () => copy(this.remember()).then(() => this.say('The link is copied.'))),
-      button('Copy the numbers as CSV', () => copy(csv(this.table())).then(() => this.say('The numbers are copied.'))),
-      button('Start again', () => this.set(stateFrom(this.page.controls, {}))));
-    const results = this.page.pictureFirst ? [this.stage] : [this.summary, this.stage]; // or else below the first chart
-    this.root.replaceChildren(form, ...results, ...this.tries(), this.note, buttons, this.live, this.details);
+    this.root.replaceChildren(form, this.stage, this.summary, ...this.tries(), ...more, this.rest, this.note, this.buttons(), this.live, this.details);
     this.root.classList.add('explorer-ready');
     this.page.build?.(this);
+  }
+
+  buttons() {
+    const button = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
+    const own = `explore_${this.root.dataset.explorer}`; // the page that it has to itself
+    this.own = location.pathname.split('/').pop().startsWith(own) ? null : make('a', { href: `${own}.html` }, 'Open on its own page');
+    return make('div', { class: 'explorer-buttons' },
+      button('Start again', () => this.set(stateFrom(this.page.controls, {}))),
+      button('Copy a link to this', () => copy(this.remember()).then(() => this.say('The link is copied.'))),
+      button('Copy the numbers as CSV', () => copy(csv(this.table())).then(() => this.say('The numbers are copied.'))),
+      this.own);
   }
 
   // Buttons that set what the page suggests to try, and say what to see there.
@@ -123,7 +133,7 @@ export class Explorer {
   }
 
   field(control) {
-    const id = `explorer-${control.id}`;
+    const id = `explorer-${this.key}-${control.id}`;
     if (control.type === 'choice') {
       const select = make('select', { id, '.onchange': () => this.set({ ...this.state, [control.id]: select.value }) });
       this.inputs.set(control.id, { select });
@@ -166,7 +176,7 @@ export class Explorer {
 
   remember() {
     clearTimeout(this.later);
-    history.replaceState(null, '', `#${new URLSearchParams(this.state)}`);
+    history.replaceState(null, '', withState(location.hash, this.state, this.key, this.keys));
     return location.href;
   }
 
@@ -184,15 +194,15 @@ export class Explorer {
     this.result = this.page.compute(this.state);
     const charts = this.page.charts?.(this.state, this.result) ?? [];
     charts.forEach((chart, at) => {
-      this.charts[at] ??= new Chart(this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
+      this.charts[at] ??= new Chart(at ? this.rest : this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
       this.charts[at].update(chart);
     });
-    if (this.page.pictureFirst && !this.summary.isConnected) this.stage.firstElementChild.after(this.summary);
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))));
     this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();
+    if (this.own) this.own.hash = new URLSearchParams(this.state);
     this.root.dataset.script = (performance.now() - begun).toFixed(2); // milliseconds, read by a test
   }
 
@@ -226,6 +236,8 @@ function shown(value) {
   return typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 20, maximumSignificantDigits: 17 }) : String(value ?? '');
 }
 
-export function start(root, page) {
-  root.explorer = new Explorer(root, page);
+export function start(root, page, keys) {
+  const stand = root.closest('.cell_output') ?? root;
+  for (const figure of stand.querySelectorAll('svg.explorer-stand-in')) figure.remove();
+  root.explorer = new Explorer(root, page, keys);
 }

@@ -4,12 +4,10 @@ import { modelChoices, modelNamed } from './models.js';
 import { bytes as inBytes, percent, plain, quantity, sweep } from './numbers.js';
 import { bestBatch, held, partsOf, perMillion, precisionChoices, prefill, regimes, room, serverOf, servingDevices, sharedChoices, step } from './server.js';
 
-export const pictureFirst = true;
-
 export const controls = [
   { id: 'target', label: 'Target', unit: 'ms a token', type: 'number', min: 0.1, max: 1000, value: 25, digits: 1, powers: true },
   { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3.1-8b' },
-  { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'H100-SXM' },
+  { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'H100-SXM', more: true },
   { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1000, powers: true, more: true },
   { id: 'shared', label: 'Devices that share a copy', type: 'choice', value: '1', options: sharedChoices, more: true },
   { id: 'precision', label: 'Precision', type: 'choice', value: '16-bit', options: precisionChoices, more: true },
@@ -122,9 +120,8 @@ function stack(title, words, values, whole, classes) {
 }
 
 export function draw(explorer, state, { parts, best, keeps, server }) {
-  explorer.extra ??= make('div', { class: 'explorer-panel' });
-  explorer.stage.append(explorer.extra);
-  for (const panel of explorer.stage.querySelectorAll('.explorer-panel')) panel.hidden = !explorer.result.most;
+  explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
+  for (const part of [explorer.stage, explorer.rest]) part.hidden = !explorer.result.most;
   if (!best) { explorer.extra.replaceChildren(); return; }
   const memory = [keeps.weights, best.batch * keeps.cache, best.batch * keeps.activations];
   const names = Object.keys(parts).filter((name) => parts[name] > 0);

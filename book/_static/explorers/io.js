@@ -4,9 +4,16 @@ import { io_blocks, io_bound, io_compulsory, io_flash, io_flash2, io_naive, io_s
 import { plain, sweep } from './numbers.js';
 
 export const controls = [
-  { id: 'N', label: 'Queries and keys N', type: 'number', min: 1, max: 1048576, value: 4096, powers: true },
-  { id: 'd', label: 'Head dimension d', type: 'number', min: 1, max: 1024, value: 64, powers: true },
   { id: 'M', label: 'Fast memory M', unit: 'entries', type: 'number', min: 4, max: 268435456, value: 16384, powers: true },
+  { id: 'd', label: 'Head dimension d', type: 'number', min: 1, max: 1024, value: 64, powers: true },
+  { id: 'N', label: 'Queries and keys N', type: 'number', min: 1, max: 1048576, value: 4096, powers: true, more: true },
+];
+
+export const tries = [
+  { label: 'M = d²', state: { M: 4096 }, say: 'From here to the right FlashAttention-2 moves less than one and a half times the bound; well to the left the small-cache algorithm moves less.' },
+  { label: 'Tiny M', state: { M: 100 }, say: 'Neither FlashAttention fits: both need whole rows in fast memory. The tiled ones still do, and are a third above the bound.' },
+  { label: 'Huge M', state: { M: 268435456 }, say: 'FlashAttention-2 moves what must be moved in any case: three inputs and one output. The two that write their scores move 33 and 81 times as much.' },
+  { label: 'Twice the width', state: { d: 128 }, say: 'The crossing moves with d², nearly four times as far. The same M is now d² itself, and FlashAttention-2 moves nearly four times as many entries.' },
 ];
 
 export const NAMES = ['standard', 'FlashAttention', 'FlashAttention-2', 'small cache'];

@@ -1,11 +1,55 @@
-// Starts the explorer of a page: what a cell left in its place gives way to what can be moved.
-import { start } from './frame.js';
+// Starts the explorers of a page, each when it comes near the screen: what a cell left in its place
+// gives way to what can be moved.
+import { make } from './dom.js';
+import { keysOf, named } from './address.js';
 
-for (const root of document.querySelectorAll('[data-explorer]')) {
+const NEAR = '100% 0px'; // a screen above and below
+const roots = [...document.querySelectorAll('[data-explorer]')].filter((root) => /^[a-z_]+$/.test(root.dataset.explorer));
+
+// Two of one kind on a page are told apart by a number.
+const seen = new Map();
+for (const root of roots) {
   const name = root.dataset.explorer;
-  if (!/^[a-z_]+$/.test(name)) continue;
-  const page = await import(`./${name}.js`);
-  const stand = root.closest('.cell_output') ?? root;
-  for (const figure of stand.querySelectorAll('svg.costlib-figure')) figure.remove();
-  start(root, page);
+  seen.set(name, (seen.get(name) ?? 0) + 1);
+  root.dataset.key = seen.get(name) > 1 ? `${name}${seen.get(name)}` : name;
 }
+const keys = roots.map((root) => root.dataset.key);
+
+let style;
+/** The chart's own sheet, loaded before the first chart, so that nothing moves afterwards. */
+function styled() {
+  style ??= new Promise((done) => {
+    const href = new URL('./vendor/uplot.min.css', import.meta.url).href;
+    document.head.append(make('link', { rel: 'stylesheet', href, '.onload': done, '.onerror': done }));
+  });
+  return style;
+}
+
+async function begin(root) {
+  try {
+    const [{ start }, page] = await Promise.all([import('./frame.js'), import(`./${root.dataset.explorer}.js`), styled()]);
+    start(root, page, keys);
+  } catch (error) {
+    root.classList.add('explorer-failed'); // the figure and the table stay
+    throw error;
+  }
+}
+
+const watch = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    target.classList.toggle('explorer-later', !isIntersecting);
+    if (!isIntersecting) continue;
+    watch.unobserve(target);
+    begin(target);
+  }
+}, { rootMargin: NEAR });
+
+/** Who follows a link to a state comes to the explorer that has it. */
+function goTo() {
+  const wanted = roots.find((root) => keysOf(named(location.hash), root.dataset.key, keys) !== null);
+  if (wanted && wanted.getBoundingClientRect().top > innerHeight) wanted.scrollIntoView();
+}
+
+for (const root of roots) watch.observe(root);
+addEventListener('hashchange', goTo);
+if (performance.getEntriesByType('navigation')[0]?.type === 'navigate') goTo();

@@ -11,13 +11,21 @@ const weightChoices = ({ model }) => (modelNamed(model).ships ? [['ships', `as p
 export const perWeight = (state) => (state.weights === 'ships' ? modelNamed(state.model).ships : Number(state.weights));
 
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b' },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'A100-80GB' },
-  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 65536, value: 16, powers: true },
   { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 16777216, value: 8192, powers: true },
-  { id: 'weights', label: 'Weights', type: 'choice', options: weightChoices, value: '2' },
-  { id: 'kv', label: 'KV cache', type: 'choice', options: BYTES, value: '2' },
-  { id: 'window', label: 'Window to compare', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true },
+  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 65536, value: 16, powers: true },
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b', more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'A100-80GB', more: true },
+  { id: 'weights', label: 'Weights', type: 'choice', options: weightChoices, value: '2', more: true },
+  { id: 'kv', label: 'KV cache', type: 'choice', options: BYTES, value: '2', more: true },
+  { id: 'window', label: 'Window to compare', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true, more: true },
+];
+
+export const tries = [
+  { label: 'Four times the context', state: { context: 32768 }, say: 'At 8,192 tokens weights and cache weighed about the same. Now the cache is four times as large, and the bar crosses the line: it does not fit.' },
+  { label: 'As it is published', state: { model: 'gpt-oss-20b', weights: 'ships' }, say: 'Its experts ship in 4 bits. With weights in 2 bytes there is room for 173 of these sequences in place of 310.' },
+  { label: 'A small device', state: { device: 'T4', batch: 1, context: 8192, weights: '0.5' }, say: 'In 2 bytes the weights alone are larger than a T4. In half a byte they leave room for ten sequences.' },
+  { label: 'A cache in 1 byte', state: { kv: '1' }, say: 'Weights do not change, so all that is saved goes to sequences: exactly twice as many fit.' },
+  { label: 'A long context', state: { batch: 1, context: 1048576 }, say: 'The window is now the smallest bar by far, for it stopped growing at 4,096 tokens. All others grow on.' },
 ];
 
 /** The latents of the model that made them known: 512 and a rotary key of 64. */

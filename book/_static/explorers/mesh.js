@@ -31,7 +31,7 @@ const recipesOf = (state) => Object.keys(recipes).filter((name) => nodeNamed(sta
 
 export const controls = [
   { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-70b' },
-  { id: 'node', label: 'Node', type: 'choice', options: nodes.map(({ name, devices, all }) => [name, devices < all ? `${name} (${devices} of ${all})` : name]), value: 'DGX-H100' },
+  { id: 'node', label: 'Node', type: 'choice', options: nodes.map(({ name, devices, all }) => [name, devices < all ? `${name} (${devices} of ${all})` : name]), value: 'DGX-H100', more: true },
   { id: 'seq', label: 'Sequence', type: 'choice', more: true, options: options(doubled(512, 1048576), (tokens) => `${plain(tokens, 9)} tokens`), value: '8192' },
   { id: 'batch', label: 'Batch of a step', type: 'choice', more: true, options: options(doubled(1, 16384), (count) => `${plain(count)} sequences`), value: '128' },
   { id: 'devices', label: 'Devices', type: 'choice', options: (state) => options(deviceCounts(state)), value: '128' },
@@ -39,9 +39,9 @@ export const controls = [
   { id: 'context', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'context')), value: '1' },
   { id: 'pipeline', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'pipeline')), value: '4' },
   { id: 'expert', type: 'choice', elsewhere: true, options: (state) => options(expertDegrees(planOf(state))), value: '1' },
-  { id: 'zero', label: 'ZeRO divides', type: 'choice', options: [['0', '0: nothing'], ['1', '1: the optimizer'], ['2', '2: gradients too'], ['3', '3: weights too (FSDP)']], value: '1' },
-  { id: 'microbatch', label: 'Microbatch', type: 'choice', options: (state) => options(microbatchesOf(planOf(state)), (count) => `${plain(count)} sequence${count > 1 ? 's' : ''}`), value: '1' },
-  { id: 'recompute', label: 'Computed again', type: 'choice', options: Object.entries(WORDS), value: 'none' },
+  { id: 'zero', label: 'ZeRO divides', type: 'choice', options: [['0', '0: nothing'], ['1', '1: the optimizer'], ['2', '2: gradients too'], ['3', '3: weights too (FSDP)']], value: '1', more: true },
+  { id: 'microbatch', label: 'Microbatch', type: 'choice', options: (state) => options(microbatchesOf(planOf(state)), (count) => `${plain(count)} sequence${count > 1 ? 's' : ''}`), value: '1', more: true },
+  { id: 'recompute', label: 'Computed again', type: 'choice', options: Object.entries(WORDS), value: 'none', more: true },
   { id: 'chunks', label: 'Pieces of a stage', type: 'choice', more: true, options: (state) => options(chunkDegrees(planOf(state))), value: '1' },
   { id: 'recipe', label: 'Recipe', type: 'choice', more: true, options: (state) => recipesOf(state).map((name) => [name, name]), value: 'bf16' },
 ];
@@ -192,9 +192,8 @@ export function build(explorer) {
   const buttons = make('div', { class: 'explorer-buttons' },
     button('Fold it for me', () => foldBest(explorer)),
     button('Copy the Python', () => copy(explorer.code.textContent).then(() => explorer.say('The line is copied.'))));
-  const tries = explorer.root.querySelector('.explorer-tries'); // beside the picture that they change
-  explorer.root.prepend(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars, buttons, explorer.live, tries));
-  explorer.stage.append(explorer.code);
+  explorer.stage.append(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars, buttons, explorer.live));
+  explorer.rest.append(explorer.code);
 }
 
 // Every fold is tried in slices of a few milliseconds, so that the page goes on.

@@ -15,7 +15,7 @@ export function plain(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return 'no limit';
   if (value === 0) return '0';
-  if (Number.isInteger(value) && Math.abs(value) < (digits > 4 ? 1e15 : 1e6)) return formatted(value, 0);
+  if (Number.isInteger(value) && Math.abs(value) < (digits > 4 ? 1e15 : 1e9)) return formatted(value, 0); // as it was typed
   const size = Math.abs(value);
   if (size >= 1e9 || size < 1e-4) return value.toExponential(digits - 1).replace('e+', 'e');
   return formatted(value, digits);

@@ -11,8 +11,15 @@ const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches
 export const controls = [
   { id: 'graph', label: 'Graph', type: 'choice', options: Object.entries(boards).map(([id, { title }]) => [id, title]), value: 'tree' },
   { id: 'red', label: 'Red pebbles', type: 'choice', value: '3', options: ({ graph }) => Object.keys(boards[graph].best).map((red) => [red, red]) },
-  { id: 'tool', label: 'A click', type: 'choice', value: 'auto', options: [['auto', 'does what fits'], ['R', 'reads'], ['C', 'computes'], ['W', 'writes'], ['D', 'deletes red'], ['E', 'erases blue']] },
+  { id: 'tool', label: 'A click', type: 'choice', value: 'auto', options: [['auto', 'does what fits'], ['R', 'reads'], ['C', 'computes'], ['W', 'writes'], ['D', 'deletes red'], ['E', 'erases blue']], more: true },
   { id: 'moves', type: 'hidden', pattern: /^([RWCDE]\d{1,2})*$/, value: '' },
+];
+
+export const tries = [
+  { label: 'The sum', state: { graph: 'tree', red: '3' }, say: 'Three red pebbles are too few to keep partial sums: some must be written, and read again. How few?' },
+  { label: 'One pebble more', state: { graph: 'tree', red: '4' }, say: 'One partial sum still has to go out and come back, and no more than one. With five pebbles none has to.' },
+  { label: 'Compute twice', state: { graph: 'diamond', red: '3' }, say: 'The best schedule computes a value twice, in place of writing and reading it. Find it, or let the solver show you.' },
+  { label: 'A matrix product', state: { graph: 'matmul', red: '4' }, say: 'Go row by row, then by whole columns of A: which needs fewer pebbles at once?' },
 ];
 
 export function compute(state) {

@@ -4,11 +4,18 @@ import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, sixteenBi
 import { percent, plain, quantity, sweep } from './numbers.js';
 
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-2-7b' },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB' },
-  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true },
   { id: 'seq', label: 'Sequence', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1024, powers: true },
-  { id: 'scores', label: 'Scores', type: 'choice', options: [['onchip', 'stay on the chip'], ['materialised', 'written to memory']], value: 'onchip' },
+  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true },
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-2-7b', more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB', more: true },
+  { id: 'scores', label: 'Scores', type: 'choice', options: [['onchip', 'stay on the chip'], ['materialised', 'written to memory']], value: 'onchip', more: true },
+];
+
+export const tries = [
+  { label: 'A long prompt', state: { seq: 131072 }, say: 'The published curve climbs on and on; the counted one bends. Norms, residuals and activations move bytes for every token, so weights are soon not all that is read.' },
+  { label: 'Scores in memory', state: { seq: 131072, scores: 'materialised' }, say: 'At this length reading and writing scores is nearly all the traffic, and memory binds again. To keep them on the chip is what FlashAttention is for.' },
+  { label: 'A batch of short prompts', state: { seq: 32, batch: 32 }, say: 'As many tokens as in one prompt of 1,024, and nearly the same intensity: a pass does not ask whose tokens share its weights.' },
+  { label: 'A mixture', state: { model: 'mixtral-8x7b' }, say: 'Now the published point lies below the counted one. It reads every expert, as the count does at this length, but multiplies as if the model had one dense feed-forward layer of its own width.' },
 ];
 
 /** Both intensities and both rates at one sequence length. */

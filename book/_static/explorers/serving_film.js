@@ -178,7 +178,6 @@ export function build(explorer) {
     }, calm ? 1000 : 1000 / 30);
   };
   const button = make('button', { type: 'button', '.onclick': play }, 'Play');
-  explorer.stage.after(explorer.summary);
   explorer.stage.before(make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Player' }, button));
   const drag = (event) => {
     const svg = event.target.closest('.server-lines');

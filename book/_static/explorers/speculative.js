@@ -4,11 +4,18 @@ import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, sixteenBi
 import { plain, quantity, sweep } from './numbers.js';
 
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-2-7b' },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB' },
-  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true },
-  { id: 'cached', label: 'Cached', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1024, powers: true },
   { id: 'fresh', label: 'New tokens a step', unit: 'tokens', type: 'number', min: 1, max: 4096, value: 8, powers: true },
+  { id: 'cached', label: 'Cached', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1024, powers: true },
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-2-7b', more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB', more: true },
+  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true, more: true },
+];
+
+export const tries = [
+  { label: 'A short cache', state: { model: 'llama-2-7b', batch: 1, cached: 1024, fresh: 8 }, say: 'Three lines in one: weights are nearly all that is read, and each new token shares them. The ridge is some 180 tokens away.' },
+  { label: 'A long cache', state: { model: 'llama-2-7b', batch: 1, cached: 131072, fresh: 8 }, say: 'The cache is most of the traffic now. The published line counts only one of keys and values, so it promises the ridge at 90 tokens; counted, it takes 156.' },
+  { label: 'A batch instead', state: { model: 'llama-2-7b', batch: 32, cached: 1024, fresh: 8 }, say: 'Thirty-two sequences share the weights too: thirteen new tokens each reach the ridge, where one sequence needs 180.' },
+  { label: 'Shared heads', state: { model: 'llama-3-8b', batch: 1, cached: 131072, fresh: 8 }, say: 'Four query heads read each KV head: the counted line now lies above both formulas, which know nothing of shared heads, and reaches the ridge at 61 tokens.' },
 ];
 
 const NAMES = ['as published', 'its slips corrected', 'every op counted'];

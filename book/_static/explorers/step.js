@@ -7,15 +7,23 @@ import { percent, plain, quantity } from './numbers.js';
 const BYTES = [['4', '4 bytes'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']];
 
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b' },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB' },
-  { id: 'dtype', label: 'Arithmetic', type: 'choice', value: 'bf16', options: ({ device }) => Object.keys(deviceNamed(device).flops_per_s).map((name) => [name, name]) },
-  { id: 'phase', label: 'Phase', type: 'choice', options: [['decode', 'decode'], ['prefill', 'prefill']], value: 'decode' },
   { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true },
   { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true },
-  { id: 'weights', label: 'Weights', type: 'choice', options: BYTES, value: '2' },
-  { id: 'kv', label: 'KV cache', type: 'choice', options: BYTES, value: '2' },
-  { id: 'shared', label: 'Devices that share it', type: 'choice', value: '1', options: ({ model }) => Object.keys(modelNamed(model).shares).map((n) => [n, n]) },
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b', more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB', more: true },
+  { id: 'dtype', label: 'Arithmetic', type: 'choice', value: 'bf16', options: ({ device }) => Object.keys(deviceNamed(device).flops_per_s).map((name) => [name, name]), more: true },
+  { id: 'phase', label: 'Phase', type: 'choice', options: [['decode', 'decode'], ['prefill', 'prefill']], value: 'decode', more: true },
+  { id: 'weights', label: 'Weights', type: 'choice', options: BYTES, value: '2', more: true },
+  { id: 'kv', label: 'KV cache', type: 'choice', options: BYTES, value: '2', more: true },
+  { id: 'shared', label: 'Devices that share it', type: 'choice', value: '1', options: ({ model }) => Object.keys(modelNamed(model).shares).map((n) => [n, n]), more: true },
+];
+
+export const tries = [
+  { label: 'A batch of 256', state: { batch: 256 }, say: 'The products with weights have crossed the ridge. Attention stays where it was: each sequence brings a cache of its own, and memory still binds.' },
+  { label: 'Weights in 1 byte', state: { weights: '1' }, say: 'Nearly half the time is gone, as weights are nearly all that is read. Now lengthen the context until halving the cache would help more.' },
+  { label: 'The cache in 1 byte', state: { context: 131072, kv: '1' }, say: 'With 131,072 tokens a cache weighs more than these weights: halving it saves more than halving them would.' },
+  { label: 'Eight devices', state: { batch: 64, shared: '8' }, say: 'The time falls by seven, not by eight: messages between devices come on top, and norms and residuals are done by each of them.' },
+  { label: 'A prompt of 256', state: { phase: 'prefill', context: 256 }, say: 'All tokens share one read of the weights: the products are over the ridge already, and arithmetic binds.' },
 ];
 
 const ATTENTION = ['q_absorb', 'v_absorb', 'kv_b_proj', 'scores', 'softmax', 'values'];
@@ -77,7 +85,7 @@ export function summary(state, result) {
 }
 
 export function draw(explorer, state, { ops, parts, link }) {
-  explorer.extra ??= explorer.stage.appendChild(make('div', { class: 'explorer-panel' }));
+  explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const slow = [...ops].sort((a, b) => b.time - a.time).slice(0, 8);
   const bar = (name, value, most) => make('div', { class: 'explorer-bar' }, make('span', {}, name), make('span', { class: 'explorer-bar-track', 'aria-hidden': 'true' }, make('span', { class: 'explorer-bar-fill', style: `width:${(100 * value) / most}%` })), make('span', {}, quantity(value, 's', 3)));
   const added = parts.reduce((total, part) => total + part, 0);
