@@ -1026,6 +1026,94 @@ def test_what_is_suggested_of_a_mesh_is_so() -> None:
     assert all(each["it"]["fits"] for each in (across, bubble, large, long, mixture))
 
 
+# ---------------------------------------------------------------- several on a page
+
+
+def test_each_explorer_has_its_part_of_an_address() -> None:
+    """Plain keys are the first one's, others' parts stay, and nothing else is kept."""
+    body = "[page.keysOf(page.named(state.hash), state.key, state.all),"
+    body += " page.withState(state.hash, {a: 1, b: 'x y'}, state.key, state.all)]"
+    both = ["one", "one2"]
+    settings = [
+        {"hash": hash, "key": key, "all": all}
+        for hash, key, all in (
+            ("", "one", ["one"]),
+            ("#a-heading", "one", ["one"]),
+            ("#a=3&c=%3Cb%3E", "one", ["one"]),
+            ("#one.a=3&junk.b=4", "one", ["one"]),
+            ("#a=3&one2.a=5&junk.b=4", "one", both),
+            ("#a=3&one2.a=5&junk.b=4", "one2", both),
+            ("#a=3&__proto__=5&one2.constructor=%&=7", "one2", both),
+        )
+    ]
+    written = "#one.a=1&one.b=x+y"
+    assert in_page("address.js", body, settings) == [
+        [None, "#a=1&b=x+y"],
+        [None, "#a=1&b=x+y"],
+        [{"a": "3", "c": "<b>"}, "#a=1&b=x+y"],
+        [{"a": "3"}, "#a=1&b=x+y"],
+        [{"a": "3"}, f"#one2.a=5&{written[1:]}"],
+        [{"a": "5"}, "#a=3&one2.a=1&one2.b=x+y"],
+        [{"constructor": "%"}, "#a=3&__proto__=5&=7&one2.a=1&one2.b=x+y"],
+    ]
+
+
+def test_two_on_a_page(open_page: Any) -> None:
+    """They start when they come near, and neither takes the other's settings or address."""
+    state = "(name) => document.querySelector(`[data-explorer=${name}]`).explorer?.state"
+    page = open_page("", page="book/serving.html").page
+    assert page.evaluate(state, "frontier") is None
+    for name in ("frontier", "serving_film"):
+        page.locator(f"[data-explorer={name}]").scroll_into_view_if_needed()
+        page.wait_for_function(f"({state})('{name}')")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(ids) == len({*ids})
+    for field, value in (("frontier-target", "6"), ("serving_film-rate", "5")):
+        page.fill(f"#explorer-{field}", value)
+        page.press(f"#explorer-{field}", "Enter")
+    page.wait_for_function("location.hash.includes('film.rate=5')")
+    assert "frontier.target=6&" in page.url
+    assert (
+        page.evaluate(state, "frontier")["target"],
+        page.evaluate(state, "serving_film")["rate"],
+    ) == (6, 5)
+    link = page.url
+    page.evaluate("location.hash = '#exercises'")
+    page.wait_for_function("location.hash === '#exercises'")
+    assert page.evaluate("document.getElementById('exercises').getBoundingClientRect().top") < 200
+    page.evaluate("document.querySelector('[data-explorer=frontier]').explorer.state.target = 99")
+    page.go_back()
+    page.wait_for_function(f"({state})('frontier').target === 6")
+    again = open_page("", "#" + link.partition("#")[2], page="book/serving.html").page
+    again.wait_for_function(f"({state})('frontier')?.target === 6")
+    assert (
+        0
+        < again.evaluate("document.querySelector('[data-explorer]').getBoundingClientRect().top")
+        < 200
+    )
+    assert "#target=6" in again.locator("text=Open on its own page").first.get_attribute("href")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "#target=6&film.rate=%",
+        "#frontier.target=<img src=x>&=&&&frontier.=1",
+        "#__proto__.a=1&frontier.__proto__=2",
+    ],
+)
+def test_hostile_addresses_are_harmless_among_several(open_page: Any, hostile: str) -> None:
+    page = open_page("", hostile, page="book/serving.html").page
+    page.locator("[data-explorer=frontier]").scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('[data-explorer=frontier]').explorer")
+    settle(page)
+    assert page.evaluate(
+        "document.querySelector('[data-explorer=frontier]').explorer.state.target"
+    ) in (6, 25)
+    assert page.locator("[data-explorer] img").count() == 0
+    assert page.evaluate("({}).a") is None
+
+
 # ---------------------------------------------------------------- what stands in
 
 
@@ -1084,8 +1172,8 @@ def open_page(browser: Any, address: str) -> Any:
     """Open an explorer, perhaps in a state, and wait until it is there; nothing may go wrong."""
     visits = []
 
-    def opened(name: str, state: str = "", **options: Any) -> Any:
-        visit = Visit(browser, address, page_of(name) + state, **options)
+    def opened(name: str, state: str = "", page: str = "", **options: Any) -> Any:
+        visit = Visit(browser, address, (page or page_of(name)) + state, **options)
         visits.append(visit)
         return visit
 
