@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from costlib.catalog import models
+from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.sketch import SMALL, TINT, Sketch, sketch
 from costlib.ledger import Ledger
 from costlib.transformer import MoE, Transformer, experts_bound, experts_expected
 
 __all__ = [
     "block_matrices",
     "block_weights",
+    "block_wires",
     "experts_touched",
     "flops_against_context",
     "flops_against_size",
@@ -211,6 +214,123 @@ def _draw_stream(axes: Any, rows: Sequence[tuple[str, str, str, str]]) -> None:
     axes.text(7.4, bottom + 0.12, "× L", fontsize=12, ha="right", va="bottom", fontweight="bold")
 
 
+#: The rows of one block: what a box says, its ops, the part it belongs to; how the wire below it
+#: is told, and how wide it is.
+_WIRED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    ("norm", ("norms",), "the rest", "width"),
+    ("q, k, v", ("q_proj", "k_proj", "v_proj"), "q, k, v, o", "qkv"),
+    ("rotary", ("rotary",), "the rest", "qkv"),
+    ("scores", ("scores",), "scores, values", "scores"),
+    ("softmax", ("softmax",), "the rest", "scores"),
+    ("values", ("values",), "scores, values", "heads"),
+    ("o", ("o_proj",), "q, k, v, o", "width"),
+    ("add", ("residual",), "the rest", ""),
+    ("norm", ("norms",), "the rest", "width"),
+    ("gate, up", ("ffn.gate", "ffn.up"), "feed-forward", "both"),
+    ("activation", ("ffn.activation",), "the rest", "wide"),
+    ("down", ("ffn.down",), "feed-forward", "width"),
+    ("add", ("residual",), "the rest", ""),
+)
+
+
+_PITCH = 27  # from one op of a block to the next
+
+
+def block_wires(model: Transformer, keys: int) -> Figure:
+    """One block for one token: every op with what it reads and does, every wire as wide as it is.
+
+    ``keys`` is how many keys the token sees, its own among them.
+    """
+    wires = {
+        "width": model.d_model,
+        "heads": model.heads * model.head_dim,
+        "qkv": (model.heads + 2 * model.kv_heads) * model.head_dim,
+        "scores": model.heads * keys,
+        "wide": model.d_ff,
+        "both": 2 * model.d_ff,
+        "": 0,
+    }
+    costs = _costs_of_a_block(model, keys)
+    title = f"A token is {wires['width']:,} numbers wide between its ops, and up to "
+    title += f"{max(wires.values()):,} within"
+    told = "; ".join(
+        f"{name} reads {read:,} and does {flops:,} FLOPs"
+        + (f", and hands on {wires[wire]:,} numbers" if wire else "")
+        for (name, _, _, wire), (read, flops) in zip(_WIRED, costs, strict=True)
+    )
+    alt = (
+        f"One block from top to bottom for one token that sees {keys:,} keys: a box for each op, "
+        "between them wires as broad as the vector they carry, at the left the residual stream, "
+        "which each norm copies and each add joins. Beside each box the weights or cached numbers "
+        f"that it reads, and its FLOPs as a bar. {told}."
+    )
+    with sketch(title, alt, height=_PITCH * len(_WIRED) + 34) as drawing:
+        for x, words in ((104, "op"), (216, "reads"), (288, "FLOPs")):
+            align = "middle" if x == 104 else "right"
+            drawing.text((x, 12), words, align=align, bold=True)
+        most = max(flops for _, flops in costs)
+        for row, ((name, _, part, wire), (read, flops)) in enumerate(
+            zip(_WIRED, costs, strict=True)
+        ):
+            top = 28.0 + _PITCH * row
+            _op(drawing, top, name, part, (read, flops), most)
+            _wire(drawing, top + 16, wires[wire], max(wires.values()))
+            _stream(drawing, top, name)
+        broad = 84 * model.d_model / max(wires.values())
+        drawing.line((14, 22), (14, 30 + _PITCH * len(_WIRED)), width=broad)
+        middle = 28 + _PITCH * 4
+        drawing.text(
+            (33, middle), f"residual stream: {model.d_model:,}", align="middle", upright=True
+        )
+    return drawing.result
+
+
+def _costs_of_a_block(model: Transformer, keys: int) -> list[tuple[int, int]]:
+    """What each op of one block reads for a token, weights or cached numbers, and its FLOPs."""
+    work = model.decode(1, keys - 1, scores="on-chip")
+    costs = []
+    for _, names, _, _ in _WIRED:
+        ops = [op for op in work if op.name in names]
+        times = model.layers * (2 if names[0] in ("norms", "residual") else 1)
+        read = sum(op.elements_read.weights + op.elements_read.kv for op in ops)
+        costs.append((int(read) // times, int(sum(op.flops for op in ops)) // times))
+    around = work.only("final_norm", "unembedding").flops
+    if model.layers * sum(flops for _, flops in costs) != work.flops - around:
+        raise ValueError("model must be of equal blocks with a gated feed-forward layer each")
+    return costs
+
+
+def _op(
+    drawing: Sketch, top: float, name: str, part: str, costs: tuple[int, int], most: int
+) -> None:
+    """A box with its op's name; what it reads, its FLOPs, and a bar of them."""
+    (read, flops), (colour, _) = costs, _LOOKS[part]
+    plain = part == "the rest"
+    fill = "none" if plain else colour + TINT
+    drawing.box((68, top), 72, 16, name, fill=fill, size=_SMALL)
+    for x, number in ((216, read), (288, flops)):
+        words = quantity(number, "", 3).strip() if number else "–"
+        drawing.text((x, top + 8), words, align="right", size=_SMALL)
+    shade = COLOURS[4] if plain else colour
+    drawing.box((296, top + 2), max(1.0, 60 * flops / most), 13, fill=shade, edge=shade, line=0)
+
+
+def _wire(drawing: Sketch, top: float, numbers: int, most: int) -> None:
+    """The wire below a box, its breadth to scale, with how many numbers it carries."""
+    if numbers:
+        breadth = 84 * numbers / most
+        drawing.fill((104 - breadth / 2, top), [(0, 0)], (breadth, _PITCH - 16), COLOURS[4] + "66")
+        drawing.text((150, top + 5.5), f"{numbers:,}", size=SMALL)
+
+
+def _stream(drawing: Sketch, top: float, name: str) -> None:
+    """Norms take a copy of the residual stream, adds give their result to it."""
+    if name == "norm":
+        drawing.arrow((14, top + 8), (67, top + 8), width=1.6)
+    elif name == "add":
+        drawing.arrow((68, top + 8), (17, top + 8), width=1.6)
+
+
 def block_weights(names: Sequence[str]) -> Figure:
     """Weights of one block in units of D², attention's and the feed-forward layer's."""
     parts: dict[str, list[float]] = {"q, k, v, o": [], "feed-forward": []}
@@ -289,8 +409,10 @@ def rule_against_context(names: Sequence[str], longest: int = 131072) -> Figure:
             if (turn := 6 * models[name].d_model) <= at[-1]:
                 there = _over_the_rule(models[name], np.array([turn]))
                 axes.plot([turn], there, "D", color=colour, markersize=7)
+        axes.plot([], [], "D", color=COLOURS[4], markersize=7, label="at 6·D keys")
         axes.axhline(1, color=INK, linewidth=1)
-        axes.set(xlabel="keys that the token sees", ylabel="FLOPs / (2·P)")
+        top = 1.25 * max(ratio[-1] for _, ratio in lines.values())
+        axes.set(xlabel="keys that the token sees", ylabel="FLOPs / (2·P)", ylim=(0.8, top))
         axes.set_yticks([1, 2, 4, 6], ["1", "2", "4", "6"])
         axes.minorticks_off()
         axes.set_xticks([128, 1024, 8192, 65536], ["128", "1,024", "8,192", "65,536"])

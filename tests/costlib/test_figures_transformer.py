@@ -10,6 +10,7 @@ from sympy import sympify
 import costlib
 from costlib.figures import transformer as figures
 from costlib.transformer import MoE
+from figure_checks import check_colours, check_small_and_readable_on_a_phone, check_words_apart
 
 NAMES = ["gpt2", "llama-2-7b", "llama-3.1-8b", "gemma-2b", "mixtral-8x7b"]
 
@@ -84,6 +85,25 @@ def test_rule_against_context() -> None:
         assert float(ratio) == pytest.approx(products / (2 * 6738415616), abs=0.01)
     reach = int(re.findall(r"at ([\d,]+)", told(figure.alt, "gpt2"))[-1].replace(",", ""))
     assert 900 < reach <= 1024  # GPT-2 has no more positions
+
+
+def test_block_wires_add_up() -> None:
+    model = costlib.models["llama-3.1-8b"]
+    figure = figures.block_wires(model, keys=2048)
+    check_small_and_readable_on_a_phone(figure)
+    check_words_apart(figure)
+    check_colours(figure)
+    rows = re.findall(r"(\w[\w, ]*?) reads ([\d,]+) and does ([\d,]+) FLOPs", figure.alt)
+    reads, flops = ([int(row[i].replace(",", "")) for row in rows] for i in (1, 2))
+    assert len(rows) == 13
+    weights = 4096 * (2 * 4096 + 2 * 1024 + 3 * 14336 + 2)
+    assert sum(reads) == weights + 2 * 2048 * 1024
+    around = 2 * 4096 * 128256 + 4 * 4096
+    assert 32 * sum(flops) == model.decode(1, 2047).flops - around
+    assert "scores reads 2,097,152 and does 16,777,216 FLOPs, and hands on 65,536" in figure.alt
+    for name in ("mixtral-8x7b", "deepseek-v3", "gpt2"):
+        with pytest.raises(ValueError, match="equal blocks"):
+            figures.block_wires(costlib.models[name], keys=2048)
 
 
 def test_whole_model_adds_up() -> None:
