@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 import sampling
-from browsing import BROWSER
+from browsing import BROWSER, FLAGS
 from paths import ROOT, SITE
 
 set_hypothesis_home_dir(ROOT / "_build" / "hypothesis")
@@ -128,8 +128,6 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
-        )
+        chromium = playwright.chromium.launch(executable_path=BROWSER, args=[*FLAGS])
         yield chromium
         chromium.close()

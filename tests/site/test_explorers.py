@@ -1181,7 +1181,7 @@ def open_page(browser: Any, address: str) -> Any:
     for visit in visits:
         assert visit.errors == []
         assert visit.elsewhere == []
-        visit.context.close()
+        visit.end()
 
 
 def settle(page: Any) -> None:

@@ -28,7 +28,21 @@ by_name = {"ids": lambda page: page.stem}
 PHONE, DESK = {"width": 375, "height": 800}, {"width": 1280, "height": 800}
 WAYS = [(size, theme) for size in (DESK, PHONE) for theme in ("light", "dark")]
 PAIRS = [[WAYS[0], WAYS[3]], [WAYS[1], WAYS[2]]]  # each size and each theme once
-IN_EVERY_WAY = sampling.some(PAGES, 4, "pages in every way")
+
+
+def is_new(page: Path) -> bool:
+    """Whether what this page is made from has just changed."""
+    script = f"book/_static/explorers/{page.stem.removeprefix('explore_')}.js"
+    return sampling.changed(f"book/{page.stem}.md", f"book/{page.stem}.ipynb", script)
+
+
+#: Those that a browser opens: each week all, and each time those that changed. Pages of the API are
+#: made by one template.
+OPENED = [
+    *sampling.some([p for p in PAGES if p.parent.name != "api"], 12, "pages", first=is_new),
+    *sampling.some([p for p in PAGES if p.parent.name == "api"], 3, "pages of the API"),
+]
+IN_EVERY_WAY = sampling.some(OPENED, 3, "pages in every way")
 
 
 def ways_of(page: Path) -> list[tuple[dict[str, int], str]]:
@@ -138,7 +152,7 @@ def where(page: Path) -> str:
     return page.relative_to(SITE).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, **by_name)
+@pytest.mark.parametrize("page", OPENED, **by_name)
 def test_page_shows(browser: Any, address: str, page: Path) -> None:
     """Wide and as narrow as a phone, in light and dark; then axe-core looks at it."""
     with Visit(browser, address, where(page), viewport=DESK, color_scheme="light") as visit:
@@ -148,21 +162,26 @@ def test_page_shows(browser: Any, address: str, page: Path) -> None:
     assert visit.elsewhere == []
 
 
-@pytest.mark.parametrize(
-    ("wrong", "rule"),
-    [
-        ("<p style='color: #999; background: #fff'>faint</p>", "color-contrast"),
-        ("<pre><span>one</span> <span style='color: #888'>faint</span></pre>", "color-contrast"),
-        ("<img src='favicon.svg'>", "image-alt"),
-        ("<button></button>", "button-name"),
-    ],
+PUT_UP = (
+    ("color-contrast", "<p id=wrong-0 style='color: #999; background: #fff'>faint</p>"),
+    ("color-contrast", "<pre>one <span id=wrong-1 style='color: #888'>faint</span></pre>"),
+    (
+        "link-in-text-block",
+        "<p>Words <a id=wrong-2 href='#' style='color: #444; text-decoration: none'>here</a></p>",
+    ),
+    ("image-alt", "<img id=wrong-3 src='favicon.svg'>"),
+    ("button-name", "<button id=wrong-4></button>"),
 )
-def test_a_barrier_is_seen(browser: Any, address: str, wrong: str, rule: str) -> None:
+
+
+def test_a_barrier_is_seen(browser: Any, address: str) -> None:
     with Visit(browser, address, "book/glossary.html", viewport=DESK) as visit:
         add = "(html) => document.querySelector('article').insertAdjacentHTML('beforeend', html)"
-        visit.page.evaluate(add, wrong)
-        found = seen(visit.page, WAYS)
-    assert {each.partition(":")[0] for each in found} == {rule}
+        visit.page.evaluate(add, "".join(html for _, html in PUT_UP))
+        found = "\n".join(seen(visit.page, WAYS))
+    for number, (rule, _) in enumerate(PUT_UP):
+        assert re.search(f'^{rule}: .*id="wrong-{number}"', found, re.MULTILINE), found
+    assert {each.partition(":")[0] for each in found.splitlines()} == {rule for rule, _ in PUT_UP}
 
 
 def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
@@ -182,12 +201,13 @@ def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
     for theme in ("dark", "light") if ways == WAYS else (ways[-1][1],):
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
         violations += page.evaluate(CONTRAST)
-    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in violations]
+    return [f"{v['id']}: {node['html'][:200]}" for v in violations for node in v["nodes"]]
 
 
 AXE = base.AXE_FILE_PATH.read_text("utf-8")
 #: Of all texts alike in colour, size and what lies behind them, axe-core's slow look at contrast
-#: needs the first alone: a page has thousands of coloured words and letters, of some 70 kinds.
+#: needs the first alone: a page has thousands of coloured words and letters, of some 70 kinds. For
+#: links the words around them count as well.
 MARK_TEXTS = """() => {
   const behind = new Map();  // what an element and those around it paint
   const painted = (element) => {
@@ -206,30 +226,38 @@ MARK_TEXTS = """() => {
   for (const element of document.body.querySelectorAll('*')) {
     if (![...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
     const { color, fill, fontSize, fontWeight } = getComputedStyle(element);
-    const kind = [color, fill, fontSize, fontWeight, painted(element)].join('|');
+    const link = element.closest('a');
+    const around = link && getComputedStyle(link.parentElement).color;
+    const lines = link && getComputedStyle(link).textDecorationLine;
+    const kind = [color, fill, fontSize, fontWeight, around, lines, painted(element)].join('|');
     if (!seen.has(kind)) element.dataset.looked = '';
     seen.add(kind);
   }
 }"""
-#: Formulas, code and figures without such a first text, which hold most of the page's elements,
-#: and no control, name or role, become plain.
+#: Of formulas, code and figures, which hold most of the page's elements, and no control, name or
+#: role, such first texts alone stay what they are.
 EMPTY_WHAT_IS_ALIKE = """() => {
-  for (const box of document.querySelectorAll('.highlight pre, .katex, svg.costlib-figure')) {
-    if (box.querySelector('[data-looked]')) continue;
-    const drawn = box.querySelectorAll(':scope > :not(title, desc)');
-    if (box.matches('svg')) drawn.forEach((part) => part.remove());
-    else box.textContent = box.textContent;
-  }
+  const plain = (box) => {
+    for (const part of [...box.children]) {
+      if (part.matches('title, desc, [data-looked]')) continue;
+      if (part.querySelector('[data-looked]')) plain(part);
+      else if (box.closest('svg')) part.remove();
+      else part.replaceWith(part.textContent);
+    }
+  };
+  document.querySelectorAll('.highlight pre, .katex, svg.costlib-figure').forEach(plain);
 }"""
 #: The theme makes what scrolls focusable, a moment after the window has its size.
 SCROLLABLE_BY_KEYBOARD = """() => [...document.querySelectorAll(
   'pre, .cell_output > .output, .pst-scrollable-table-container, .jp-RenderedHTMLCommon')].every(
   (box) => box.tabIndex === 0 ||
     (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight))"""
-BARRIERS = """() => axe.run(document, { rules: { 'color-contrast': { enabled: false } },
-  resultTypes: ['violations'] }).then((r) => r.violations)"""
-CONTRAST = """() => axe.run({ include: [...document.querySelectorAll('[data-looked]')] },
-  { runOnly: ['color-contrast'], resultTypes: ['violations'] }).then((r) => r.violations)"""
+COLOURS = ["color-contrast", "link-in-text-block"]
+BARRIERS = f"""() => axe.run(document, {{ resultTypes: ['violations'],
+  rules: Object.fromEntries({COLOURS}.map((rule) => [rule, {{ enabled: false }}])) }}
+  ).then((r) => r.violations)"""
+CONTRAST = f"""() => axe.run({{ include: [...document.querySelectorAll('[data-looked]')] }},
+  {{ runOnly: {COLOURS}, resultTypes: ['violations'] }}).then((r) => r.violations)"""
 
 
 def check_look(look: dict[str, Any], width: int, scheme: str) -> None:
@@ -269,6 +297,21 @@ def contrast(one: str, other: str) -> float:
 
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+def test_what_goes_wrong_is_seen_and_no_other_host_is_found(browser: Any, address: str) -> None:
+    """By the visit that it happened to, and not by the next one, which has the same tab."""
+    with Visit(browser, address, "book/glossary.html", locale="en") as visit:
+        reached = "fetch('https://example.org').then(() => true, () => false)"
+        assert visit.page.evaluate(f"localStorage.mine = 1, {reached}") is False
+        visit.page.evaluate("setTimeout(() => { throw new Error('thrown') }), void 0")
+        visit.page.wait_for_timeout(50)
+    assert any("thrown" in error for error in visit.errors)
+    assert visit.elsewhere == ["https://example.org/"]
+    with Visit(browser, address, "book/glossary.html", locale="en") as again:
+        assert again.page is visit.page
+        assert again.page.evaluate("[localStorage.mine, innerWidth]") == [None, 1280]
+    assert (again.errors, again.elsewhere) == ([], [])
 
 
 def test_front_page_leads_to_the_book(browser: Any, address: str) -> None:

@@ -17,7 +17,9 @@ CHAPTERS = [chapter.name for chapter in contents.CHAPTERS]
 CASES = [
     (page, change)
     for page in pairs.paired()
-    for change in sampling.some(survives.changes(page), 2, page.stem)
+    for change in sampling.some(
+        survives.changes(page), 2 if sampling.changed(f"book/{page.name}") else 1, page.stem
+    )
 ]
 
 
