@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick sync bench bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
-  mutants oracles audit publish-preview colab-check colab-copies links serve course practice samples grade gradescope format lock \
+  mutants oracles audit publish-preview release colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
 help: ## List the targets
@@ -78,6 +78,10 @@ audit: env ## Measure the built site with Lighthouse: speed, accessibility, good
 publish-preview: OUT ?= _build/published
 publish-preview: env ## What would be published, in OUT, for REPO=owner/name
 	@$(PY) -m tools.site.publish "$(OUT)" $(if $(REPO),--repository "$(REPO)") $(if $(PREVIOUS),--previous "$(PREVIOUS)")
+
+release: OUT ?= _build/release
+release: env ## A wheel and an sdist for a package index, in OUT, for REPO=owner/name
+	@$(PY) -m tools.release "$(OUT)" $(if $(REPO),--repository "$(REPO)") $(if $(TAG),--tag "$(TAG)")
 
 colab-check: env ## Run every notebook alone, with what Colab ships
 	@$(PY) -m tools.pages.colab_check
