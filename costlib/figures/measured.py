@@ -10,31 +10,40 @@ import numpy as np
 from costlib.device import Device
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.sketch import WIDTH as WIDTH_OF_DRAWING
+from costlib.figures.sketch import sketch
 from costlib.matmul import linear
 from costlib.measured import Measurement, calibrate, error, parts
 from costlib.measured.timing import machine
 from costlib.roofline import time
 
 __all__ = [
+    "dot_height",
     "errors_by_regime",
     "own_roofline",
     "predicted_against_measured",
     "short_steps",
     "staircase",
+    "strips",
     "under_the_roof",
     "waterfall",
+    "waves",
 ]
 
-WIDTH = 5.6
-_SMALL = 11
+WIDTH = 5.2
+_SMALL = 10.5
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_HATCHES = ("", "///", "...", "xxx", "\\\\\\")
+#: Dots would make a drawing ten times larger.
+_HATCHES = ("", "///", "\\\\\\", "xxx", "---")
 
 Points = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def predicted_against_measured(groups: Points, level: str) -> Figure:
-    """Predicted over measured seconds on logarithmic axes, a marker for each group of rows."""
+    """How many times longer than predicted each row took, a row of dots for each group.
+
+    Of each pair (predicted, measured) in seconds; a bar marks a group's median.
+    """
     every = [pair for pairs in groups.values() for pair in pairs]
     errors = np.abs([error(*pair) for pair in every])
     below = sum(p < m for p, m in every)
@@ -45,36 +54,73 @@ def predicted_against_measured(groups: Points, level: str) -> Figure:
         for name, pairs in groups.items()
     )
     alt = (
-        f"Log-log chart of predicted against measured time. {told}. "
+        f"Dots at measured over predicted time, a row for each group, logarithmic. {told}. "
         f"{below} of {len(every)} rows are predicted too short."
     )
-    with canvas(title, alt, width=WIDTH, height=4.8) as drawing:
-        axes = drawing.axes
-        ends = np.array([min(map(min, every)) / 2, max(map(max, every)) * 2])
-        axes.loglog(ends, ends, color=INK, linewidth=1.2, label="equal")
-        axes.loglog(ends, ends / 2, color=INK, linewidth=0.8, linestyle=":", label="half")
-        for (name, pairs), colour, marker in zip(groups.items(), COLOURS, _MARKERS, strict=False):
-            predicted, measured = zip(*pairs, strict=True)
-            axes.plot(
-                measured, predicted, marker, color=colour, markersize=5, alpha=0.75, label=name
-            )
-        axes.set(xlim=ends, ylim=ends, xlabel="measured seconds", ylabel="predicted seconds")
-        axes.legend(fontsize=_SMALL, loc="upper left", labelspacing=0.25, handletextpad=0.4)
+    slower = {name: [m / p for p, m in pairs] for name, pairs in groups.items()}
+    with canvas(title, alt, width=WIDTH, height=0.42 * len(groups) + 1.0) as drawing:
+        strips(drawing.axes, slower)
     return drawing.result
+
+
+def strips(axes: Any, groups: Mapping[str, Sequence[float]]) -> None:
+    """A row of dots for each group on a logarithmic axis, its median, and where twice too long is.
+
+    Dots of a row lie at heights that spread them evenly, and mean nothing.
+    """
+    ends = [min(map(min, groups.values())) / 1.3, max(map(max, groups.values())) * 1.3]
+    axes.set_xscale("log")
+    axes.axvspan(0.5, 2, color=COLOURS[4], alpha=0.18, linewidth=0)
+    axes.axvline(1, color=INK, linewidth=1.2)
+    for row, (values, colour) in enumerate(zip(groups.values(), COLOURS, strict=False)):
+        _dots(axes, [(value, row + dot_height(values, value)) for value in values], colour)
+        axes.plot([np.median(values)] * 2, [row - 0.44, row + 0.44], color=INK, linewidth=2)
+    powers = [10.0**power for power in range(-3, 7) if ends[0] <= 10.0**power <= ends[1]]
+    if len(powers) < 3:
+        powers = [tick for tick in (0.5, 1, 2, 5, 10) if ends[0] <= tick <= ends[1]]
+    axes.set_xticks(powers, [f"{tick:,g}" for tick in powers])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(groups)), list(groups), fontsize=_SMALL)
+    axes.set(xlim=ends, ylim=(len(groups) - 0.4, -0.6), xlabel="times as long as predicted")
+    axes.grid(visible=False, axis="y")
+
+
+def _dots(axes: Any, places: Sequence[tuple[float, float]], colour: str) -> None:
+    """Many dots as one path of strokes without a length, which is a tenth of the bytes."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    ends = [end for place in places for end in (place, place)]
+    strokes = Path(ends, [Path.MOVETO, Path.LINETO] * len(places))
+    strokes.should_simplify = False
+    look = {"edgecolor": colour + "bb", "linewidth": 4, "capstyle": "round", "fill": False}
+    axes.add_patch(PathPatch(strokes, **look))
+
+
+def dot_height(values: Sequence[float], value: float) -> float:
+    """Where in its row the dot of a value lies, so that neighbours are apart.
+
+    >>> [round(dot_height([1, 2, 3], value), 2) for value in (1, 2, 3)]
+    [-0.33, 0.08, -0.17]
+    """
+    place = sorted(values).index(value)
+    return 0.66 * (place * 0.618034 % 1 - 0.5)
 
 
 def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     """Of errors without their signs the median, a bar for each level, and a line to the 90th
-    percentile."""
+    percentile, which stands in brackets. A line much longer than all bars is cut, with an arrow."""
     regimes, levels = list(table), list(next(iter(table.values())))
     ends = {
         regime: {level: np.quantile(row[level], [0.5, 0.9]) for level in levels}
         for regime, row in table.items()
     }
     title, alt = _told(ends, levels)
-    with canvas(title, alt, width=WIDTH, height=0.62 * len(regimes) + 1.3) as drawing:
+    bars = [end[0] for row in ends.values() for end in row.values()]
+    most = min(max(end[1] for row in ends.values() for end in row.values()), 1.3 * max(bars))
+    with canvas(title, alt, width=WIDTH, height=0.68 * len(regimes) + 1.3) as drawing:
         axes = drawing.axes
-        thick = 0.8 / len(levels)
+        thick = 0.84 / len(levels)
         for number, (level, colour, hatch) in enumerate(
             zip(levels, COLOURS, _HATCHES, strict=False)
         ):
@@ -91,13 +137,15 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
                 label=level,
                 linewidth=0.8,
             )
-            axes.hlines(where, values, far, color=INK, linewidth=1.2)
-            axes.plot(far, where, "|", color=INK, markersize=7)
+            seen = np.minimum(far, most)
+            axes.hlines(where, values, seen, color=INK, linewidth=1.2)
             for at, value, end in zip(where, values, far, strict=True):
-                axes.text(end + 0.015, at, f"{value:.0%}", va="center", fontsize=10.5)
+                axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
+                words = f"{value:.0%} ({end:.0%})"
+                axes.text(min(end, most) + 0.02 * most, at, words, va="center", fontsize=10.5)
         axes.set_yticks(range(len(regimes)), regimes, fontsize=_SMALL)
         axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
-        axes.set_xlim(0, 1.12 * max(end[1] for row in ends.values() for end in row.values()))
+        axes.set_xlim(0, 1.36 * most)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, len(levels))
@@ -229,6 +277,37 @@ def staircase(
     return drawing.result
 
 
+def waves(m: Sequence[int], n: int, rows: int, columns: int, cores: int) -> Figure:
+    """Tiles of m×n outputs on the cores of a device, a line for each wave, for several m.
+
+    >>> waves([1664, 1792], 4096, 128, 256, 108).title
+    '1,664 rows: 208 tiles, 2 waves. 1,792 rows: 224 tiles, 3 waves'
+    """
+    tiles = {each: -(-each // rows) * -(-n // columns) for each in m}
+    needed = {each: -(-count // cores) for each, count in tiles.items()}
+    told = [f"{each:,} rows: {tiles[each]:,} tiles, {needed[each]} waves" for each in m]
+    title = ". ".join([told[0], told[-1]])
+    busy = [
+        f"{text}, {tiles[each] / needed[each] / cores:.0%} busy"
+        for text, each in zip(told, m, strict=True)
+    ]
+    alt = (
+        f"Strips of {cores} squares, one for each core, a strip for each wave of {rows}×{columns} "
+        f"tiles; squares without a tile are empty. {'; '.join(busy)}."
+    )
+    side, top = (WIDTH_OF_DRAWING - 2) / cores, 0.0
+    with sketch(title, alt, height=sum(24 + 16 * count for count in needed.values())) as drawing:
+        for words, each in zip(busy, m, strict=True):
+            drawing.text((0, top + 9), words, bold=True)
+            for wave in range(needed[each]):
+                y, here = top + 19 + 16 * wave, min(cores, tiles[each] - wave * cores)
+                colour = COLOURS[0] if here == cores else COLOURS[1]
+                drawing.box((1, y), here * side, 12, fill=colour + "aa", line=0)
+                drawing.cells((1, y), 1, cores, (side, 12), line=0.3)
+            top += 24 + 16 * needed[each]
+    return drawing.result
+
+
 def under_the_roof(rows: Mapping[str, Sequence[Measurement]], device: Device) -> Figure:
     """Rates reached against intensity under a device's ideal roof, a marker for each group."""
     points = {
@@ -254,15 +333,24 @@ def own_roofline(rows: Sequence[Measurement], name: str = "this machine") -> Fig
     fitted = calibrate(device, rows)
     [dtype] = device.flops_per_s
     points = {"products": [_place(row) for row in rows if row.work.flops]}
+    moved = [float(row.work.bytes(row.precision)) / row.seconds for row in rows]
+    cache = device.with_(bytes_per_s=max(moved))
     title = f"{name}: {quantity(device.compute_rate(dtype), 'FLOP/s', 3)}, "
-    title += f"{quantity(device.bytes_per_s, 'B/s', 3)}"
+    title += f"{device.bytes_per_s / 1e9:.3g} GB/s from memory, {max(moved) / 1e9:.3g} from a cache"
     alt = (
         f"Log-log chart of FLOP/s against FLOPs per byte: {len(points['products'])} products under "
-        f"a roof with its ridge at {device.ridge(dtype):.1f}. A call costs "
+        f"two roofs, that of memory with its ridge at {device.ridge(dtype):.1f} and that of a "
+        f"cache, by the fastest copy, at {cache.ridge(dtype):.1f}. A call costs "
         f"{quantity(fitted.overhead_per_op, 's', 2)}."
     )
     with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
         _roof(drawing.axes, device, dtype, points)
+        left = drawing.axes.get_xlim()[0]
+        ends = np.array([left, float(cache.ridge(dtype))])
+        look = {"color": INK, "linewidth": 1.2, "linestyle": "--", "label": "roof of a cache"}
+        drawing.axes.loglog(ends, cache.attainable(ends, dtype), **look)
+        drawing.axes.set_xlim(left, None)
+        drawing.axes.legend(fontsize=_SMALL, loc="lower right")
     return drawing.result
 
 

@@ -9,8 +9,15 @@ import pytest
 
 from costlib import Device, matmul
 from costlib.figures import measured as figures
+from costlib.figures.canvas import canvas
 from costlib.measured import Measurement, splits
 from costlib.measured.timing import copy
+from figure_checks import (
+    check_colours,
+    check_described,
+    check_small_and_readable_on_a_phone,
+    check_words_apart,
+)
 
 TOY = Device("toy", {"bf16": 100e12}, 1e12, cores=100)
 
@@ -22,6 +29,37 @@ def test_predicted_against_measured_tells_medians_and_sides() -> None:
     assert "a, 2 rows, median error 38%" in figure.alt
     assert "b, 1 rows, median error 25%" in figure.alt
     assert "2 of 3 rows are predicted too short" in figure.alt
+
+
+def test_dots_lie_at_measured_over_predicted() -> None:
+    groups = {"a": [(1.0, 2.0), (3.0, 4.0)], "b": [(5.0, 4.0), (1.0, 50.0)]}
+    with canvas("Dots", "Dots of two groups and their medians.") as drawing:
+        figures.strips(drawing.axes, {n: [m / p for p, m in each] for n, each in groups.items()})
+        dots = [patch.get_path().vertices for patch in drawing.axes.patches[1:]]
+        medians = [line.get_xdata()[0] for line in drawing.axes.lines[1:]]
+    assert [sorted(set(each[:, 0])) for each in dots] == [[4 / 3, 2], [0.8, 50]]
+    assert all(abs(each[:, 1] - row).max() < 0.34 for row, each in enumerate(dots))
+    assert medians == [np.mean([4 / 3, 2]), np.mean([0.8, 50])]
+
+
+def test_waves_of_tiles() -> None:
+    figure = figures.waves([256, 257], 512, 128, 256, 3)  # 4 tiles, and 6
+    assert figure.title == "256 rows: 4 tiles, 2 waves. 257 rows: 6 tiles, 2 waves"
+    assert "4 tiles, 2 waves, 67% busy; 257 rows: 6 tiles, 2 waves, 100% busy" in figure.alt
+    for check in (check_described, check_colours, check_words_apart):
+        check(figure)
+    check_small_and_readable_on_a_phone(figure)
+
+
+def test_own_roofline_has_a_roof_for_what_a_cache_serves() -> None:
+    rows = [
+        Measurement(copy(10**8), 0.1, "fp32"),
+        Measurement(copy(10**5), 1e-5, "fp32"),
+        Measurement(matmul(512, 512, 512), 1e-3, "fp32"),
+    ]
+    figure = figures.own_roofline(rows, "mine")
+    assert figure.title == "mine: 268 GFLOP/s, 8 GB/s from memory, 80 from a cache"
+    assert "ridge at 33.6 and that of a cache, by the fastest copy, at 3.4" in figure.alt
 
 
 def test_errors_by_regime_tells_every_bar() -> None:
@@ -36,7 +74,9 @@ def test_errors_by_regime_tells_every_bar() -> None:
     figure = figures.errors_by_regime(table)
     assert figure.title == "Median error 40% ideal, 3% fitted"
     assert "x: ideal 30% and 50%, fitted 4% and 7%; y: ideal 50% and 84%" in figure.alt
-    assert figure.svg.count(">4%<") == 1
+    assert figure.svg.count(">4% (7%)<") == 1
+    assert "polyline" not in figure.svg
+    figures.errors_by_regime({"x": {"ideal": [0.1, 0.1, 9.0]}})  # a line that is cut
 
 
 def test_waterfall_shares_are_of_the_measured_time() -> None:
@@ -74,7 +114,7 @@ def test_under_the_roof_tells_what_is_reached() -> None:
 def test_own_roofline_tells_the_rates_of_the_rows() -> None:
     rows = [Measurement(matmul(100, 100, 100), 1e-3), Measurement(copy(1000), 1e-6)]
     figure = figures.own_roofline(rows, "mine")
-    assert figure.title == "mine: 2 GFLOP/s, 4 GB/s"
+    assert figure.title == "mine: 2 GFLOP/s, 4 GB/s from memory, 4 from a cache"
     assert "ridge at 0.5" in figure.alt
     assert "1 products" in figure.alt
 
