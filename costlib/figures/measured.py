@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -143,9 +144,9 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
                 axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
                 words = f"{value:.0%} ({end:.0%})"
                 axes.text(min(end, most) + 0.02 * most, at, words, va="center", fontsize=10.5)
-        axes.set_yticks(range(len(regimes)), regimes, fontsize=_SMALL)
+        axes.set_yticks(range(len(regimes)), [fill(r, 17) for r in regimes], fontsize=_SMALL)
         axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
-        axes.set_xlim(0, 1.36 * most)
+        axes.set_xlim(0, 1.5 * most)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, len(levels))
