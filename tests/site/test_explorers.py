@@ -1119,7 +1119,9 @@ def test_hostile_addresses_are_harmless_among_several(open_page: Any, hostile: s
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stand_in_says_what_it_is(name: str) -> None:
-    assert f"explore_{name}" in STAND_INS[name], "a page of its own, to link to"
+    own = {f"explore_{name}"}
+    assert own <= {*STAND_INS[name]}, "a page of its own, to link to"
+    assert {*STAND_INS[name]} - own, "and it stands where the book explains it"
     assert (HERE / f"{name}.js").is_file()
     for page, html in STAND_INS[name].items():
         assert "can be moved" in html
