@@ -15,7 +15,7 @@ from math import inf
 from typing import Any
 
 from costlib.display import facts_html, quantity
-from costlib.kvcache import largest_batch, largest_context, memory
+from costlib.kvcache import RESERVE, largest_batch, largest_context, memory
 from costlib.ledger import Ledger
 from costlib.numbers import amount, size
 from costlib.precision import Precision
@@ -169,9 +169,9 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     given, many = server.device.usable, server.tensor
     sums = f"weights {held.weights / 1e9:.4g} + cache {held.kv / 1e9:.4g} + activations "
     sums += f"{held.activations / 1e9:.2g} GB" + (f", each of {many} devices" if many > 1 else "")
-    yield Answer("held_bytes", "held", held.total, "B", sums, where)
-    capacity = f"{server.device.capacity / 1e9:.4g} GB less a tenth for what else needs room"
-    yield Answer("given_bytes", "given out", given, "B", capacity, where)
+    yield Answer("held_bytes", "memory it takes", held.total, "B", sums, where)
+    capacity = f"{server.device.capacity / 1e9:.4g} GB less {RESERVE:.0%} for what else needs room"
+    yield Answer("given_bytes", "memory given out", given, "B", capacity, where)
     sign = "≤" if held.total <= given else ">"
     why = f"{held.total / 1e9:.4g} {sign} {given / 1e9:.4g} GB"
     yield Answer("fits", "fits", bool(held.total <= given), "", why, where)
