@@ -193,11 +193,9 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
     for name, model in models.items():
         width = model.mla.head_dim + model.mla.value_dim if model.mla else 2 * model.head_dim
         kept[name] = model.kv_elements_per_layer() / (model.heads * width)
-        if model.mla:
-            how = f"{model.heads} query heads, one latent"
-        else:
-            how = f"{model.heads} query heads, {model.kv_heads} KV"
-        lines.append(f"{how}: {model.kv_elements_per_layer():,} elements")
+        read = "one latent" if model.mla else f"{model.kv_heads} KV"
+        held = f"{model.kv_elements_per_layer():,} elements"
+        lines.append(f"{model.heads} query heads, {read}: {held}")
     title = "Fewer KV heads keep fewer bytes, and as many scores"
     told = "; ".join(
         f"{name}, {line} per token and layer, {share:.1%}"
@@ -222,8 +220,8 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
             elements = model.kv_elements_per_layer()
             side = 74 * math.sqrt(elements / most)
             shades = [COLOURS[3]] if model.mla else [COLOURS[1], COLOURS[2]]
+            high = side / len(shades)
             for part, shade in enumerate(shades):
-                high = side / len(shades)
                 drawing.box((left, 157 + part * high), side, high, fill=shade + TINT)
             drawing.text((left, 246), f"{elements:,}", bold=True)
             drawing.text((left, 262), f"{kept[name]:.1%}")

@@ -119,7 +119,8 @@ def _plain_powers(figure: Any) -> None:
         """Labels what its base would, in other words."""
 
         def __call__(self, value: float, place: Any = None) -> str:
-            low, high = sorted(self.axis.get_view_interval())
+            axis: Any = self.axis
+            low, high = sorted(axis.get_view_interval())
             form = _in_full if low > 5e-4 and high < 5e5 else power_of_ten
             return form(value) if super().__call__(value, place) else ""
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from costlib.display import quantity
-from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.sketch import SMALL, TINT, Point, Sketch, sketch
 from costlib.kvcache import kv_bytes, largest_batch
+from costlib.ledger import Ledger
 from costlib.numbers import ceil_div
 from costlib.roofline import Device, time
 from costlib.serving import expected_tokens
@@ -20,6 +22,7 @@ __all__ = [
     "bytes_per_token",
     "fits",
     "generation",
+    "prefill_and_decode",
     "speculation",
     "step_times",
     "throughput",
@@ -36,6 +39,82 @@ _MARKERS = "os^Dv"
 
 def _look(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number], "linestyle": _DASHES[number]}
+
+
+def prefill_and_decode(model: Transformer, device: Device, prompt: int) -> Figure:
+    """A prompt and one token through the same weights: what is moved, done, and waited for."""
+    works = {
+        f"{prompt:,} tokens at once": model.prefill(1, prompt, logits="last", scores="on-chip"),
+        "one token": model.decode(1, prompt, scores="on-chip"),
+    }
+    moved = [work.bytes() for work in works.values()]
+    flops = [work.flops for work in works.values()]
+    title = f"A prompt of {prompt:,} does {flops[0] / flops[1]:,.0f} times the FLOPs of a token "
+    title += f"and moves {moved[0] / moved[1]:.1f} times the bytes"
+    spent = [
+        (b / device.memory_rate, f / device.compute_rate())
+        for b, f in zip(moved, flops, strict=True)
+    ]
+    weights = [_weights_read(model, work) / work.bytes() for work in works.values()]
+    told = "; ".join(
+        f"{name}: {quantity(moved[i], 'B', 3)} moved in {quantity(spent[i][0], 's', 3)}, "
+        f"{weights[i]:.0%} of them weights, and {quantity(flops[i], 'FLOP', 3)} done in "
+        f"{quantity(spent[i][1], 's', 3)}"
+        for i, name in enumerate(works)
+    )
+    alt = (
+        f"Two columns. Left, prefill: a sheet of {prompt:,} rows meets a matrix of weights. Right, "
+        "decode: one row meets the same matrix. Under each two bars, all on one scale: the time "
+        f"that its bytes take on {device.name}, those of the weights darker, and that of its "
+        f"FLOPs. {told}."
+    )
+    scale = 160 / max(max(pair) for pair in spent)
+    with sketch(title, alt, height=246) as drawing:
+        for place, name in enumerate(works):
+            left = 8 + 180 * place
+            drawing.text((left, 12), ("prefill", "decode")[place], bold=True, size=13)
+            drawing.text((left, 29), name)
+            _meeting(drawing, (left, 46), (prompt, 1)[place], model.d_model)
+            amounts = quantity(moved[place], "B", 3), quantity(flops[place], "FLOP", 3)
+            _two_bars(drawing, (left, 158), amounts, spent[place], weights[place], scale)
+    return drawing.result
+
+
+def _two_bars(
+    drawing: Sketch,
+    corner: Point,
+    amounts: tuple[str, str],
+    seconds: tuple[float, float],
+    weights: float,
+    scale: float,
+) -> None:
+    """The times of bytes, with the share of the weights, and of FLOPs, so much for a second."""
+    left, top = corner
+    for row, (amount, each) in enumerate(zip(amounts, seconds, strict=True)):
+        drawing.text((left, top + 44 * row), f"{amount}: {quantity(each, 's', 3)}")
+    moving, computing = (max(1.0, scale * each) for each in seconds)
+    drawing.box((left, top + 9), moving, 15, fill=COLOURS[0] + TINT, edge=COLOURS[0])
+    drawing.box((left, top + 9), moving * weights, 15, fill=COLOURS[0], line=0)
+    shade = COLOURS[1]
+    drawing.box((left, top + 53), computing, 15, fill=shade + TINT, edge=shade, hatch="//")
+
+
+def _weights_read(model: Transformer, work: Ledger) -> Any:
+    """Bytes of weights that a pass reads, in the bits that the model ships in."""
+    return sum(op.elements_read.weights * model.precision.weights_in(op.name) for op in work)
+
+
+def _meeting(drawing: Sketch, corner: Point, rows: int, width: Any) -> None:
+    """Activations, a row for each token, times a square of weights, both to scale."""
+    (left, top), side = corner, 66.0
+    high = min(90.0, max(1.5, side * rows / width))
+    middle = top + 39
+    drawing.box((left, middle - high / 2), side, high, fill=COLOURS[2] + TINT)
+    drawing.text((left + side / 2, top + 83), "activations", align="middle", size=SMALL)
+    drawing.text((left + side + 13, middle), "×", align="middle", size=15)
+    weights = left + side + 26, middle - side / 2
+    drawing.box(weights, side, side, "weights", fill=COLOURS[0] + TINT)
+    drawing.text((left + side * 1.5 + 26, top + 83), f"{width:,} wide", align="middle", size=SMALL)
 
 
 def generation(model: Transformer, prompt: int, most: int) -> Figure:
@@ -202,39 +281,53 @@ def throughput(model: Transformer, device: Device, contexts: Sequence[int]) -> F
 
 
 def block_table(lengths: Sequence[int] = (10, 6, 13), block: int = 4, blocks: int = 12) -> Figure:
-    """Sequences cut into blocks that lie anywhere in memory, found through a block table."""
+    """The same memory, reserved in pieces and in pages, while sequences grow by turns."""
     tables = _deal(lengths, block, blocks)
+    piece = blocks * block // len(lengths)
     wasted = sum(ceil_div(length, block) * block - length for length in lengths)
-    title = f"Blocks anywhere: {wasted} slots wasted, none between sequences"
+    unused = sum(piece - length for length in lengths)
+    title = f"In pages {wasted} slots are wasted, in pieces for the longest answer {unused}"
     told = "; ".join(
         f"sequence {name} of {length} tokens in blocks {', '.join(map(str, table))}"
-        for name, length, table in zip("ABC", lengths, tables, strict=True)
+        for name, length, table in zip(_NAMES, lengths, tables, strict=False)
     )
     used = sum(map(len, tables))
+    stages = [max(lengths) * part // 4 for part in (1, 2, 3, 4)]
     alt = (
-        f"Memory drawn as {blocks} blocks of {block} slots. {told}. {wasted} slots at the ends "
-        f"are empty, and {blocks - used} blocks are free."
+        f"One memory of {blocks * block} slots, drawn as strips. In the first each sequence has "
+        f"{piece} slots in one piece; {unused} stay empty in all. In the others it is cut into "
+        f"{blocks} blocks of {block} slots, after {', '.join(map(str, stages[:-1]))} and "
+        f"{stages[-1]} turns in which each grew by a token: whoever fills a block takes the next "
+        f"free one. At the end, {told}. {wasted} slots at the ends are empty, and "
+        f"{blocks - used} blocks are free."
     )
-    with canvas(title, alt, width=WIDTH, height=2.7) as drawing:
-        axes = drawing.axes
-        owners = {
-            place: (number, order)
-            for number, table in enumerate(tables)
-            for order, place in enumerate(table)
-        }
-        for place in range(blocks):
-            _draw_block(axes, place, block, owners.get(place), lengths)
-        for number, (table, length) in enumerate(zip(tables, lengths, strict=True)):
-            axes.text(
-                0,
-                -5.8 - 0.95 * number,
-                f"{'ABC'[number]}: {length} tokens, blocks {' '.join(map(str, table))}",
-                color=COLOURS[number],
-                fontsize=11.5,
-            )
-        axes.set(xlim=(-0.2, 4 * (block + 0.8)), ylim=(-8, 0.9), aspect="equal")
-        axes.axis("off")
+    with sketch(title, alt, height=238) as drawing:
+        drawing.text((6, 12), "a piece for each sequence, for the longest answer", bold=True)
+        _pieces(drawing, 24, lengths, piece)
+        told = ", ".join(map(str, stages[:-1]))
+        drawing.text((6, 66), f"pages, after {told} and {stages[-1]} turns", bold=True)
+        for row, stage in enumerate(stages):
+            top = 78 + 24 * row
+            drawing.text((6, top + 8), f"{stage}", size=SMALL)
+            _pages(drawing, top, [min(stage, length) for length in lengths], block, blocks)
+        _tables(drawing, 177, tables, blocks)
     return drawing.result
+
+
+_NAMES = "ABCDEFG"
+_LEFT, _SPAN = 24.0, 330.0  # of a strip of memory
+
+
+def _tables(drawing: Sketch, top: float, tables: Sequence[Sequence[int]], blocks: int) -> None:
+    """The numbers of the blocks, and for each sequence where its own are."""
+    for place in range(blocks):
+        middle = _LEFT + (place + 0.5) * _SPAN / blocks - 1.5
+        drawing.text((middle, top), str(place), align="middle", size=SMALL)
+    drawing.text((6, top + 25), "block tables at the end", bold=True)
+    for number, table in enumerate(tables):
+        words = f"{_NAMES[number]}: {' '.join(map(str, table))}"
+        drawing.box((6 + 116 * number, top + 36), 14, 14, fill=COLOURS[number] + TINT)
+        drawing.text((26 + 116 * number, top + 43), words)
 
 
 def _deal(lengths: Sequence[int], block: int, blocks: int) -> list[list[int]]:
@@ -248,28 +341,30 @@ def _deal(lengths: Sequence[int], block: int, blocks: int) -> list[list[int]]:
     return tables
 
 
-def _draw_block(
-    axes: Any, place: int, block: int, owner: tuple[int, int] | None, lengths: Sequence[int]
-) -> None:
-    from matplotlib.patches import Rectangle
+def _pieces(drawing: Sketch, top: float, lengths: Sequence[int], piece: int) -> None:
+    """Memory as one piece for each sequence, filled as far as it got."""
+    slot = _SPAN / (piece * len(lengths))
+    for number, length in enumerate(lengths):
+        left = _LEFT + number * piece * slot
+        filled = [(0, place) for place in range(length)]
+        drawing.fill((left, top), filled, (slot, 16), COLOURS[number] + TINT)
+        drawing.cells((left, top), 1, piece, (slot, 16), line=0.4)
+        drawing.box((left, top), piece * slot, 16, line=1.4)
+        drawing.text((left + length * slot / 2, top + 8), _NAMES[number], align="middle")
 
-    left, top = (place % 4) * (block + 0.8), -(place // 4) * 1.95
-    axes.text(left, top + 0.12, str(place), fontsize=_SMALL)
-    for slot in range(block):
-        number, order = owner or (0, 0)
-        filled = owner is not None and order * block + slot < lengths[number]
-        colour = COLOURS[number] if filled else "none"
-        axes.add_patch(Rectangle((left + slot, top - 0.9), 1, 0.9, facecolor=colour, edgecolor=INK))
-        if filled:
-            axes.text(
-                left + slot + 0.5,
-                top - 0.47,
-                "ABC"[number],
-                ha="center",
-                va="center",
-                fontsize=_SMALL,
-                color="white",
-            )
+
+def _pages(drawing: Sketch, top: float, lengths: Sequence[int], block: int, blocks: int) -> None:
+    """Memory as blocks, each filled as far as its owner got."""
+    wide = _SPAN / blocks
+    slot = (wide - 3) / block
+    drawing.cells((_LEFT, top), 1, blocks, (wide, 16))
+    for number, table in enumerate(_deal(lengths, block, blocks)):
+        for order, place in enumerate(table):
+            left = _LEFT + place * wide + 1.5
+            held = [(0, cell) for cell in range(min(block, lengths[number] - order * block))]
+            drawing.fill((left, top + 1.5), held, (slot, 13), COLOURS[number] + TINT)
+            drawing.cells((left, top + 1.5), 1, block, (slot, 13), line=0.4)
+            drawing.text((left + block * slot / 2, top + 8), _NAMES[number], align="middle")
 
 
 def speculation(

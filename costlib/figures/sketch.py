@@ -14,14 +14,14 @@ from typing import Any
 
 from costlib.figures.canvas import INK, Figure, canvas
 
-__all__ = ["SMALL", "TEXT", "TINT", "WIDTH", "Sketch", "sketch"]
+__all__ = ["SMALL", "TEXT", "TINT", "WIDTH", "Point", "Sketch", "sketch"]
 
 WIDTH = 360  #: of a drawing, unless there is a reason
 TEXT = 11.0  #: of words
 SMALL = 10.0  #: of words in tight places; less is not legible on a phone
 TINT = "55"  #: put behind a colour, it lets ink be read on it, on light and dark pages
 
-Point = tuple[float, float]
+Point = tuple[float, float]  #: from the left, from the top
 _ACROSS = {"left": "left", "middle": "center", "right": "right"}
 
 

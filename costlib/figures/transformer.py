@@ -265,24 +265,24 @@ def block_wires(model: Transformer, keys: int) -> Figure:
         f"that it reads, and its FLOPs as a bar. {told}."
     )
     with sketch(title, alt, height=_PITCH * len(_WIRED) + 34) as drawing:
-        for x, words in ((104, "op"), (216, "reads"), (288, "FLOPs")):
-            align = "middle" if x == 104 else "right"
+        for x, words, align in ((104, "op", "middle"), (216, "reads", "right")):
             drawing.text((x, 12), words, align=align, bold=True)
-        most = max(flops for _, flops in costs)
-        for row, ((name, _, part, wire), (read, flops)) in enumerate(
-            zip(_WIRED, costs, strict=True)
-        ):
+        drawing.text((288, 12), "FLOPs", align="right", bold=True)
+        for row, ((name, _, part, wire), cost) in enumerate(zip(_WIRED, costs, strict=True)):
             top = 28.0 + _PITCH * row
-            _op(drawing, top, name, part, (read, flops), most)
+            _op(drawing, top, name, part, cost, max(flops for _, flops in costs))
             _wire(drawing, top + 16, wires[wire], max(wires.values()))
-            _stream(drawing, top, name)
-        broad = 84 * model.d_model / max(wires.values())
-        drawing.line((14, 22), (14, 30 + _PITCH * len(_WIRED)), width=broad)
-        middle = 28 + _PITCH * 4
-        drawing.text(
-            (33, middle), f"residual stream: {model.d_model:,}", align="middle", upright=True
-        )
+            _branch(drawing, top, name)
+        _stream(drawing, model.d_model, max(wires.values()))
     return drawing.result
+
+
+def _stream(drawing: Sketch, numbers: Any, most: Any) -> None:
+    """The residual stream at the left, as broad as a wire of so many numbers."""
+    ends = (14, 22), (14, 30 + _PITCH * len(_WIRED))
+    drawing.line(*ends, width=84 * numbers / most)
+    words, middle = f"residual stream: {numbers:,}", 28 + _PITCH * 4
+    drawing.text((33, middle), words, align="middle", upright=True)
 
 
 def _costs_of_a_block(model: Transformer, keys: int) -> list[tuple[int, int]]:
@@ -323,7 +323,7 @@ def _wire(drawing: Sketch, top: float, numbers: int, most: int) -> None:
         drawing.text((150, top + 5.5), f"{numbers:,}", size=SMALL)
 
 
-def _stream(drawing: Sketch, top: float, name: str) -> None:
+def _branch(drawing: Sketch, top: float, name: str) -> None:
     """Norms take a copy of the residual stream, adds give their result to it."""
     if name == "norm":
         drawing.arrow((14, top + 8), (67, top + 8), width=1.6)

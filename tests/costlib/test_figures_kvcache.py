@@ -7,7 +7,22 @@ import re
 import pytest
 
 import costlib
+from costlib.figures import Figure
 from costlib.figures import kvcache as figures
+from figure_checks import (
+    check_colours,
+    check_described,
+    check_small_and_readable_on_a_phone,
+    check_words_apart,
+)
+
+
+def check_drawing(figure: Figure) -> None:
+    check_described(figure)
+    check_colours(figure)
+    check_small_and_readable_on_a_phone(figure)
+    check_words_apart(figure)
+
 
 A100 = costlib.devices["A100-80GB"]
 LLAMA2, LLAMA3, LLAMA1B = (
@@ -81,15 +96,31 @@ def test_throughput() -> None:
         assert 0.97 * bound < float(said[1].replace(",", "")) <= bound + 0.5  # a whole number
 
 
+def test_prefill_and_decode() -> None:
+    figure = figures.prefill_and_decode(LLAMA3, A100, 2048)
+    check_drawing(figure)
+    whole = LLAMA3.prefill(1, 2048, logits="last", scores="on-chip")
+    one = LLAMA3.decode(1, 2048, scores="on-chip")
+    assert f"does {whole.flops / one.flops:,.0f} times the FLOPs" in figure.title
+    assert f"{WEIGHTS / whole.bytes():.0%} of them weights, and 29.7 TFLOP" in figure.alt
+    assert f"{WEIGHTS / one.bytes():.0%} of them weights, and 16.1 GFLOP" in figure.alt
+    assert f"15.3 GB moved in {1e3 * one.bytes() / BANDWIDTH:.1f} ms" in figure.alt
+    assert f"done in {1e3 * whole.flops / 312e12:.1f} ms" in figure.alt
+    packed = figures.prefill_and_decode(costlib.models["gpt-oss-20b"], A100, 64).alt
+    assert max(int(share) for share in re.findall(r"(\d+)% of them weights", packed)) <= 100
+
+
 def test_blocks() -> None:
     figure = figures.block_table((10, 6, 13), block=4, blocks=12)
+    check_drawing(figure)
     tables = [
         [int(number) for number in table.split(", ")]
         for table in re.findall(r"in blocks ([\d, ]+)(?:;|\.)", figure.alt)
     ]
     assert [len(table) for table in tables] == [3, 2, 4]
     assert sorted(number for table in tables for number in table) == list(range(9))
-    assert figure.title.startswith(f"Blocks anywhere: {9 * 4 - 29} slots wasted")
+    assert figure.title.startswith(f"In pages {9 * 4 - 29} slots are wasted")
+    assert figure.title.endswith(f"for the longest answer {48 - 29}")
     assert "3 blocks are free" in figure.alt
 
 
