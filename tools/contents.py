@@ -1,6 +1,6 @@
 """The table of contents: the one list of pages, from which everything else is made.
 
-A chapter is one line here. `make sync` writes `_toc.yml`, the table on the front page, the pages of
+A chapter is one line here. `make sync` writes `_toc.yml`, the front page's list, the pages of
 the API reference and the list of addresses from it, and the tests read it too.
 """
 
@@ -11,11 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A page of the book's road: what it asks, and the modules of costlib that answer."""
+    """A page of the book's road: what it asks, the modules of costlib that answer, and the name of
+    the figure that stands for it on the front page.
+    """
 
     name: str
     asks: str
     modules: tuple[str, ...]
+    figure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +39,33 @@ PARTS = (
                 "how much work is one matrix product, and why can reading it take longer than "
                 "doing it?",
                 ("matmul", "tally"),
+                figure="fig-one-output",
             ),
             Chapter(
                 "attention",
                 "what does each token pay to look at the others, and when does that overtake "
                 "everything else?",
                 ("attention",),
+                figure="fig-attention-masks",
             ),
             Chapter(
                 "transformer",
                 "where do a model's parameters sit, and where do its FLOPs go?",
                 ("transformer", "layers", "families", "checkpoint"),
+                figure="fig-transformer-matrices",
             ),
             Chapter(
                 "kvcache",
                 "what does memory of the past cost, and from what context on is it all that "
                 "matters?",
                 ("kvcache",),
+                figure="fig-kvcache-blocks",
             ),
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
                 ("device", "roofline", "messages", "sweeps"),
+                figure="fig-roofline-roofs",
             ),
         ),
     ),
@@ -74,11 +82,13 @@ PARTS = (
                     "iomodel.algorithms",
                     *(f"iomodel.counting.{name}" for name in ("counts", "block_sizes", "coverage")),
                 ),
+                figure="fig-iomodel-life",
             ),
             Chapter(
                 "lowerbounds",
                 "how few can any schedule move, and how close does FlashAttention come?",
                 ("iomodel.pebbles", "iomodel.counting.bounds", "iomodel.counting.compression"),
+                figure="fig-lowerbounds-tree",
             ),
         ),
     ),
@@ -89,17 +99,20 @@ PARTS = (
                 "training",
                 "what does a training run compute, what must it hold, and what will it cost?",
                 ("training",),
+                figure="fig-training-layer",
             ),
             Chapter(
                 "parallel",
                 "who should hold what, and when do the wires decide?",
                 ("parallel", "measured.collectives"),
+                figure="fig-parallel-ring",
             ),
             Chapter(
                 "serving",
                 "given a target for the wait, how many readers, how many machines, and at what "
                 "price?",
                 ("serving", "answers"),
+                figure="fig-serving-pieces",
             ),
         ),
     ),
@@ -110,6 +123,7 @@ PARTS = (
                 "sources",
                 "why do five careful documents give five different answers?",
                 ("sources",),
+                figure="fig-sources-answers",
             ),
             Chapter(
                 "measured",
@@ -125,6 +139,7 @@ PARTS = (
                     "measured.serving_facts",
                     "measured.timing",
                 ),
+                figure="fig-measured-roof",
             ),
         ),
     ),
@@ -163,6 +178,14 @@ PARTS = (
 )
 
 CHAPTERS = tuple(chapter for part in PARTS for chapter in part.chapters)
+#: Pages that calculate with what the reader has: on the front page they follow the chapters.
+CALCULATORS = (
+    "explore_step",
+    "explore_memory",
+    "explore_mesh",
+    "explore_frontier",
+    "explore_budget",
+)
 #: The pages of the API reference, in reading order, and the modules that each describes.
 REFERENCE = {
     "vocabulary": ("numbers", "precision", "ledger", "display"),

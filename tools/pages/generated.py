@@ -68,18 +68,48 @@ def toc() -> str:
 
 
 def front_page() -> str:
-    """The front page, with the table of what each chapter asks."""
-    rows = [
-        f"| {number} | [{title(chapter.name)}]({chapter.name}.ipynb) | {chapter.asks} |"
-        for number, chapter in enumerate(contents.CHAPTERS, start=1)
+    """The front page, with the list of what each chapter asks: the site makes cards of it."""
+    lines, number = [], 0
+    for part in contents.PARTS:
+        lines += [f"### {part.caption}", ""] if part.chapters else []
+        for chapter in part.chapters:
+            number += 1
+            asks = chapter.asks[0].upper() + chapter.asks[1:]
+            lines.append(f"{number}. **[{title(chapter.name)}]({chapter.name}.ipynb).** {asks}")
+        lines += [""] if part.chapters else []
+    lines += ["### Calculate with your own", ""]
+    lines += [
+        f"- **[{plain_title(name)}]({name}.ipynb).** {asks_of(name)}"
+        for name in contents.CALCULATORS
     ]
-    head = ["| no. | chapter | asks |", "|--:|---|---|"]
     text = (BOOK / "index.md").read_text("utf-8")
-    before, found, after = text.partition(head[0] + "\n")
+    before, found, after = text.partition(LIST)
     if not found:
-        raise ValueError(f"book/index.md has no table that begins {head[0]!r}")
-    rest = after[re.search(r"^(?!\|)", after, re.MULTILINE).start() :]  # type: ignore[union-attr]
-    return before + "\n".join([*head, *rows]) + "\n" + rest
+        raise ValueError(f"book/index.md has no heading {LIST.strip()!r}")
+    rest = after[after.index("\n## ") :]
+    return before + LIST + "\n" + "\n".join(lines) + "\n" + rest
+
+
+#: The heading below which the front page lists chapters.
+LIST = "\n## What each chapter asks\n"
+
+
+def plain_title(name: str) -> str:
+    """A title without what kind of page it is.
+
+    >>> plain_title("explore_budget")
+    'A training budget'
+    """
+    text = title(name).rpartition(": ")[2]
+    return text[0].upper() + text[1:]
+
+
+def asks_of(name: str) -> str:
+    """The question that a page begins with, in bold."""
+    found = re.search(r"^\*\*(.+\?)\*\*", (BOOK / f"{name}.md").read_text("utf-8"), re.MULTILINE)
+    if not found:
+        raise ValueError(f"book/{name}.md begins with no question: **Who asks what?**")
+    return found[1]
 
 
 def addresses() -> str:

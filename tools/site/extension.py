@@ -145,6 +145,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("sentences.css")
     app.connect("config-inited", leave_out_twins)
     katex.render_latex = MathRenderer().render
+    app.setup_extension("tools.site.cards")
     app.setup_extension("tools.site.page_weight")
     app.setup_extension("tools.site.extras")
     app.setup_extension("tools.site.search_index")

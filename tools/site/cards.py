@@ -1,0 +1,119 @@
+"""The front page's list of chapters becomes cards: a Sphinx extension.
+
+On a card stands the figure that `tools/contents.py` names, as the chapter's own cell made it, or
+what stands in for an explorer. It is a file beside the page, in light and in dark, that a browser
+fetches when the card comes near: the page itself stays as light as its list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape, unescape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from sphinx.application import Sphinx
+
+from tools import contents
+
+FRONT = "book/index"
+FOLDER = "_static/cards"
+#: Ink and paper of the two kinds: the first is what a figure is born with.
+INKS = {"light": "#1f2328", "dark": "#ced6dd"}
+ITEM = re.compile(r'<li>(?=<p><strong><a class="reference internal" href="(\w+)\.html">)')
+LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="card">)')
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure of a page: its SVG, what it says in words, its width and height."""
+
+    svg: str
+    alt: str
+    width: float
+    height: float
+
+    @classmethod
+    def of(cls, svg: str) -> Picture:
+        """What a finished figure says of itself."""
+        size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+        title = re.search(r"<title[^>]*>(.*?)</title>", svg, re.DOTALL)
+        if not size or not title:
+            raise ValueError(
+                "a figure of the book has a title and a viewBox: make it with `canvas`"
+            )
+        return cls(svg, unescape(title[1]), float(size[1]), float(size[2]))
+
+    def on(self, kind: str) -> str:
+        """The same on a light or dark card, which is its paper."""
+        svg = self.svg.replace(f'color="{INKS["light"]}"', f'color="{INKS[kind]}"', 1)
+        return re.sub(r'(<rect class="paper"[^>]*fill=")[^"]*"', r'\1none"', svg, count=1)
+
+
+def picture(page: Path, name: str | None) -> Picture:
+    """The figure of that name on an executed page; without a name, the first that it shows."""
+    for cell in nbformat.read(page, as_version=4).cells:
+        figure = cell.metadata.get("mystnb", {}).get("figure", {})
+        if name is not None and figure.get("name") != name:
+            continue
+        for output in cell.get("outputs", []):
+            if svg := "".join(output.get("data", {}).get("image/svg+xml", "")):
+                return Picture.of(svg)
+    raise ValueError(f"{page.name} shows no figure {name or 'at all'}: see tools/contents.py")
+
+
+def pictures(book: Path) -> Iterator[tuple[str, Picture]]:
+    """Every page that has a card, and what is on it."""
+    for chapter in contents.CHAPTERS:
+        yield chapter.name, picture(book / f"{chapter.name}.ipynb", chapter.figure)
+    for name in contents.CALCULATORS:
+        yield name, picture(book / f"{name}.ipynb", None)
+
+
+def front_again(app: Sphinx, *_: Any) -> list[str]:
+    """The front page shows other pages' figures, so each build makes it again."""
+    return [FRONT] if app.builder.name == "html" else []
+
+
+def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Put its picture on each item of the front page's lists."""
+    if page != FRONT or app.builder.name != "html":
+        return
+    found = dict(pictures(Path(app.srcdir) / "book"))
+    folder = Path(app.outdir) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, each in found.items():
+        for kind in INKS:
+            (folder / f"{name}-{kind}.svg").write_text(each.on(kind), "utf-8")
+
+    def card(item: re.Match[str]) -> str:
+        return (
+            f'<li class="card">{images(item[1], found[item[1]])}' if item[1] in found else item[0]
+        )
+
+    body = LIST.sub(r'<\1 class="\2 cards"\3>', ITEM.sub(card, context["body"]))
+    if body.count('<li class="card">') != len(found):
+        raise ValueError(f"{FRONT} has not one item for each card: run `make sync`")
+    context["body"] = body
+
+
+def images(name: str, drawn: Picture) -> str:
+    """The picture in both kinds, of which a page shows one."""
+    size = f'width="{drawn.width:.0f}" height="{drawn.height:.0f}"'
+    alt = escape(drawn.alt, quote=True)
+    return "".join(
+        f'<img class="card-{kind}" src="../{FOLDER}/{name}-{kind}.svg" alt="{alt}" {size} '
+        'loading="lazy" decoding="async">'
+        for kind in INKS
+    )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.add_css_file("first.css")
+    app.connect("env-get-outdated", front_again)
+    app.connect("html-page-context", deal)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
