@@ -25,6 +25,7 @@ import sampling
 from browsing import Visit
 from costlib import devices, iomodel, kvcache, models, roofline, serving, training
 from costlib.figures import explorers as fallbacks
+from costlib.figures import start as first_figures
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.numbers import ceil_div
@@ -1484,3 +1485,121 @@ def test_an_explorer_is_light(name: str) -> None:
         SITE / page_of(name),
     ]
     assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < 400_000
+
+
+# ---------------------------------------------------------------- the first page
+
+
+def joined_by(s: dict[str, Any]) -> Any:
+    """A setting's step of so many users: a list of (compute, memory, bytes by kind) of its ops."""
+    server = server_of({**s, "shared": "1"})
+    ledger = server.share.decode(s["users"], s["context"])
+    precision = ledger.at(server.precision)
+    ops = []
+    for op, place in zip(
+        ledger, roofline.limits(ledger, server.device, server.precision), strict=True
+    ):
+        moved = op.elements_read + op.elements_written
+        kinds = [float(getattr(moved, k) * getattr(precision, k)) for k in ("weights", "kv")]
+        ops.append((float(place.compute_time), float(place.memory_time), *kinds))
+    return server, ops
+
+
+def first_settings() -> list[dict[str, Any]]:
+    """What a reader can choose on the first page."""
+    settings = servers(17, sampling.number(60, 300))
+    return [{**s, "kv": "own", "shared": "1", "users": s["batch"]} for s in settings]
+
+
+def test_users_who_join() -> None:
+    settings = first_settings()
+    body = "((r) => [r.most, r.users, r.marks, r.here && [r.here.seconds, r.here.busy,"
+    body += " r.here.weights, r.here.caches, ...['weights', 'caches', 'arithmetic'].map((kind) =>"
+    body += " r.here.parts[kind])]])(page.compute(state))"
+    crossed = set()
+    for s, page in zip(settings, in_page("users.js", body, settings), strict=True):
+        most = int(server_of(s).room(s["context"] + 1))
+        assert page[0] == most, s
+        assert page[1] == min(s["users"], most), s
+        assert dict(page[2]).get("memory", 0) == most, s
+        if most:
+            assert same(page[3], described({**s, "users": page[1]})), s
+        for name, users in page[2]:
+            crossed.add(name)
+            if name != "memory":
+                after, before = (described({**s, "users": n}) for n in (users, max(users - 1, 1)))
+                one, other = {"caches": (3, 2), "arithmetic": (6, 4)}[name]
+                assert after[one] >= after[other], s
+                assert users == 1 or before[one] <= before[other], s
+    assert crossed == {"caches", "arithmetic", "memory"}
+
+
+def described(s: dict[str, Any]) -> list[float]:
+    """Seconds, those computing, bytes of weights and caches, and the seconds of three parts."""
+    server, ops = joined_by(s)
+    reading = [op for op in ops if op[0] < op[1]]
+    rate = server.device.memory_rate
+    parts = [sum(op[2] for op in reading) / rate, sum(op[3] for op in reading) / rate]
+    parts.append(sum(op[0] for op in ops if op[0] >= op[1]))
+    sums = [sum(op[at] for op in ops) for at in (0, 2, 3)]
+    return [float(server.step(s["users"], s["context"])), *sums, *parts]
+
+
+def test_stand_in_of_the_first_page_and_what_its_buttons_say() -> None:
+    state = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
+    each = "((r) => [r.users, 1 / r.here.seconds, r.users / r.here.seconds, 1e3 * r.here.seconds,"
+    each += " ...['weights', 'caches'].map((kind) => 1e3 * r.here.parts[kind]), 1e3 * r.here.busy,"
+    each += " (r.keeps.weights + r.users * r.keeps.cache) / 1e9, r.here.parts])"
+    body = f"({each})(page.compute({{...{state}, ...state}}))"
+    tried = in_page("users.js", "page.tries.map((one) => one.state)", [0])[0]
+    rows = first_figures.users().rows
+    counts = [{"users": int(row[0])} for row in rows]
+    shown = in_page("users.js", body, [*counts, *tried, {**tried[-1], "users": 10**6}])
+    for row, seen in zip(rows, shown, strict=False):
+        decimals = [len(cell.partition(".")[2]) for cell in row]
+        assert row == [f"{x:,.{n}f}" for x, n in zip(seen, decimals, strict=False)]
+    one, _, _, thirty, full, packed, brief, mixed, more = shown
+    assert thirty[3] / one[3] == pytest.approx(2, abs=0.05)
+    assert thirty[2] / one[2] == pytest.approx(15, abs=0.5)
+    assert max(full[-1], key=full[-1].get) == "caches"
+    assert full[6] < full[3] / 2
+    assert packed[1] > 3 * one[1]
+    assert brief[-1]["arithmetic"] > brief[-1]["weights"]
+    assert mixed[1] > 2 * one[1]
+    assert more[4] > 5 * mixed[4]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (375, 667)])
+def test_the_first_page_opens_on_what_can_be_dragged(
+    open_page: Any, width: int, height: int
+) -> None:
+    page = open_page("users", viewport={"width": width, "height": height}).page
+    settle(page)
+    edges = "(one) => document.querySelector(one).getBoundingClientRect()"
+    for part in (".explorer-controls", ".explorer-summary", ".users-story"):
+        box = page.evaluate(edges, part)
+        assert 0 < box["top"] < box["bottom"] <= height, part
+    assert "131" in page.evaluate(SUMMARY)
+    tank = page.locator(".users-tank").bounding_box()
+    y = tank["y"] + tank["height"] / 2
+    page.mouse.move(tank["x"] + tank["width"] * 0.25, y)
+    page.mouse.down()
+    page.mouse.move(tank["x"] + tank["width"] * 0.5, y, steps=3)
+    page.mouse.up()
+    settle(page)
+    users = "document.querySelector('[data-explorer]').explorer.result.users"
+    inside = (0.5 * 77.3 - 16.06) / 0.5373
+    assert page.evaluate(users) == pytest.approx(inside, abs=3)
+    assert page.locator(".users-passed").count() == 1
+    before = page.evaluate(users)
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.evaluate(users) == before + 1
+    page.keyboard.press("End")
+    settle(page)
+    assert "Memory is full: 113 users" in page.inner_text(".users-story")
+    assert page.locator(".users-passed").count() == 2
+    page.select_option("[data-explorer] select >> nth=0", "T4")
+    settle(page)
+    assert "do not fit" in page.inner_text(".users-story")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -24,7 +24,7 @@ FOLDER = "_static/cards"
 #: Ink and paper of the two kinds: the first is what a figure is born with.
 INKS = {"light": "#1f2328", "dark": "#ced6dd"}
 ITEM = re.compile(r'<li>(?=<p><strong><a class="reference internal" href="(\w+)\.html">)')
-LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="card">)')
+LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="page-card">)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,14 @@ def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctr
 
     def card(item: re.Match[str]) -> str:
         return (
-            f'<li class="card">{images(item[1], found[item[1]])}' if item[1] in found else item[0]
+            f'<li class="page-card">{images(item[1], found[item[1]])}'
+            if item[1] in found
+            else item[0]
         )
 
-    body = LIST.sub(r'<\1 class="\2 cards"\3>', ITEM.sub(card, context["body"]))
-    if body.count('<li class="card">') != len(found):
+    body = context["body"].replace("</a>.</strong>", "</a></strong>")
+    body = LIST.sub(r'<\1 class="\2 page-cards"\3>', ITEM.sub(card, body))
+    if body.count('<li class="page-card">') != len(found):
         raise ValueError(f"{FRONT} has not one item for each card: run `make sync`")
     context["body"] = body
 
@@ -105,8 +108,8 @@ def images(name: str, drawn: Picture) -> str:
     size = f'width="{drawn.width:.0f}" height="{drawn.height:.0f}"'
     alt = escape(drawn.alt, quote=True)
     return "".join(
-        f'<img class="card-{kind}" src="../{FOLDER}/{name}-{kind}.svg" alt="{alt}" {size} '
-        'loading="lazy" decoding="async">'
+        f'<img class="dark-light page-card-{kind}" src="../{FOLDER}/{name}-{kind}.svg" '
+        f'alt="{alt}" {size} loading="lazy" decoding="async">'
         for kind in INKS
     )
 

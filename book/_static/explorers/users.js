@@ -157,7 +157,7 @@ export function draw(explorer, state, result) {
   inWeights.style.width = `${(100 * Math.min(keeps.weights, capacity)) / capacity}%`;
   inCaches.style.width = `${(100 * users * (keeps.cache + keeps.activations)) / capacity}%`;
   const item = ([part, words]) => make('li', {}, make('span', { class: `users-swatch ${part}`, 'aria-hidden': 'true' }), words);
-  p.held.replaceChildren(make('li', {}, make('b', {}, `Memory: ${quantity(capacity, 'B', 3)}`)), ...[['users-weights', `weights ${plain(keeps.weights / 1e9, 3)}`], ['users-caches', `caches ${plain((users * keeps.cache) / 1e9, 3)}`]].map(item));
+  p.held.replaceChildren(make('li', {}, make('b', {}, `Memory: ${quantity(capacity, 'B', 3)}`)), ...[['users-weights', `${state.model} ${plain(keeps.weights / 1e9, 3)}`], ['users-caches', `caches ${plain((users * keeps.cache) / 1e9, 2)}`]].map(item));
   p.story.textContent = story(state, result);
   p.bar.hidden = p.busy.hidden = !here;
   p.took.hidden = p.key.hidden = !here;
@@ -192,6 +192,7 @@ export function build(explorer) {
   };
   explorer.stage.addEventListener('pointerdown', drag);
   explorer.stage.addEventListener('pointermove', drag);
+  explorer.stage.addEventListener('mousedown', (event) => { if (event.target.closest('.users-stack')) event.preventDefault(); }); // or else the handle loses its focus
   new ResizeObserver(() => { if (explorer.result) draw(explorer, explorer.state, explorer.result); }).observe(explorer.stage);
 }
 
