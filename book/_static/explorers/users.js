@@ -73,8 +73,8 @@ export function compute(state) {
 const people = (count) => `${plain(count, 9)} ${count === 1 ? 'user' : 'users'}`;
 const rate = (value) => plain(value < 10 ? Number(value.toPrecision(2)) : value < 10000 ? Math.round(value) : Number(value.toPrecision(3)), 9);
 
-export function summary(state, { users, here, keeps, capacity }) {
-  if (!here) return [['Users', '0'], ['Tokens a second', `none: ${quantity(keeps.weights, 'B', 3)} of weights, ${quantity(capacity, 'B', 3)} of memory`]];
+export function summary(state, { users, here }) {
+  if (!here) return [['Users', '0'], ['Tokens a second', 'none']];
   return [['Users', plain(users, 9)],
     [users === 1 ? 'Tokens a second' : 'Tokens a second for each', rate(1 / here.seconds)],
     ['For all together', rate(users / here.seconds)]];
