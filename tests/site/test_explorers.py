@@ -1573,7 +1573,9 @@ def test_stand_in_of_the_first_page_and_what_its_buttons_say() -> None:
 def test_the_first_page_opens_on_what_can_be_dragged(
     open_page: Any, width: int, height: int
 ) -> None:
-    page = open_page("users", viewport={"width": width, "height": height}).page
+    page = open_page(
+        "users", page="book/index.html", viewport={"width": width, "height": height}
+    ).page
     settle(page)
     edges = "(one) => document.querySelector(one).getBoundingClientRect()"
     for part in (".explorer-controls", ".explorer-summary", ".users-story"):

@@ -87,7 +87,7 @@ def test_pieces_of_one_stream_are_joined() -> None:
 def test_contents_come_from_one_table() -> None:
     toc = made()[ROOT / "_toc.yml"].split()
     assert [name for name in contents.pages() if f"book/{name}" not in toc] == []
-    assert "](matmul.ipynb) | how much work" in made()[ROOT / "book" / "index.md"]
+    assert "](matmul.ipynb).** How much work" in made()[ROOT / "book" / "index.md"]
 
 
 def made() -> dict[Path, str]:

@@ -97,11 +97,11 @@ export function story(state, { users, here, most, alone, server, keeps, capacity
 
 const PARTS = [['weights', 'users-weights', 'weights'], ['caches', 'users-caches', 'caches'], ['arithmetic', 'users-arithmetic', 'arithmetic'], ['activations', 'users-rest', 'the rest']]; // classes in full: unused styles are left out of the site
 
-/** Round places on an axis that ends here: three to seven of them. */
+/** Round places on an axis that ends here, with room for their words: two to seven of them. */
 function places(end) {
   const ten = 10 ** Math.floor(Math.log10(end));
   const each = [0.2, 0.5, 1, 2, 5].map((part) => part * ten).find((part) => end / part < 7);
-  return Array.from({ length: Math.floor(end / each) + 1 }, (_, count) => Number((count * each).toPrecision(6)));
+  return Array.from({ length: Math.floor(end / each) + 1 }, (_, count) => Number((count * each).toPrecision(6))).filter((at) => at < 0.93 * end);
 }
 
 /** The picture's own elements, made once. */
@@ -176,8 +176,6 @@ export function draw(explorer, state, result) {
 
 /** All bars share one axis, so a place on any of them is a number of users. */
 export function build(explorer) {
-  explorer.own?.remove(); // the first page is the page that it has to itself
-  explorer.own = null;
   const drag = (event) => {
     const p = explorer.users;
     if (!p || explorer.result.most < 2 || !event.target.closest('.users-stack') || !(event.type === 'pointerdown' || event.buttons)) return;
