@@ -96,6 +96,7 @@ export class Explorer {
     const seen = this.page.controls.filter((control) => control.type !== 'hidden' && !control.elsewhere);
     const fields = (which) => seen.filter(({ more }) => Boolean(more) === which).map((control) => this.field(control));
     const form = make('form', { class: 'explorer-controls', 'aria-label': 'Settings', '.onsubmit': (event) => event.preventDefault() }, ...fields(false));
+    form.hidden = !form.childElementCount; // where the picture itself is what one moves
     const others = fields(true);
     const more = others.length ? [make('details', { class: 'explorer-more' }, make('summary', {}, 'More settings'), make('div', { class: 'explorer-fields' }, ...others))] : [];
     this.stage = make('div', { class: 'explorer-stage' }); // the picture: it shares a screen with the settings above it

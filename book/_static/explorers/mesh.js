@@ -30,11 +30,11 @@ const deviceCounts = (state) => doubled(nodeNamed(state.node).devices, MOST).fil
 const recipesOf = (state) => Object.keys(recipes).filter((name) => nodeNamed(state.node).rates[recipes[name].compute]);
 
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-70b' },
+  { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-70b', more: true },
   { id: 'node', label: 'Node', type: 'choice', options: nodes.map(({ name, devices, all }) => [name, devices < all ? `${name} (${devices} of ${all})` : name]), value: 'DGX-H100', more: true },
   { id: 'seq', label: 'Sequence', type: 'choice', more: true, options: options(doubled(512, 1048576), (tokens) => `${plain(tokens, 9)} tokens`), value: '8192' },
   { id: 'batch', label: 'Batch of a step', type: 'choice', more: true, options: options(doubled(1, 16384), (count) => `${plain(count)} sequences`), value: '128' },
-  { id: 'devices', label: 'Devices', type: 'choice', options: (state) => options(deviceCounts(state)), value: '128' },
+  { id: 'devices', label: 'Devices', type: 'choice', options: (state) => options(deviceCounts(state)), value: '128', more: true },
   { id: 'tensor', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'tensor')), value: '8' },
   { id: 'context', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'context')), value: '1' },
   { id: 'pipeline', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'pipeline')), value: '4' },
