@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -88,14 +89,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files whose tests take long at the beginning, and mark what is slow."""
 
-    def place(item: pytest.Item) -> int:
-        path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+    @functools.cache
+    def place(file: Path) -> int:
+        path = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else ""
         starts = (n for n, start in enumerate(LONGEST_FIRST) if path.startswith(start))
         return next(starts, len(LONGEST_FIRST))
 
-    items.sort(key=place)
+    @functools.cache
+    def is_slow(test: str) -> bool:
+        return any(part in test for part in (*SLOW, *SLOW_FILES))
+
+    items.sort(key=lambda item: place(item.path))
     for item in items:
-        if any(part in item.nodeid for part in (*SLOW, *SLOW_FILES)):
+        if is_slow(item.nodeid.partition("[")[0]):
             item.add_marker(pytest.mark.slow)
 
 

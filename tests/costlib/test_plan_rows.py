@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 from collections import defaultdict
 from statistics import median
 
@@ -19,13 +20,13 @@ from costlib.measured.plan_rows import (
 )
 from costlib.training import flops_per_token
 
-ROWS = plan_rows()
 COUNTS = {name: each["counts"] for name, each in plan_sources()["tables"].items()}
+carried = functools.cache(plan_rows)  # not where the file is read: every process reads every file
 
 
 def test_every_row_is_whole():
     """Devices are divided without remainder, and no step is faster than its device."""
-    for row in ROWS:
+    for row in carried():
         assert row.data >= 1, row
         assert row.tensor * row.pipeline * row.context * row.data == row.devices, row
         assert row.expert <= row.devices, row
@@ -36,7 +37,7 @@ def test_every_row_is_whole():
 
 
 def test_the_words_of_a_plan_are_read_back():
-    for row in ROWS:
+    for row in carried():
         found = read_plan(row.plan, "", "", row.devices)
         again = {name: value for name, value in found.items() if name != "assumed"}
         assert again == {name: getattr(row, name) for name in again}, row
@@ -66,7 +67,7 @@ OFF = {
 def counted() -> dict[str, list[tuple[str, float]]]:
     """FLOP/s counted from time over those printed, minus 1, wherever both were printed."""
     found = defaultdict(list)
-    for row in ROWS:
+    for row in carried():
         printed = [value for name, value in row.measured.items() if "TFLOP" in name]
         if printed and {"tokens/s/GPU", "iteration time"} & {*row.measured}:
             each = flops_per_token(row.model, row.seq, COUNTS[row.table])

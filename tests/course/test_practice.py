@@ -21,6 +21,7 @@ import pytest
 from notebook_checks import holds_no_answer, is_the_solved_one_with_lines_removed, key_from, run
 from solution_mutants import LISTED, cases_of, survivors
 
+import sampling
 from course.builder import check_cell, notebooks
 from course.builder.answer_key import Key, load_checks
 from course.builder.assignments import student_notebook
@@ -36,6 +37,13 @@ TAGGED = re.compile(r"^:tags: \[.*solution\]$", re.MULTILINE)
 PAGES = [p for p in sorted((ROOT / "book").glob("*.md")) if p.with_suffix(".ipynb").is_file()]
 CHAPTERS = [path.stem for path in PAGES if TAGGED.search(path.read_text("utf-8"))]
 by_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+
+
+def is_new(chapter: str) -> bool:
+    """Whether its exercises may just have changed."""
+    return sampling.changed(f"book/{chapter}.md", f"course/practice/{chapter}.checks.py")
+
+
 pytestmark = pytest.mark.usefixtures("fast_hashes")  # kept whole for the example; here, a minute
 
 
@@ -159,9 +167,9 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
-@by_chapter
+@pytest.mark.parametrize("chapter", sampling.some(CHAPTERS, 4, "solutions", first=is_new))
 @pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")
-def test_every_solution_answers_in_the_sandbox(chapter: str, sandbox: Sandbox) -> None:
+def test_solutions_answer_in_the_sandbox(chapter: str, sandbox: Sandbox) -> None:
     """As a student's answer would, to the numbers of the notebook."""
     key = key_of(chapter)
     alone = Key(chapter, key.source, load_checks("", key.source)[0], key.secret)

