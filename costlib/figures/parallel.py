@@ -9,10 +9,9 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.cluster import folded, ring_rounds
 from costlib.parallel import (
-    ALGORITHMS,
     Layout,
-    Machine,
     Played,
     Way,
     bubble,
@@ -23,6 +22,7 @@ from costlib.parallel import (
 
 __all__ = [
     "causal_slices",
+    "folded",
     "frontier",
     "held",
     "pipelines",
@@ -33,96 +33,9 @@ __all__ = [
 
 WIDTH = 5.2
 _SMALL = 10.5
-_SHADES = (0.14, 0.3, 0.48, 0.7)
 
 
 # ------------------------------------------------------------------------------ collectives
-
-
-def ring_rounds(devices: int = 4) -> Figure:
-    """Every round of a ring all-reduce: how many values are in each part that each device holds."""
-    rounds = _followed(devices)
-    half = len(rounds) // 2
-    title = "A ring adds up on the way round, then hands the sums on"
-    alt = (
-        f"{devices} devices hold {devices} parts each, drawn as squares with the number of values "
-        f"added up in them. In each of {half} rounds every device sends one part to the next, "
-        f"which adds its own: after them each holds one part with all {devices}. In {half} more "
-        f"rounds these go round, and in the end every square says {devices}."
-    )
-    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
-        axes = drawing.axes
-        for number, (terms, sent) in enumerate(rounds):
-            across = (devices + 1.3) * (number if number <= half else number - half)
-            down = 0 if number <= half else devices + 2.2
-            name = "at first" if not number else f"round {number}"
-            axes.text(across + devices / 2, down - 0.35, name, ha="center", fontsize=_SMALL)
-            _squares(axes, across, down, terms, sent, devices)
-        axes.text(
-            (devices - 0.4) / 2,
-            devices + 2.2 + devices / 2,
-            "rows: devices\ncolumns: parts\noutlined:\nsent now",
-            ha="center",
-            va="center",
-            fontsize=_SMALL,
-        )
-        axes.set(xlim=(-0.2, (half + 1) * (devices + 1.3) - 1), ylim=(2 * devices + 2.6, -1.2))
-        axes.set_aspect("equal")
-        axes.axis("off")
-    return drawing.result
-
-
-def _followed(devices: int) -> list[tuple[Any, set[tuple[int, int]]]]:
-    """For each round: terms in every device's parts after it, and which (device, part) was sent.
-
-    Device r's value of part j is one bit of its own, so that a sum tells what was added up.
-    """
-    machine = Machine(devices, keep=True)
-    bits = 1 << np.arange(devices**2).reshape(devices, devices)  # [part, device]
-    machine.run(ALGORITHMS["ring all-reduce"].program, list(bits.T))
-    terms = np.ones((devices, devices), int)  # [device, part]
-    rounds: list[tuple[Any, set[tuple[int, int]]]] = [(terms.copy(), set())]
-    for messages in machine.messages:
-        sent = set()
-        for (sender, receiver), payload in messages.items():
-            total = int(np.ravel(payload)[0])
-            part = (total.bit_length() - 1) // devices
-            count = total.bit_count()
-            terms[receiver, part] = count if count == devices else count + 1
-            sent.add((sender, part))
-        rounds.append((terms.copy(), sent))
-    return rounds
-
-
-def _squares(
-    axes: Any, across: float, down: float, terms: Any, sent: set[tuple[int, int]], devices: int
-) -> None:
-    for device in range(devices):
-        for part in range(devices):
-            count = int(terms[device, part])
-            full = count == devices
-            shade = _SHADES[min(count - 1, len(_SHADES) - 1)]
-            place = (across + part, down + device)
-            _box(axes, place, 1, 1, COLOURS[2] if full else COLOURS[0], shade)
-            if (device, part) in sent:
-                axes.plot(
-                    *zip(*_corners(place), strict=True), color=COLOURS[1], linewidth=2, zorder=3
-                )
-            axes.text(
-                place[0] + 0.5,
-                place[1] + 0.54,
-                str(count),
-                ha="center",
-                va="center",
-                fontsize=_SMALL,
-            )
-
-
-def _corners(place: tuple[float, float], inset: float = 0.08) -> list[tuple[float, float]]:
-    x, y = place
-    low, high = inset, 1 - inset
-    offsets = [(low, low), (high, low), (high, high), (low, high), (low, low)]
-    return [(x + dx, y + dy) for dx, dy in offsets]
 
 
 def _box(

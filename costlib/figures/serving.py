@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from costlib.display import quantity
+from costlib.figures.batches import filling, refilled
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.serving import (
     Run,
@@ -34,6 +35,7 @@ __all__ = [
     "longest_pause",
     "prices",
     "reads",
+    "refilled",
     "step",
     "timelines",
 ]
@@ -117,28 +119,6 @@ def _plain_ticks(axes: Any) -> None:
     axes.set_xticks(shown := [mark for mark in marks if low <= mark <= high])
     axes.set_xticklabels([f"{mark:g}" for mark in shown])
     axes.minorticks_off()
-
-
-def filling(run: Run, until: float) -> Figure:
-    """Who writes and who waits, over the first seconds of a run, and the averages of all of it."""
-    seconds = run.column("seconds")
-    shown = seconds <= max(until, seconds[0])
-    writing, waiting = run.column("writing"), run.column("waiting")
-    mean = run.mean("writing")
-    title = f"The batch fills up, and settles about {mean:.0f}"
-    alt = (
-        f"Sequences against seconds. Those that write rise from 0 to about {mean:.0f} on average "
-        f"and reach {writing[shown].max():.0f}; at most {waiting[shown].max():.0f} wait."
-    )
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        places = {"where": "post", "linewidth": 1.2}
-        axes.step(seconds[shown], writing[shown], label="writing", color=COLOURS[0], **places)
-        axes.step(seconds[shown], waiting[shown], label="waiting", color=COLOURS[1], **places)
-        axes.axhline(mean, color=COLOURS[4], linestyle=":", linewidth=1.5, label="average")
-        axes.set(xlabel="seconds", ylabel="sequences", ylim=(0, None))
-        axes.legend(fontsize=_SMALL, loc="lower right")
-    return drawing.result
 
 
 def latencies(

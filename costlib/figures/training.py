@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from costlib.device import Device
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.step import lives, three_products
 from costlib.measured.runs import PublishedRun
 from costlib.training import (
     FITS,
@@ -24,7 +25,17 @@ from costlib.training import (
 )
 from costlib.transformer import Transformer
 
-__all__ = ["failures", "layer", "readings", "shares", "states", "tide", "valleys"]
+__all__ = [
+    "failures",
+    "layer",
+    "lives",
+    "readings",
+    "shares",
+    "states",
+    "three_products",
+    "tide",
+    "valleys",
+]
 
 WIDTH = 5.2
 _SMALL = 10.5
@@ -97,27 +108,41 @@ WAYS = (
 
 
 def tide(model: Transformer, seq: int) -> Figure:
-    """Activations held while a step runs: layers forward, logits, layers backward."""
+    """All that is held while a step runs, for each way to keep activations, to one scale."""
+    state = float(state_bytes(model).total)
     lines = {
         name: _held_over_time(model, seq, scores, recompute) for name, scores, recompute in WAYS
     }
-    peaks = {name: max(line) / 1e9 for name, (_, line) in lines.items()}
-    title = "Activations come in like a tide; running layers again lowers it"
-    told = "; ".join(f"{name}, at most {peak:.1f} GB" for name, peak in peaks.items())
+    peaks = {name: max(line) for name, (_, line) in lines.items()}
+    title = f"Beside {state / 1e9:.0f} GB of state, {_range(peaks.values())} GB come and go"
+    told = "; ".join(f"{name}, at most {peak / 1e9:.1f} GB" for name, peak in peaks.items())
     alt = (
-        f"GB of activations against progress in one step on a sequence of {seq:,} tokens: "
-        f"each line rises layer by layer in the forward pass and falls in the backward "
-        f"pass. {told}."
+        f"GB held against progress in one step on a sequence of {seq:,} tokens, in three charts. "
+        f"Weights, gradients and optimizer are a level band of {state / 1e9:.1f} GB. Activations "
+        f"on top of it rise layer by layer in the forward pass and fall in the backward pass: "
+        f"{told}."
     )
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, (name, (where, line)) in enumerate(lines.items()):
-            style = ("-", "--", "-.")[number]
-            axes.plot(where, np.array(line) / 1e9, style, color=COLOURS[number], label=name)
-        axes.set(ylim=(0, max(peaks.values()) * 1.25), ylabel="GB of activations")
-        axes.set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
-        axes.legend(fontsize=_SMALL, loc="upper left")
+    with canvas(title, alt, width=WIDTH, height=4.8) as drawing:
+        drawing.figure.clear()
+        each = drawing.figure.subplots(len(lines), 1, sharex=True, sharey=True)
+        for number, (axes, (name, (where, line))) in enumerate(
+            zip(each, lines.items(), strict=True)
+        ):
+            axes.fill_between([0, 2], 0, state / 1e9, color=COLOURS[4], alpha=0.4, linewidth=0)
+            tops = (state + np.array(line)) / 1e9
+            axes.fill_between(where, state / 1e9, tops, color=COLOURS[number], alpha=0.7)
+            axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center", fontsize=11)
+            axes.set_title(f"{name}: {peaks[name] / 1e9:.1f} GB at most", fontsize=11)
+        each[0].set_ylim(0, (state + max(peaks.values())) / 1e9 * 1.05)
+        each[0].set_xlim(0, 2)
+        each[1].set_ylabel("GB")
+        each[-1].set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
     return drawing.result
+
+
+def _range(sizes: Iterable[float]) -> str:
+    every = [size / 1e9 for size in sizes]
+    return f"{min(every):.0f} to {max(every):.0f}"
 
 
 def _held_over_time(

@@ -36,14 +36,6 @@ def test_frontiers() -> None:
         figures.frontiers({"much": Server("llama-3.1-405b", H100)}, 1000)
 
 
-def test_filling() -> None:
-    run = simulate(poisson(20, 300, prompt=1000, answer=100, seed=1), LLAMA)
-    figure = figures.filling(run, 5)
-    assert f"settles about {run.mean('writing'):.0f}" in figure.title
-    first = run.column("writing")[run.column("seconds") <= 5]
-    assert f"reach {first.max():.0f}" in figure.alt
-
-
 def test_latencies() -> None:
     alt = figures.latencies(LLAMA, [0.2, 0.8], prompt=500, answer=50, count=200, most=64).alt
     rate = 0.2 * saturation(LLAMA, 500, 50, most=64).requests_per_s

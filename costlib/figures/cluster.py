@@ -1,0 +1,245 @@
+"""Drawn diagrams of many devices: a ring at work, and a mesh folded over the nodes of a cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from costlib.display import quantity
+from costlib.figures.canvas import COLOURS, Figure
+from costlib.figures.sketch import SMALL, WIDTH, Sketch, sketch
+from costlib.parallel import ALGORITHMS, Machine
+
+__all__ = ["folded", "ring_rounds"]
+
+# ------------------------------------------------------------------------------------ a ring
+
+_PART, _APART = 12.0, 17.0  #: the side of a part, and the gap that an arrow crosses
+_SHADES = ("22", "44", "66", "88")
+
+_Round = tuple[Any, dict[int, int]]  #: terms by device and part; which part each device sent
+
+
+def ring_rounds() -> Figure:
+    """Every round of a ring all-reduce of four devices, from what the counted machine's held.
+
+    >>> ring_rounds().title
+    'Round a ring: 3 rounds add up, 3 hand on, 1.5 values sent by each'
+    """
+    devices = 4
+    rounds = _followed(devices)
+    half = len(rounds) // 2
+    sent = sum(len(parts) for _, parts in rounds) / devices**2
+    title = f"Round a ring: {half} rounds add up, {half} hand on, {sent:g} values sent by each"
+    alt = (
+        f"{devices} devices at the corners of a square hold {devices} parts each, squares with the "
+        f"number of values added up in them, if more than its own. In each of {half} rounds every "
+        f"device sends one part along an arrow to the next, which adds its own: after them "
+        f"each holds one part with all {devices}. In {half} more rounds these go round, and in the "
+        f"end every square says {devices}. Parts sent: "
+        + "; ".join(
+            f"round {n}: " + ", ".join(f"device {d} part {p}" for d, p in sorted(parts.items()))
+            for n, (_, parts) in enumerate(rounds)
+            if n
+        )
+        + "."
+    )
+    wide, tall = WIDTH / 3, 96.0
+    with sketch(title, alt, height=3 * tall - 6) as drawing:
+        for number, (terms, parts) in enumerate(rounds):
+            row, column = (0, 0) if not number else divmod(number + 2, 3)
+            corner = (column * wide, row * tall)
+            name = f"round {number}" if number else "at first"
+            drawing.text((corner[0] + 54, corner[1] + 8), name, align="middle", bold=True)
+            _ring(drawing, (corner[0], corner[1] + 18), terms, parts)
+        words = (
+            "A strip is a device, its squares are",
+            "the parts of its value. A number says",
+            "how many values are added up in it",
+            "after the round; pale ones are its own.",
+            "Framed parts go along the arrows.",
+        )
+        for number, line in enumerate(words):
+            drawing.text((wide + 6, 20 + 15 * number), line)
+    return drawing.result
+
+
+def _followed(devices: int) -> list[_Round]:
+    """For each round: terms in every device's parts before it sends, and which part it sends.
+
+    Device r's value of part j is one bit of its own, so that a sum tells what was added up.
+    """
+    machine = Machine(devices, keep=True)
+    bits = 1 << np.arange(devices**2).reshape(devices, devices)  # [part, device]
+    machine.run(ALGORITHMS["ring all-reduce"].program, list(bits.T))
+    terms = np.ones((devices, devices), int)  # [device, part]
+    rounds: list[_Round] = [(terms.copy(), {})]
+    for messages in machine.messages:
+        sent = {}
+        for (sender, receiver), payload in messages.items():
+            total = int(np.ravel(payload)[0])
+            part = (total.bit_length() - 1) // devices
+            count = total.bit_count()
+            terms[receiver, part] = count if count == devices else count + 1
+            sent[sender] = part
+        rounds.append((terms.copy(), sent))
+    return rounds
+
+
+def _ring(drawing: Sketch, corner: tuple[float, float], terms: Any, sent: dict[int, int]) -> None:
+    """Four strips of parts at the corners of a square, and arrows from each sender to the next."""
+    devices = len(terms)
+    strip, (left, top) = devices * _PART, corner
+    across, down = strip + 14.0, _PART + _APART + 6
+    places = [(left, top), (left + across, top), (left + across, top + down), (left, top + down)]
+    for device, (x, y) in enumerate(places):
+        for count in range(1, devices + 1):
+            colour = COLOURS[2] if count == devices else COLOURS[0]
+            cells = [(0, part) for part in range(devices) if terms[device, part] == count]
+            drawing.fill((x, y), cells, _PART, colour + _SHADES[count - 1])
+        drawing.cells((x, y), 1, devices, _PART, line=0.5)
+        for part in (part for part in range(devices) if terms[device, part] > 1):
+            place = (x + (part + 0.5) * _PART, y + _PART / 2)
+            drawing.text(place, str(terms[device, part]), align="middle", size=SMALL)
+    for device, part in sent.items():  # above all squares
+        x, y = places[device]
+        place = (x + part * _PART + 1, y + 1)
+        drawing.box(place, _PART - 2, _PART - 2, edge=COLOURS[1], line=2)
+    middle, low = top + _PART / 2, top + down
+    ends: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
+        ((left + strip + 1, middle), (left + across - 1, middle)),
+        ((left + across + strip / 2, top + _PART + 2), (left + across + strip / 2, low - 2)),
+        ((left + across - 1, middle + down), (left + strip + 1, middle + down)),
+        ((left + strip / 2, low - 2), (left + strip / 2, top + _PART + 2)),
+    )
+    for device in sent:
+        start, end = ends[device]
+        drawing.arrow(start, end, colour=COLOURS[1])
+
+
+# ------------------------------------------------------------------------------------ a mesh
+
+_DEVICE = 17.0
+
+
+def folded(planned: Any) -> Figure:
+    """A plan's mesh on the nodes of its cluster: who shares a product, a stage, and the gradients.
+
+    Of `Plan.on`. What each axis sends is the plan's own ledger's, for its first stage.
+    """
+    plan, cluster = planned.plan, planned.cluster
+    each = cluster.node.devices
+    sizes = {axis: int(getattr(plan, axis)) for axis in plan.order if axis != "expert"}
+    if math.prod(sizes.values()) != cluster.devices:
+        raise ValueError(f"planned must fill its {cluster.devices} devices, got {plan.devices}")
+    used = {axis: size for axis, size in sizes.items() if size > 1}
+    told = [_axis_told(planned, axis, size) for axis, size in used.items()]
+    inside = [a for a in used if planned.mesh.axes[a].across == 1]
+    beyond = [a for a in used if a not in inside]
+    title = f"Inside a node: {' and '.join(inside) or 'nothing'}; across nodes: "
+    title += " and ".join(beyond) or "nothing"
+    alt = (
+        f"{cluster.nodes} nodes of {each} devices. Devices of one colour are one stage; a frame "
+        f"is around devices that share each product, numbered inside it; a line with dots joins "
+        f"the nodes that hold copies of the first device's weights. {'; '.join(told)}."
+    )
+    rows = 2 if each % 2 == 0 and each > 4 else 1
+    wide = each // rows * _DEVICE + 8
+    columns = max(1, int((WIDTH + 4) // (wide + 8)))
+    tall = rows * _DEVICE + 8
+    below = math.ceil(cluster.nodes / columns) * (tall + 9) + 4
+    with sketch(title, alt, height=below + 16 * len(told) + 2) as drawing:
+        corners = [
+            (n % columns * (wide + 8) + 2, n // columns * (tall + 9) + 5)
+            for n in range(cluster.nodes)
+        ]
+        for node, corner in enumerate(corners):
+            drawing.box(corner, wide, tall, edge=COLOURS[4], line=1.2)
+            _node(drawing, corner, node, (rows, each), sizes, named=node < columns)
+        _same(drawing, corners, each, sizes)
+        for number, words in enumerate(told):
+            drawing.text((0, below + 8 + 16 * number), words)
+    return drawing.result
+
+
+def _axis_told(planned: Any, axis: str, size: int) -> str:
+    tiers = planned.mesh.axes[axis]
+    sent = quantity(planned.ledger(0).over(axis).bytes_sent(), "B", 3)
+    where = "inside a node" if tiers.across == 1 else f"across {int(tiers.across)} nodes"
+    return f"{axis} {size}, {where}: {sent} sent in a step"
+
+
+def _coordinates(device: int, sizes: dict[str, int]) -> dict[str, int]:
+    """Where a device is on every axis, the first innermost.
+
+    >>> _coordinates(13, {"tensor": 4, "pipeline": 2, "data": 16})
+    {'tensor': 1, 'pipeline': 1, 'data': 1}
+    """
+    found = {}
+    for axis, size in sizes.items():
+        device, found[axis] = divmod(device, size)
+    return found
+
+
+def _node(
+    drawing: Sketch,
+    corner: tuple[float, float],
+    node: int,
+    shape: tuple[int, int],
+    sizes: dict[str, int],
+    *,
+    named: bool,
+) -> None:
+    """The devices of a node, and a frame around those that share each product."""
+    rows, each = shape
+    across = each // rows
+    stages: dict[int, list[tuple[float, float]]] = {}
+    for slot in range(each):
+        at = _coordinates(node * each + slot, sizes)
+        stages.setdefault(at["pipeline"], []).append(divmod(slot, across))
+        if named:
+            x, y = _place(corner, slot, across)
+            middle = (x + _DEVICE / 2, y + _DEVICE / 2)
+            drawing.text(middle, str(at["tensor"] + 1), align="middle", size=SMALL)
+    for stage, cells in stages.items():
+        drawing.fill(_place(corner, 0, across), cells, _DEVICE, COLOURS[stage % 7] + "66")
+    drawing.cells(_place(corner, 0, across), rows, across, _DEVICE, line=0.3)
+    together = min(sizes["tensor"], across)
+    for slot in range(0, each, together):
+        if together > 1:
+            drawing.box(_place(corner, slot, across), together * _DEVICE, _DEVICE, line=1.4)
+
+
+def _place(corner: tuple[float, float], slot: int, across: int) -> tuple[float, float]:
+    row, column = divmod(slot, across)
+    return corner[0] + 4 + column * _DEVICE, corner[1] + 4 + row * _DEVICE
+
+
+def _same(
+    drawing: Sketch, corners: Sequence[tuple[float, float]], each: int, sizes: dict[str, int]
+) -> None:
+    """A line along the nodes that have a copy of the first device's weights, with a dot at each."""
+    copies = [
+        device // each
+        for device in range(len(corners) * each)
+        if all(
+            place == 0
+            for axis, place in _coordinates(device, sizes).items()
+            if axis not in ("data", "context")
+        )
+    ]
+    points = [(corners[node][0] + 4 + _DEVICE / 2, corners[node][1]) for node in copies]
+    look: dict[str, Any] = {"colour": COLOURS[2], "width": 2.2}
+    for one, other in pairwise(points):
+        if one[1] == other[1]:
+            drawing.line(one, other, **look)
+        else:  # from a row of nodes to the next, at the left edge
+            left = corners[0][0]
+            first = (points[0][0], one[1])
+            drawing.line(first, (left, one[1]), (left, other[1]), other, **look)
+    for x, y in dict.fromkeys(points):
+        drawing.box((x - 3.5, y - 3.5), 7, 7, fill=COLOURS[2], edge=COLOURS[2])

@@ -1,0 +1,161 @@
+"""Diagrams of training, many devices and serving: their numbers are counted here another way."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import costlib
+from costlib import parallel
+from costlib.figures import Figure, batches, cluster, step
+from costlib.figures import training as charts
+from costlib.serving import Server, listed, poisson, simulate
+from costlib.training import activations, state_bytes
+from figure_checks import (
+    check_colours,
+    check_described,
+    check_small_and_readable_on_a_phone,
+    check_words_apart,
+)
+
+LLAMA = costlib.models["llama-3.1-8b"]
+SERVER = Server(LLAMA, costlib.devices["H100-SXM"])
+ANSWERS = [40, 160, 60, 100, 120, 40, 80]
+
+
+@lru_cache
+def planned(**plan: int) -> object:
+    nodes = parallel.Cluster("DGX-H100", nodes=4)
+    return parallel.Plan(**plan).on(LLAMA, nodes, batch=64, seq=4096)
+
+
+@lru_cache
+def run() -> object:
+    return simulate(poisson(20, 300, prompt=1000, answer=100, seed=1), SERVER)
+
+
+DRAWINGS = {
+    "three_products": step.three_products,
+    "tall_products": lambda: step.three_products(2, 9, 5),
+    "lives": lambda: step.lives(LLAMA, 4096),
+    "tide": lambda: charts.tide(LLAMA, 4096),
+    "ring_rounds": cluster.ring_rounds,
+    "folded": lambda: cluster.folded(planned(tensor=4, pipeline=2, data=4, sequence=True)),
+    "folded_far": lambda: cluster.folded(planned(tensor=8, pipeline=4)),
+    "filling": lambda: batches.filling(run(), 5),
+    "refilled": lambda: batches.refilled(SERVER, 500, ANSWERS, places=3),
+}
+
+
+@lru_cache
+def drawn(name: str) -> Figure:
+    return DRAWINGS[name]()
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_described_readable_and_in_the_book_s_colours(name: str) -> None:
+    check_described(drawn(name))
+    check_small_and_readable_on_a_phone(drawn(name))
+    check_colours(drawn(name))
+    check_words_apart(drawn(name))
+
+
+def test_three_products_have_the_same_flops() -> None:
+    assert drawn("tall_products").svg.count(f">{2 * 2 * 9 * 5} FLOPs<") == 3
+    assert "C, 2 by 5, is A, 2 by 9, times B, 9 by 5" in drawn("tall_products").alt
+
+
+def test_lives_of_activations_are_what_a_layer_keeps() -> None:
+    kept = activations(LLAMA, 1, 4096).of_layers() / 32
+    again = activations(LLAMA, 1, 4096, recompute="full")
+    title = drawn("lives").title
+    assert f"keeps {kept / 1e6:.0f} MB for the way back, or {2 * 4096 * 4096 / 1e6:.3g} MB" in title
+    assert again.of_layers() / 32 == 2 * 4096 * 4096
+    assert f"holds {again.again() / 1e6:.0f} MB meanwhile" in drawn("lives").alt
+    assert "in 18 units" in drawn("lives").alt
+    assert "in 24 units" in drawn("lives").alt
+
+
+def test_tide_has_the_state_below_and_the_peaks_of_three_ways() -> None:
+    state = state_bytes(LLAMA).total
+    assert f"Beside {state / 1e9:.0f} GB of state" in drawn("tide").title
+    for name, scores, again in charts.WAYS:
+        held = activations(LLAMA, 1, 4096, scores=scores, recompute=again)
+        peak = held.of_layers() + max(held.again(), held.outside())
+        assert f"{name}, at most {peak / 1e9:.1f} GB" in drawn("tide").alt
+
+
+def test_a_ring_sends_each_part_to_the_next_and_adds_up() -> None:
+    rounds = cluster._followed(4)
+    assert [len(sent) for _, sent in rounds] == [0] + 6 * [4]
+    for (before, _), (after, sent) in pairwise(rounds):
+        for device, part in sent.items():
+            came, there = before[device, part], before[(device + 1) % 4, part]
+            assert after[(device + 1) % 4, part] == (4 if came == 4 else came + there)
+    assert (rounds[3][0] == 4).sum() == 4
+    assert (rounds[6][0] == 4).all()
+    machine = parallel.Machine(4)
+    machine.run(parallel.ALGORITHMS["ring all-reduce"].program, [np.arange(8)] * 4)
+    assert f"{machine.busiest / 8:g} values sent by each" in drawn("ring_rounds").title
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "across"),
+    [
+        ("folded", {"tensor": 4, "pipeline": 2, "data": 4, "sequence": True}, {"data": 4}),
+        ("folded_far", {"tensor": 8, "pipeline": 4}, {"pipeline": 4}),
+    ],
+)
+def test_a_folded_mesh_tells_tiers_and_bytes_of_the_plan(name, plan, across) -> None:
+    ledger = planned(**plan).ledger(0)
+    for axis in ("tensor", "pipeline", "data"):
+        told = re.search(
+            rf"{axis} (\d+), (inside a node|across (\d+) nodes): ([\d.]+) ([MG])B", drawn(name).alt
+        )
+        if axis not in plan:
+            assert told is None
+            continue
+        assert int(told[1]) == plan[axis]
+        assert int(told[3] or 1) == across.get(axis, 1)
+        sent = float(told[4]) * {"M": 1e6, "G": 1e9}[told[5]]
+        assert sent == pytest.approx(ledger.over(axis).bytes_sent(), rel=0.01)
+
+
+def test_a_mesh_fills_its_cluster() -> None:
+    few = parallel.Plan(data=8).on(LLAMA, parallel.Cluster("DGX-H100"), batch=64, seq=4096)
+    assert cluster.folded(few).title == "Inside a node: data; across nodes: nothing"
+    assert cluster._coordinates(29, {"tensor": 2, "pipeline": 3, "data": 9}) == {
+        "tensor": 1,
+        "pipeline": 2,
+        "data": 4,
+    }
+
+
+def test_nobody_sits_in_a_place_that_is_taken() -> None:
+    found = np.array(batches.seats(run().started, run().finish))
+    for place in set(found.tolist()):
+        here = np.flatnonzero(found == place)
+        order = here[np.argsort(run().started[here])]
+        assert np.all(run().finish[order[:-1]] <= run().started[order[1:]] + 1e-9)
+    assert found.max() + 1 >= run().column("writing").max()
+
+
+def test_filling_tells_the_average_and_the_most() -> None:
+    assert f"settles about {run().mean('writing'):.0f}" in drawn("filling").title
+    first = run().column("writing")[run().column("seconds") <= 5]
+    assert f"reach {first.max():.0f};" in drawn("filling").alt
+
+
+def test_refilled_places_and_batches_are_simulated() -> None:
+    soon = simulate(listed(np.zeros(7), 500, ANSWERS), SERVER, most=3).seconds
+    last = sum(
+        simulate(listed(np.zeros(len(some)), 500, some), SERVER).seconds
+        for some in (ANSWERS[:3], ANSWERS[3:6], ANSWERS[6:])
+    )
+    told = f"Refilled places write 7 answers in {soon:.2f} s instead of {last:.2f}"
+    assert drawn("refilled").title == told
+    assert soon < last
