@@ -12,7 +12,7 @@ from costlib.figures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
 from costlib.iomodel.algorithms.runs import Run
 from costlib.numbers import sizes
 
-__all__ = ["overlap", "traffic"]
+__all__ = ["overlap", "stay_and_pass", "traffic"]
 
 # ---------------------------------------------------------------- between two memories
 
@@ -204,3 +204,71 @@ def _lanes(
             }
             at = (_LEFT + begun * scale, y + 1)
             drawing.box(at, wide, _LANE - 2, words if wide > 15 else "", **look)
+
+
+# ---------------------------------------------------------------- rows that stay, rows that pass
+
+#: Of each order and each of its passes: which rows of d entries stay, and which pass.
+ORDERS = {
+    "FlashAttention-2": ((("Q", "O"), ("K", "V")),),
+    "FlashAttention-1": ((("K", "V"), ("Q", "O", "O")),),
+    "backward, as first published": ((("K", "V", "K′", "V′"), ("Q", "O", "O′", "Q′", "Q′")),),
+    "backward, row sums once": ((("K", "V", "K′", "V′"), ("Q", "O′", "Q′", "Q′")),),
+    "backward, two passes": (
+        (("Q", "Q′", "O′"), ("K", "V")),
+        (("K", "V", "K′", "V′"), ("Q", "O′")),
+    ),
+}
+
+
+def stay_and_pass() -> Figure:
+    """The constant of N²d²/M as an area: rows that stay times rows that pass, order by order.
+
+    What is read and written again stands twice. A prime marks a gradient.
+
+    >>> stay_and_pass().title
+    'Rows that stay times rows that pass: 4, 6, 20, 16, 14'
+    """
+    areas = {name: sum(len(s) * len(p) for s, p in passes) for name, passes in ORDERS.items()}
+    title = f"Rows that stay times rows that pass: {', '.join(map(str, areas.values()))}"
+    told = "; ".join(
+        f"{name}: "
+        + " and ".join(f"{' '.join(stay)} stay, {' '.join(pass_)} pass" for stay, pass_ in passes)
+        + f", area {areas[name]}"
+        for name, passes in ORDERS.items()
+    )
+    alt = (
+        "Rectangles of unit squares, one or two for each order of loops: as high as rows of d "
+        f"entries stay, as wide as rows pass, what is written and read again counted twice. {told}."
+    )
+    places = ((0, 0), (186, 0), (0, 92), (186, 92), (0, 206))
+    with sketch(title, alt, height=322) as drawing:
+        for (name, passes), (left, top) in zip(ORDERS.items(), places, strict=True):
+            drawing.text((left, top + 8), name, bold=True)
+            x = left + 24.0
+            for number, (stay, pass_) in enumerate(passes):
+                _area(drawing, (x, top + 34), stay, pass_, COLOURS[number])
+                x += _SQUARE * len(pass_) + 44
+            drawing.text((x - 34, top + 34 + _SQUARE), f"= {areas[name]}", size=13, bold=True)
+    return drawing.result
+
+
+_SQUARE = 19.0
+
+
+def _area(
+    drawing: Sketch,
+    corner: tuple[float, float],
+    stay: tuple[str, ...],
+    pass_: tuple[str, ...],
+    colour: str,
+) -> None:
+    """A rectangle of squares with what stays at its left and what passes above it."""
+    cells = [(row, column) for row in range(len(stay)) for column in range(len(pass_))]
+    drawing.fill(corner, cells, _SQUARE, colour + TINT)
+    drawing.cells(corner, len(stay), len(pass_), _SQUARE)
+    for number, name in enumerate(stay):
+        drawing.text((corner[0] - 5, corner[1] + (number + 0.5) * _SQUARE), name, align="right")
+    for number, name in enumerate(pass_):
+        place = (corner[0] + (number + 0.5) * _SQUARE, corner[1] - 8)
+        drawing.text(place, name, align="middle")

@@ -15,7 +15,7 @@ import numpy as np
 
 from costlib.catalog import devices
 from costlib.figures.canvas import COLOURS, Figure, canvas
-from costlib.figures.copying import overlap, traffic
+from costlib.figures.copying import overlap, stay_and_pass, traffic
 from costlib.figures.tiles import GREY, SMALL, WIDTH, ink, tile_life, tiles_order
 from costlib.iomodel import algorithms, bounds
 from costlib.iomodel.algorithms.runs import Run
@@ -31,6 +31,7 @@ __all__ = [
     "measured_runs",
     "overlap",
     "regimes",
+    "stay_and_pass",
     "tile_life",
     "tiles_order",
     "traffic",

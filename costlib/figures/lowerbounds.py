@@ -9,10 +9,96 @@ from collections.abc import Sequence
 from typing import Any
 
 from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.sketch import TINT, Sketch, sketch
 from costlib.figures.tiles import GREY, SMALL, WIDTH
 from costlib.numbers import sizes
 
-__all__ = ["segment"]
+__all__ = ["at_hand", "segment"]
+
+
+def at_hand(M: int = 16, d: int = 2) -> Figure:
+    """A schedule cut after every M reads, and how many scores the 2M values of a segment can make.
+
+    Three ways to spend them: as many queries as keys, a few more queries than keys, and scores that
+    were made before. A query and a key cost d values each, a finished score one.
+
+    >>> at_hand().title
+    'With 32 values at hand: 64 scores from a square, 60 from a longer one, 32 if kept'
+    """
+    M, d = sizes(M=M, d=d)
+    side = M // d
+    if M % d or not 3 <= side <= 10:
+        raise ValueError(f"M must be 3 to 10 times d = {d}, got {M}")
+    ways = [(side, side), (side + 2, side - 2)]
+    made = [rows * columns for rows, columns in ways] + [2 * M]
+    title = (
+        f"With {2 * M} values at hand: {made[0]} scores from a square, {made[1]} from a longer "
+        f"one, {made[2]} if kept"
+    )
+    told = "; ".join(
+        f"{rows} rows of Q and {columns} of K, {d * rows} and {d * columns} values, make "
+        f"{rows * columns} scores"
+        for rows, columns in ways
+    )
+    alt = (
+        f"Above, a schedule as a row of segments, each of {M} reads. In one of them {M} values are "
+        f"there when it begins and {M} are read, {2 * M} together. Below, grids of scores with the "
+        f"rows of Q beside them and those of K above: {told}; or all {2 * M} values are scores "
+        "that were made before."
+    )
+    cell = 84 / (side + 2)
+    with sketch(title, alt, height=232) as drawing:
+        _cut(drawing, M)
+        for number, (rows, columns) in enumerate(ways):
+            _spent(drawing, 4 + 124 * number, (rows, columns), d, cell)
+        _kept(drawing, 262, 2 * M, cell)
+    return drawing.result
+
+
+def _cut(drawing: Sketch, M: int) -> None:
+    """The schedule, a segment of it, and what is at hand there."""
+    drawing.text((0, 9), f"a schedule, cut after every {M} reads:", bold=True)
+    wide = 72.0
+    for number in range(5):
+        is_one = number == 2
+        fill = COLOURS[0] + TINT if is_one else "none"
+        words = f"{M} reads" if number < 4 else "…"
+        drawing.box((wide * number, 20), wide - 3, 18, words, fill=fill, edge=COLOURS[0])
+    drawing.arrow((2 * wide + 34, 40), (2 * wide + 34, 56), colour=COLOURS[0])
+    words = f"at hand: {M} held when it begins + {M} read in it = {2 * M}"
+    drawing.text((180, 66), words, align="middle", bold=True)
+
+
+def _spent(drawing: Sketch, left: float, shape: tuple[int, int], d: int, cell: float) -> None:
+    """A rectangle of scores, the rows of Q beside it and the columns of K above, to scale."""
+    rows, columns = shape
+    x, y = left + d * cell + 14, 92 + d * cell + 4
+    for corner, size, name, colour in (
+        ((x, y - d * cell - 3), (d, columns), "K", COLOURS[1]),
+        ((x - d * cell - 3, y), (rows, d), "Q", COLOURS[0]),
+        ((x, y), (rows, columns), "", GREY),
+    ):
+        cells = [(row, column) for row in range(size[0]) for column in range(size[1])]
+        drawing.fill(corner, cells, cell, colour + TINT)
+        drawing.cells(corner, *size, cell, line=0.5)
+        if name == "K":
+            drawing.text((x + columns * cell + 5, y - d * cell / 2 - 3), name)
+        elif name:
+            drawing.text((x - d * cell - 8, y + rows * cell / 2), name, align="right")
+    words = (f"{rows} + {columns} rows of {d}:", f"{rows * columns} scores")
+    for number, line in enumerate(words):
+        drawing.text((left + 52, 206 + 16 * number), line, align="middle", bold=bool(number))
+
+
+def _kept(drawing: Sketch, left: float, count: int, cell: float) -> None:
+    """Scores made before, each a value of its own."""
+    rows = -(-count // 8)
+    cells = [divmod(number, 8) for number in range(count)]
+    corner = (left + 6, 92 + 3 * cell)
+    drawing.fill(corner, cells, cell, GREY + TINT)
+    drawing.cells(corner, rows, 8, cell, line=0.5)
+    for number, line in enumerate((f"{count} made before:", f"{count} scores")):
+        drawing.text((left + 44, 206 + 16 * number), line, align="middle", bold=bool(number))
 
 
 def segment(rows: int = 4, cols: int = 4, d: int = 2, M: int = 16, N: int = 8) -> Figure:
@@ -39,7 +125,7 @@ def segment(rows: int = 4, cols: int = 4, d: int = 2, M: int = 16, N: int = 8) -
         f"trees and above the same columns {parts['V']} entries of V: each pair then serves {d} "
         f"products with V, {pairs * d} in all. Together {held} of 2M = {2 * M} entries."
     )
-    with canvas(title, alt, width=WIDTH, height=4.4) as drawing:
+    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
         axes = drawing.axes
         _grid(axes, N, rows, cols)
         _strip(axes, "Q", N, rows, d, at=-0.4, upright=True, colour=0)

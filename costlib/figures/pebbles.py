@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from textwrap import fill
+from textwrap import wrap
 from typing import Any
 
 from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.sketch import Sketch, sketch
 from costlib.figures.tiles import GREY, SMALL, WIDTH
 from costlib.iomodel.pebbles import Board, Dag, Game, Move, Part, minimum_dominator, minimum_set
 from costlib.numbers import choose
@@ -88,12 +89,12 @@ def _draw_edges(
     axes.plot(x, y, color=GREY, linewidth=1, zorder=1)
 
 
-#: Pebbles by shape: a disc is red, a square is blue, a disc on a square is both. The disc's white
-#: rim keeps it visible on the square without colour.
+#: Pebbles by shape: a disc is red, a square is blue, a disc on a square is both; with the size of
+#: the marker. Told above the pictures.
 _PEBBLES = (
-    ("no pebble", "o", "none", GREY, 4.0),
-    ("slow memory", "s", COLOURS[0], COLOURS[0], 11.0),
-    ("fast memory", "o", COLOURS[1], "#ffffff", 8.5),
+    ("no pebble", "o", "none", GREY, 16.0),
+    ("slow memory", "s", COLOURS[0] + "55", COLOURS[0], 19.0),
+    ("fast memory", "o", COLOURS[1] + "aa", COLOURS[1], 15.0),
 )
 
 #: Distances in points, which are also the units of a pebbling's axes.
@@ -111,12 +112,12 @@ def pebbling(
     columns: int = 3,
     by: str = "computation",
 ) -> Figure:
-    """A pebbling as small pictures: the board after each computation, and the moves before it.
+    """A pebbling as small pictures: the board after each computation, and what led there.
 
     With ``by="transfer"`` there is a picture before each read or write that follows other moves.
 
-    A long one is shown from picture ``first`` on, for so many pictures. Reads are R, writes W,
-    computations C, deletions D, erasures E, each with its vertex.
+    A long one is shown from picture ``first`` on, for so many pictures. What is deleted or erased
+    is not told below a picture: it is gone from it.
 
     >>> from costlib.iomodel.pebbles import Dag, Game
     >>> pebbling(Game(Dag.tree(leaves=2), red=3), "R0 R1 C2 W2").title
@@ -135,45 +136,69 @@ def pebbling(
     title = f"A pebbling with {game.red} red pebbles: {paid} reads and writes"
     alt = _pebbling_alt(game, shown, first, len(stages))
     sheet = _sheet(game.dag, shown, columns)
-    with canvas(title, alt, width=WIDTH, height=sheet.height / 72 + 0.4) as drawing:
-        axes = drawing.axes
-        _draw_boards(axes, game.dag, sheet, [stage.board for stage in shown])
-        for caption, (x, y) in zip(sheet.captions, sheet.corners, strict=True):
-            axes.text(x + sheet.width / 2, y - 13, caption, ha="center", va="top", fontsize=SMALL)
-        axes.set(xlim=(0, _PAGE), ylim=(sheet.top - sheet.height, sheet.top))
-        axes.axis("off")
-        drawing.figure.legend(loc="outside upper center", ncols=3, fontsize=SMALL)
+    with sketch(title, alt, height=sheet.height + 24) as drawing:
+        _legend(drawing)
+        _draw_boards(drawing, game.dag, sheet, [stage.board for stage in shown])
+        for lines, (x, y) in zip(sheet.captions, sheet.corners, strict=True):
+            for number, line in enumerate(lines):
+                at = (x + sheet.width / 2, y + 22 + _LINE * number)
+                drawing.text(at, line, align="middle", size=SMALL, bold=not number)
     return drawing.result
+
+
+def _legend(drawing: Sketch) -> None:
+    for number, (words, marker, colour, edge, size) in enumerate(_PEBBLES):
+        x = 20 + 125 * number
+        look = {"markerfacecolor": colour, "markeredgecolor": edge, "markersize": size * 0.75}
+        drawing.axes.plot([x], [11], marker, **look)
+        drawing.text((x + 13, 11), words)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """Where the pictures of a pebbling stand, in points."""
+    """Where the pictures of a pebbling stand, in points, y pointing down."""
 
-    places: Sequence[tuple[float, float]]  #: of the vertices, from a picture's corner
+    places: Sequence[tuple[float, float]]  #: of the vertices, from a picture's lower left corner
     corners: Sequence[tuple[float, float]]
-    captions: Sequence[str]
+    captions: Sequence[Sequence[str]]
     width: float  #: of one picture
-    top: float
     height: float  #: of all
 
 
 def _sheet(dag: Dag, shown: Sequence[_Stage], columns: int) -> _Sheet:
     width = _PAGE / min(columns, len(shown))
     places = _scaled_places(dag, width)
-    captions = [f"{fill(stage.caption, int(width / 6.3))}\nI/O {stage.paid}" for stage in shown]
-    below = (max(caption.count("\n") for caption in captions) + 1) * _LINE + 16
-    top = max(y for _, y in places) + 14
-    corners = [(i % columns * width, -(i // columns) * (top + below)) for i in range(len(shown))]
-    return _Sheet(places, corners, captions, width, top, top + below - corners[-1][1])
+    captions = [_caption(stage, int(width / 6.3)) for stage in shown]
+    tall = max(y for _, y in places) + 26
+    below = max(map(len, captions)) * _LINE + 22
+    corners = [
+        (i % columns * width, 10 + tall + i // columns * (tall + below)) for i in range(len(shown))
+    ]
+    return _Sheet(
+        [(x, -y) for x, y in places], corners, captions, width, corners[-1][1] + below - 22
+    )
+
+
+def _caption(stage: _Stage, width: int) -> list[str]:
+    """The I/O so far, and the moves in words, without what is taken away."""
+    words: list[str] = []
+    for move in stage.caption.split():
+        verb = {"R": "read", "W": "write", "C": "compute"}.get(move[0])
+        if verb is None:
+            continue
+        if words and words[-1].startswith(verb):
+            words[-1] += f" {move[1:]}"
+        else:
+            words.append(f"{verb} {move[1:]}")
+    return [f"I/O {stage.paid}", *wrap(", ".join(words), width)]
 
 
 def _scaled_places(dag: Dag, width: float) -> list[tuple[float, float]]:
-    """Where each vertex is, in points, in a panel of this width; numbers stand to the right."""
+    """Where each vertex is, in points, in a panel of this width."""
     places = _places(dag)
     wide = max(x for x, _ in places)
     step = min(44.0, (width - 34) / max(wide, 1))
-    left = (width - wide * step) / 2 - 4
+    left = (width - wide * step) / 2
     return [(left + x * step, y * _ROW) for x, y in places]
 
 
@@ -235,36 +260,37 @@ def _listed(vertices: Iterable[int]) -> str:
     return " ".join(map(str, sorted(vertices))) or "none"
 
 
-def _draw_boards(axes: Any, dag: Dag, sheet: _Sheet, boards: Sequence[Board]) -> None:
+def _draw_boards(drawing: Sketch, dag: Dag, sheet: _Sheet, boards: Sequence[Board]) -> None:
     """The graph once for each board, all pebbles of one kind in one go."""
     shifted = [[(x + left, y + bottom) for x, y in sheet.places] for left, bottom in sheet.corners]
-    _draw_edges(axes, [(at[parent], at[child]) for at in shifted for parent, child in dag.edges])
+    edges = [_between(at[parent], at[child]) for at in shifted for parent, child in dag.edges]
+    _draw_edges(drawing.axes, edges)
     everywhere = frozenset(range(len(dag.parents)))
     holders = (
         [everywhere - board.red - board.blue for board in boards],
         [board.blue for board in boards],
         [board.red for board in boards],
     )
-    for (label, marker, colour, edge, size), held in zip(_PEBBLES, holders, strict=True):
+    for (_, marker, colour, edge, size), held in zip(_PEBBLES, holders, strict=True):
         points = [
             at[vertex]
             for at, vertices in zip(shifted, held, strict=True)
             for vertex in sorted(vertices)
         ]
-        axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
-            marker,
-            markerfacecolor=colour,
-            markeredgecolor=edge,
-            markersize=size,
-            label=label,
-        )
+        look = {"markerfacecolor": colour, "markeredgecolor": edge, "markersize": size}
+        drawing.axes.plot([x for x, _ in points], [y for _, y in points], marker, **look)
     for at in shifted:
-        for vertex, (x, y) in enumerate(at):
-            axes.annotate(
-                str(vertex), (x, y), (7, -9), textcoords="offset points", fontsize=SMALL - 0.5
-            )
+        for vertex, place in enumerate(at):
+            drawing.text(place, str(vertex), align="middle", size=SMALL)
+
+
+def _between(
+    start: tuple[float, float], end: tuple[float, float], gap: float = 10.0
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """An edge without its ends, where pebbles lie."""
+    along = math.dist(start, end)
+    across, down = ((b - a) * gap / along for a, b in zip(start, end, strict=True))
+    return (start[0] + across, start[1] + down), (end[0] - across, end[1] - down)
 
 
 def dominator(dag: Dag, parts: Sequence[Part | Sequence[int]], part: int = 0) -> Figure:

@@ -55,7 +55,10 @@ DRAWINGS = {
     "tile_life": lambda: figures.tile_life(traced(M=80)),
     "pebbling_by_transfer": lambda: games.pebbling(GRID, optimum(), by="transfer"),
     "segment": pictures.segment,
+    "at_hand": pictures.at_hand,
+    "more_at_hand": lambda: pictures.at_hand(M=30, d=3),
     "traffic": lambda: figures.traffic({"all written": traced(naive), "kept": traced()}),
+    "stay_and_pass": figures.stay_and_pass,
     "overlap": lambda: figures.overlap(devices["H100-SXM"], 128, 116736),
 }
 
@@ -239,7 +242,9 @@ def test_pebbling_tells_each_board_of_the_game():
         assert stage.board == list(GRID.boards(optimum()))[moves]
         red = " ".join(map(str, sorted(stage.board.red))) or "none"
         assert f"after {stage.caption}: red {red}, blue " in figure.alt
-        assert stage.caption.split()[0] in figure.svg
+        verb, vertex = stage.caption[0], stage.caption.split()[0][1:]
+        words = {"R": "read", "C": "compute", "W": "write"}
+        assert verb not in words or f"{words[verb]} {vertex}" in figure.svg
 
 
 def test_a_long_pebbling_is_shown_in_parts():
@@ -378,3 +383,28 @@ def test_overlap_has_the_device_s_rates_and_the_room_of_a_run():
     assert worked / copied == pytest.approx(100 / device.ridge())
     with pytest.raises(ValueError, match="M must hold two blocks of 16 keys and a query, got 4,0"):
         figures.overlap(device, 128, 4000)
+
+
+def test_at_hand_counts_scores_of_rows_that_cost_all_values():
+    figure = drawn("more_at_hand")  # 60 values: 20 rows of 3
+    assert figure.title.startswith("With 60 values at hand: 100 scores from a square, 96 from")
+    for rows, columns in ((10, 10), (12, 8)):
+        told = f"{rows} rows of Q and {columns} of K, {3 * rows} and {3 * columns} values, make"
+        assert f"{told} {rows * columns} scores" in figure.alt
+    best = max(r * ((60 - 3 * r) // 3) for r in range(21))
+    assert best == 100
+    with pytest.raises(ValueError, match="M must be 3 to 10 times d = 2, got 100"):
+        pictures.at_hand(M=100, d=2)
+
+
+def test_areas_are_the_constants_that_counts_tend_to():
+    told = dict(re.findall(r"(?:^|[.;] )([^;.]+?): [^;]+ area (\d+)", drawn("stay_and_pass").alt))
+    names = ("flash2", "flash", "flash_backward", "flash2_backward", "two_pass_backward")
+    assert len(copying.ORDERS) == len(names)
+    width, M = 512, 64 * 512**2
+    for (order, passes), name in zip(copying.ORDERS.items(), names, strict=True):
+        area = sum(len(stay) * len(passing) for stay, passing in passes)
+        moved = best_blocks(name, 2**22, width, M).count.total
+        assert area == int(moved * M / (2**22 * width) ** 2)
+        assert told.get(order, str(area)) == str(area)
+    assert drawn("stay_and_pass").title.endswith("4, 6, 20, 16, 14")
