@@ -128,19 +128,19 @@ def prefill(model: str = "llama-2-7b", device: str = "A100-80GB") -> Explorer:
 
 
 def speculative(
-    model: str = "llama-2-7b", device: str = "A100-80GB", cached: int = 1024
+    model: str = "llama-2-7b", device: str = "A100-80GB", batch: int = 16, cached: int = 4096
 ) -> Explorer:
     """Arithmetic intensity of a step against its new tokens, three ways."""
     chosen, new = models[model], 2 ** np.arange(0, 13)
-    sizes = {"B": 1, "S_i": new, "S_c": cached, **_notes(chosen)}
+    sizes = {"B": batch, "S_i": new, "S_c": cached, **_notes(chosen)}
     curves = {
         "as published": jamesnulliu.decode(**sizes).intensity(),
         "its slips corrected": jamesnulliu.corrected_decode(**sizes).intensity(),
         "every op counted": chosen.decode(
-            1, cached, new, logits="last", scores="on-chip"
+            batch, cached, new, logits="last", scores="on-chip"
         ).intensity(),
     }
-    title = f"A step of {model} against {cached:,} cached tokens, batch 1"
+    title = f"A step of {model} against {cached:,} cached tokens, batch {batch}"
     figure = _against_ridge("new tokens a step", new, curves, devices[device], title)
     rows = [
         [f"{count:,}", *(f"{values[at]:,.1f}" for values in curves.values())]
@@ -151,7 +151,7 @@ def speculative(
 
 
 def step(
-    model: str = "llama-3-8b", device: str = "A100-80GB", batch: int = 1, context: int = 4096
+    model: str = "llama-3-8b", device: str = "A100-80GB", batch: int = 64, context: int = 4096
 ) -> Explorer:
     """Every op of a decode step under the roofline."""
     ledger = models[model].decode(batch, context, logits="last", scores="on-chip")

@@ -436,7 +436,8 @@ def boards() -> str:
         best = {}
         for red in reds:
             optimum = Game(dag, red=red).optimal()
-            best[red] = {"cost": optimum.cost, "moves": " ".join(map(str, optimum.moves))}
+            moves = " ".join(map(str, optimum.moves))
+            best[red] = {"cost": optimum.cost, "moves": moves, "states": optimum.states}
         found[name] = {
             "title": title,
             "parents": [list(parents) for parents in dag.parents],

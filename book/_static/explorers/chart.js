@@ -1,125 +1,61 @@
-// A chart with axes by uPlot: colours of the page, values under the pointer or by arrow keys.
-import uPlot from './vendor/uplot.min.js';
+// A chart on the page: its picture, what a pointer and the arrow keys do with it, and its values in words.
 import { make } from './dom.js';
 import { plain } from './numbers.js';
+import { picture } from './picture.js';
 
-/** The hues of the book's figures, in its order. */
-export const COLOURS = ['#2f7fc1', '#d0640c', '#14916a', '#b5559b', '#808080', '#7a74c9', '#a8801a'];
-const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [1, 4], [6, 2], [4, 4]];
-
-document.head.append(make('link', { rel: 'stylesheet', href: new URL('./vendor/uplot.min.css', import.meta.url).href }));
-
-// The page's colours, looked up once for each theme.
-const colours = {};
-function lookUp() {
-  colours.ink = getComputedStyle(document.documentElement).getPropertyValue('--pst-color-text-base').trim() || '#222';
-  colours.grid = document.documentElement.dataset.theme === 'dark' ? '#ffffff26' : '#00000020';
-}
-const ink = () => colours.ink;
-const grid = () => colours.grid;
-const SUPERSCRIPTS = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
-
-const ticks = new Map();
-
-/** A tick of a logarithmic axis: powers of ten, and on an axis with fives 2 and 5 times those. */
-function tick(value, fives) {
-  const known = `${value} ${Boolean(fives)}`;
-  if (!ticks.has(known)) ticks.set(known, tickText(value, fives));
-  return ticks.get(known);
-}
-
-function tickText(value, fives) {
-  if (value === null || value === undefined) return '';
-  const power = Math.round(Math.log10(value));
-  if (Math.abs(Math.log10(value) - power) > 1e-9) return fives ? plain(value) : '';
-  if (power >= 0 && power <= (fives ? 5 : 3)) return value.toLocaleString('en');
-  return `10${[...String(power)].map((c) => SUPERSCRIPTS[c]).join('')}`;
-}
+const REACH = 26; // pixels from a dot within which it is meant
 
 export class Chart {
   constructor(stage, say, change) {
     this.say = say;
     this.change = change;
     this.heading = make('p', { class: 'explorer-title' });
-    this.box = make('div', { class: 'explorer-chart', tabindex: '0', role: 'img' });
-    this.tip = make('p', { class: 'explorer-tip', 'aria-hidden': 'true' });
-    this.legend = make('ul', { class: 'explorer-legend' });
-    stage.append(make('div', { class: 'explorer-panel' }, this.heading, this.legend, this.box, this.tip));
+    this.drawing = make('div', {});
+    this.tip = make('div', { class: 'explorer-tip', 'aria-hidden': 'true', hidden: true });
+    this.box = make('div', { class: 'explorer-chart', tabindex: '0' }, this.drawing, this.tip);
+    stage.append(make('div', { class: 'explorer-panel' }, this.heading, this.box));
     this.box.addEventListener('keydown', (event) => this.key(event));
-    this.box.addEventListener('pointerdown', (event) => this.drag(event));
+    this.box.addEventListener('pointerdown', (event) => this.hold(event));
+    this.box.addEventListener('pointermove', (event) => this.hover(event));
+    this.box.addEventListener('pointerleave', () => { this.tip.hidden = true; });
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
 
   update(spec) {
-    const shape = JSON.stringify([spec.x, spec.y, spec.series.map(({ label, scatter }) => [label, scatter])]);
     this.spec = spec;
     this.heading.textContent = spec.title;
     this.box.classList.toggle('explorer-drag', Boolean(spec.drag));
-    this.box.setAttribute('aria-label', `${spec.title}. ${spec.alt} Arrow keys read the values.`);
-    const data = [spec.xs, ...spec.series.map((series) => series.ys)];
-    if (this.plot && shape === this.shape) {
-      this.plot.setData(data);
-    } else {
-      this.plot?.destroy();
-      this.plot = new uPlot(this.options(spec), data, this.box);
-      this.legend.replaceChildren(...spec.series.map((series, at) => make('li', {}, key(series, at), series.label)));
+    this.width ||= this.box.clientWidth;
+    this.describe();
+    if (this.width) this.draw();
+    if (!this.told) return;
+    this.told = false;
+    this.say(this.words(this.index()));
+  }
+
+  draw() {
+    const { frame, dots, svg } = picture(this.spec, Math.max(this.width, 200));
+    [this.frame, this.dots] = [frame, dots];
+    this.drawing.innerHTML = svg;
+  }
+
+  /** What a screen reader is told: a slider where the chart can be dragged, or else a picture. */
+  describe() {
+    const { title, alt, at, drag } = this.spec;
+    const says = { 'aria-label': `${title}. ${alt} ${at && drag ? 'Arrow keys move the marked point.' : 'Arrow keys read the values.'}`, role: at && drag ? 'slider' : 'img' };
+    if (at && drag) {
+      const along = at.x === undefined ? this.spec.series.flatMap(({ ys }) => ys).filter((value) => value !== null) : this.spec.xs;
+      Object.assign(says, { 'aria-valuemin': Math.min(...along, at.x ?? at.y), 'aria-valuemax': Math.max(...along, at.x ?? at.y), 'aria-valuenow': at.x ?? at.y, 'aria-valuetext': at.label ?? plain(at.x ?? at.y, 9) });
     }
-    this.shape = shape;
-    if (!this.tip.textContent) this.tip.textContent = ' ';
+    for (const name of ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext']) if (!(name in says)) this.box.removeAttribute(name);
+    for (const [name, value] of Object.entries(says)) if (this.box.getAttribute(name) !== String(value)) this.box.setAttribute(name, value);
   }
 
-  options(spec) {
-    lookUp(); // the theme can be settled after this file has loaded
-    this.box.dataset.ink = ink(); // what a canvas is drawn in, for a test
-    const width = Math.max(this.box.clientWidth, 200);
-    const font = '12px system-ui, sans-serif';
-    const axis = (of, size) => {
-      const filter = (_, splits) => splits.map((value) => (tick(value, of.fives) ? value : null));
-      return { label: of.label, labelSize: 22, size, stroke: ink, font, labelFont: font, filter, splits: (_, __, low, high) => powers(low, high, of.fives),
-        grid: { stroke: grid, width: 1, filter }, ticks: { stroke: grid, filter }, values: (_, splits) => splits.map((value) => tick(value, of.fives)) };
-    };
-    const scale = (range) => ({ time: false, distr: 3, range });
-    const straight = { time: false, distr: 1, range: () => this.spec.y.range };
-    const down = axis(spec.y, 52);
-    const plainly = { filter: null, splits: null, values: (_, splits) => splits.map((value) => plain(value)), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
-    return { width, height: width < 480 ? 260 : 320, padding: [14, 12, 0, 0], legend: { show: false },
-      cursor: { drag: { x: false, y: false }, points: { size: 8 }, y: false },
-      scales: { x: scale((_, low, high) => [low / 1.06, 1.06 * (high > low ? high : low * 10)]), y: spec.y.linear ? straight : scale((_, low, high) => logRange(low, high)) },
-      axes: [axis(spec.x, 34), spec.y.linear ? { ...down, ...plainly } : down],
-      series: [{}, ...spec.series.map(line)],
-      hooks: { setCursor: [(plot) => this.point(plot.cursor.idx)], draw: [(plot) => this.marks(plot)] } };
-  }
-
-  marks(plot) {
-    const { ctx, bbox } = plot;
-    ctx.save();
-    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
-    ctx.fillStyle = ctx.strokeStyle = ink();
-    ctx.textAlign = 'left';
-    ctx.textBaseline = 'alphabetic';
-    ctx.lineWidth = devicePixelRatio;
-    (this.spec.marks ?? []).forEach(({ x, y, label }, at) => {
-      const place = x === undefined ? plot.valToPos(y, 'y', true) : plot.valToPos(x, 'x', true);
-      const within = x === undefined ? place >= bbox.top && place <= bbox.top + bbox.height : place >= bbox.left && place <= bbox.left + bbox.width;
-      if (!Number.isFinite(place) || !within) return;
-      ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
-      ctx.beginPath();
-      if (x === undefined) { ctx.moveTo(bbox.left, place); ctx.lineTo(bbox.left + bbox.width, place); } else { ctx.moveTo(place, bbox.top); ctx.lineTo(place, bbox.top + bbox.height); }
-      ctx.stroke();
-      ctx.setLineDash([]);
-      const size = ctx.measureText(label).width;
-      const gap = 5 * devicePixelRatio; // to the right of its line, or to the left where there is no room
-      const left = x === undefined ? bbox.left + 6 * devicePixelRatio : place + gap + size > bbox.left + bbox.width ? place - gap - size : place + gap;
-      const top = x === undefined ? place - 5 * devicePixelRatio : bbox.top + (14 + 16 * (at % 5)) * devicePixelRatio;
-      ctx.fillText(label, left, top);
-    });
-    ctx.restore();
-  }
-
-  point(at) {
-    this.at = at;
-    if (at === null || at === undefined) return;
-    this.tip.textContent = this.words(at);
+  /** The place among its values at which the chart is marked, or was last read. */
+  index() {
+    const { at, xs } = this.spec;
+    const found = at?.x === undefined ? -1 : xs.indexOf(at.x);
+    return found < 0 ? this.at ?? 0 : found;
   }
 
   words(at) {
@@ -129,73 +65,103 @@ export class Chart {
     return `${names?.[at] ? `${names[at]}: ` : ''}${x.label} ${plain(xs[at], 9)}: ${values.join('; ')} (${y.label})`;
   }
 
+  // Arrow keys move the marked point to its neighbour, page keys double and halve; where nothing is marked they read.
   key(event) {
-    const last = this.spec.xs.length - 1;
-    const now = this.at ?? -1;
-    const next = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: last }[event.key];
-    if (next === undefined) return;
+    const { at, drag, press, xs } = this.spec;
+    const way = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1, Home: 0, End: 0 }[event.key];
+    if (way === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const at = Math.min(last, Math.max(0, next));
-    this.plot.setCursor({ left: this.plot.valToPos(this.spec.xs[at], 'x'), top: 20 });
-    this.point(at);
-    this.say(this.words(at));
+    if (at && press && way) {
+      this.told = true;
+      this.change(press(way, event.key.startsWith('Page')));
+      return;
+    }
+    if (at && drag) {
+      const [now, far] = [at.x ?? at.y, event.key.startsWith('Page') ? 2 : 1.1];
+      const { low, high } = at.x === undefined ? this.frame.y : this.frame.x;
+      const ends = at.x === undefined ? { Home: low, End: high } : { Home: xs[0], End: xs.at(-1) };
+      const near = at.x === undefined || far === 2 ? null : way > 0 ? xs.find((x) => x > now) : xs.findLast((x) => x < now);
+      const next = ends[event.key] ?? near ?? now * far ** way;
+      this.told = true;
+      this.change(drag(at.x === undefined ? xs[0] : next, at.x === undefined ? next : 0, at.name));
+      return;
+    }
+    const order = this.readable();
+    const last = order.length - 1;
+    const place = { Home: 0, End: last }[event.key] ?? Math.min(last, Math.max(0, (this.place ?? -1) + way));
+    [this.place, this.at] = [place, order[place]];
+    this.show(this.at);
+    this.say(this.words(this.at));
   }
 
-  // Where a chart says what a place on its axis stands for, it can be dragged: from the state in which the drag began.
-  drag(event) {
-    const stands = this.spec.drag;
-    if (!stands || !this.plot) return;
-    const move = ({ clientX, clientY }) => {
-      const { left, top } = this.plot.over.getBoundingClientRect();
-      this.change(stands(this.plot.posToVal(clientX - left, 'x'), this.plot.posToVal(clientY - top, 'y')));
-    };
+  /** What arrow keys read in turn: dots, the largest first, or else every value. */
+  readable() {
+    const named = this.spec.names ? this.dots.map(({ index }) => index) : [];
+    return named.length > 1 ? named : this.spec.xs.map((_, at) => at);
+  }
+
+  near(x, y) {
+    const apart = (dot) => Math.max(0, Math.hypot(dot.x - x, dot.y - y) - dot.r);
+    return this.dots.filter((dot) => apart(dot) < REACH).sort((a, b) => apart(a) - apart(b))[0];
+  }
+
+  pointed(event) {
+    const { left, top } = this.drawing.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  }
+
+  hover(event) {
+    if (!this.frame || this.holding || event.pointerType === 'touch') return;
+    const [x, y] = this.pointed(event);
+    const { left, right, top, bottom } = this.frame;
+    const dot = this.near(x, y);
+    if (!dot && (this.spec.names || x < left || x > right || y < top || y > bottom)) { this.tip.hidden = true; return; }
+    const value = this.frame.x.value(x);
+    const { xs } = this.spec;
+    this.show(dot ? dot.index : xs.reduce((best, each, at) => (Math.abs(Math.log(each / value)) < Math.abs(Math.log(xs[best] / value)) ? at : best), 0));
+  }
+
+  /** A note beside a place, with the values there. */
+  show(at) {
+    const { x, xs, series, names, details } = this.spec;
+    const values = series.flatMap(({ label, ys, quiet }) => (quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${plain(ys[at])}`]));
+    const lines = details?.[at] ?? [names?.[at] ?? `${plain(xs[at], 9)} ${x.label}`, ...values];
+    this.tip.replaceChildren(...lines.map((line) => make('span', {}, line)));
+    const place = this.frame.x.place(xs[at]);
+    const beyond = place > this.frame.width / 2;
+    this.tip.style.cssText = `${beyond ? 'right' : 'left'}:${(beyond ? this.frame.width - place : place) + 14}px;top:${this.frame.top}px`;
+    this.tip.hidden = false;
+  }
+
+  // A pointer holds the point nearest to it, or the marked one, until it is let go.
+  hold(event) {
+    const { drag } = this.spec;
+    if (!this.frame || event.button) return;
+    const from = this.pointed(event);
+    const dot = this.spec.names ? this.near(...from) : undefined;
+    if (!drag) { if (dot) this.show(dot.index); return; }
     const until = new AbortController();
     const listen = (name, action) => this.box.addEventListener(name, action, { signal: until.signal });
+    const move = (each) => {
+      const [x, y] = this.pointed(each);
+      if (!this.holding && Math.hypot(x - from[0], y - from[1]) < 4) return false;
+      this.holding = true;
+      this.tip.hidden = true;
+      const within = (along, place) => along.value(Math.min(Math.max(along.from, along.to), Math.max(Math.min(along.from, along.to), place)));
+      this.change(drag(within(this.frame.x, x), within(this.frame.y, y), dot?.name));
+      return true;
+    };
+    const end = () => { this.holding = false; until.abort(); };
     this.box.setPointerCapture(event.pointerId);
     listen('pointermove', move);
-    listen('pointerup', (last) => { move(last); until.abort(); });
-    listen('pointercancel', () => until.abort());
+    listen('pointerup', (last) => { if (dot && !this.holding) this.show(dot.index); else { this.holding = true; move(last); } end(); });
+    listen('pointercancel', end);
   }
 
   resize() {
     const width = this.box.clientWidth;
-    if (this.plot && width && width !== this.plot.width) this.plot.setSize({ width, height: width < 480 ? 260 : 320 });
+    if (!width || width === this.width) return;
+    this.width = width;
+    if (this.spec) this.draw();
   }
-
-  recolour() {
-    lookUp();
-    this.box.dataset.ink = ink();
-    this.plot?.redraw(false, true);
-  }
-}
-
-// Powers of ten within a range, or 1, 2 and 5 times those: all that a logarithmic axis shows, wherever it begins.
-function powers(low, high, fives) {
-  const first = Math.floor(Math.log10(low));
-  const every = Array.from({ length: Math.max(0, Math.floor(Math.log10(high) + 1e-9) - first + 1) }, (_, at) => first + at);
-  return every.flatMap((power) => (fives ? [1, 2, 5] : [1]).map((digit) => Number(`${digit}e${power}`))).filter((value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
-}
-
-function logRange(low, high) {
-  if (!(low > 0) || !(high > 0)) return [1, 10];
-  const from = 10 ** Math.floor(Math.log10(low) + 1e-9);
-  const to = 10 ** Math.ceil(Math.log10(high) - 1e-9);
-  return [from, to > from ? to : from * 10];
-}
-
-function line(series, at) {
-  const colour = COLOURS[(series.colour ?? at) % COLOURS.length];
-  const shared = { label: series.label, stroke: series.ink ? ink : colour, spanGaps: true, pxAlign: 0 };
-  if (series.scatter) return { ...shared, paths: () => null, points: { show: true, size: 9, fill: colour, stroke: colour } };
-  return { ...shared, width: 2, dash: DASHES[(series.dash ?? at) % DASHES.length], points: { show: false } };
-}
-
-function key(series, at) {
-  const colour = series.ink ? 'currentColor' : COLOURS[(series.colour ?? at) % COLOURS.length];
-  const dash = DASHES[(series.dash ?? at) % DASHES.length].join(' ');
-  const box = make('span', { class: 'explorer-key', 'aria-hidden': 'true' });
-  box.innerHTML = series.scatter
-    ? `<svg width="26" height="10"><circle cx="13" cy="5" r="4.5" fill="${colour}"/></svg>`
-    : `<svg width="26" height="10"><path d="M0 5H26" stroke="${colour}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
-  return box;
 }

@@ -1,7 +1,7 @@
 // The tile film: two counted runs side by side, event by event, on one clock of entries moved.
 import { make } from './dom.js';
 import { runs, sizes } from './generated/film.js';
-import { plain } from './numbers.js';
+import { percent, plain } from './numbers.js';
 
 const [LOAD, STORE, ALLOC, DROP] = [0, 1, 2, 3];
 const NAMES = { flash2: 'FlashAttention-2', flash: 'FlashAttention', small_cache: 'small cache', naive: 'standard' };
@@ -14,7 +14,7 @@ export const controls = [
   { id: 'right', label: 'Second', type: 'choice', options: choices, value: 'naive', more: true },
   { id: 'capacity', label: 'Fast memory (entries)', type: 'choice', options: sizes.capacities.map((M) => [String(M), String(M)]), value: '96' },
   { id: 'speed', label: 'Speed', type: 'choice', options: SPEEDS, value: calm ? '1' : '4', more: true },
-  { id: 'frame', label: 'Step', type: 'number', min: 0, max: 100000, value: 0, linear: true },
+  { id: 'frame', label: 'Step', type: 'number', min: 0, max: 100000, value: 33, linear: true, elsewhere: true },
 ];
 
 export const tries = [
@@ -76,6 +76,31 @@ export function compute(state) {
   return { both, clocks, frame, clock: clocks[frame], standings: both.map((run) => standing(run, frame === clocks.length - 1 ? run.events.length : eventsBy(run, clocks[frame]))) };
 }
 
+/** Where the tile that is computed now stands among the scores, and how often each entry has moved. */
+export function traces(run, events) {
+  const moved = Object.fromEntries(Object.entries(run.shapes).map(([name, [rows, cols]]) => [name, { cols, counts: new Uint8Array(rows * cols) }]));
+  const done = new Uint8Array(sizes.N * sizes.N);
+  let [queries, keys, tile] = [null, null, null];
+  const held = new Map();
+  for (let at = 0; at < events; at += 1) {
+    const [kind, array, top, bottom, left, right, block] = run.events[at];
+    const name = run.arrays[array];
+    if (kind === DROP) { held.delete(block); if (![...held.values()].includes(name)) { if (name === 'Q') queries = null; if (name === 'K') keys = null; } }
+    if (kind === LOAD) held.set(block, name);
+    if (kind > STORE) continue;
+    const { cols, counts } = moved[name];
+    for (let row = top; row < bottom; row += 1) for (let col = left; col < right; col += 1) counts[row * cols + col] += 1;
+    if (name === 'Q') queries = [top, bottom];
+    if (name === 'K') keys = [top, bottom];
+    if (SCORES.includes(name)) tile = [top, bottom, left, right];
+    else if ((name === 'Q' || name === 'K') && queries && keys) tile = [...queries, ...keys];
+    if ((name === 'Q' || name === 'K') && queries && keys) for (let row = queries[0]; row < queries[1]; row += 1) done.fill(1, row * sizes.N + keys[0], row * sizes.N + keys[1]);
+  }
+  return { moved, done, tile };
+}
+
+const share = (run, { reads, writes }) => (reads + writes) / (run.reads + run.writes);
+
 export function summary(state, { both, standings, clock, clocks, frame }) {
   const words = ['left', 'right'].map((side, at) => {
     const [{ reads, writes }, run] = [standings[at], both[at]];
@@ -85,70 +110,218 @@ export function summary(state, { both, standings, clock, clocks, frame }) {
   return [...words, ['Clock', `${plain(clock)} entries moved; step ${plain(frame)} of ${plain(clocks.length - 1)}`]];
 }
 
-const CELL = 8;
-const ORDER = ['l', 'm', 'O', 'P', 'A', 'S', 'V', 'K', 'Q'].reverse();
-const SVG = 'http://www.w3.org/2000/svg';
+const SCORES = ['S', 'P'];
+const WHAT = { Q: 'queries', K: 'keys', V: 'values', S: 'scores', P: 'weights', O: 'output', l: 'sums', m: 'maxima' };
 
-function shape(tag, attributes) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
+/** What an event does, in words. */
+export function doing(run, event) {
+  if (!event) return 'nothing yet';
+  const [kind, array, top, bottom, left, right] = event;
+  const name = run.arrays[array];
+  const what = `${WHAT[name] ?? name} ${bottom - top > 1 ? `${top + 1}–${bottom}` : bottom}`;
+  if (SCORES.includes(name)) return `${kind === STORE ? `writes the ${WHAT[name]}` : `reads the ${WHAT[name]} back`}, ${(bottom - top) * (right - left)} of them`;
+  return kind === STORE ? `writes ${what}` : `reads ${what}`;
 }
 
-function drawArray(name, [rows, cols], { resident, last }, run) {
-  const svg = shape('svg', { width: cols * CELL + 2, height: rows * CELL + 2, 'aria-hidden': 'true' });
-  svg.append(shape('rect', { x: 1, y: 1, width: cols * CELL, height: rows * CELL, class: 'film-array' }));
-  const box = ([top, bottom, left, right], kind) => svg.append(shape('rect', { x: 1 + left * CELL, y: 1 + top * CELL, width: (right - left) * CELL, height: (bottom - top) * CELL, class: kind }));
-  for (const block of resident) if (block.array === name && block.loaded) box(block.region, 'film-held');
-  if (last && last[0] <= STORE && run.arrays[last[1]] === name) box(last.slice(2, 6), last[0] === LOAD ? 'film-read' : 'film-written');
-  return make('div', { class: 'film-slow' }, make('span', {}, name), svg);
+// ---------------------------------------------------------------- the picture
+
+const SHADES = [0, 0.22, 0.38, 0.52, 0.64, 0.74, 0.82, 0.88];
+const f = (value) => value.toFixed(2);
+const rect = (x, y, width, height, kind) => `<rect x="${f(x)}" y="${f(y)}" width="${f(width)}" height="${f(height)}" class="${kind}"/>`;
+
+/** Where arrays stand: queries left of the scores, keys above, values below, the output to the right. */
+function places(run, cell) {
+  const { N, d } = sizes;
+  const [gap, head] = [0.6 * cell, 15];
+  const left = d * cell + gap;
+  const top = head + d * cell + gap;
+  const all = { K: [left, head, true], Q: [0, top, false], S: [left, top, false], O: [left + N * cell + gap, top, false], V: [left, top + N * cell + gap, true],
+    m: [left + (N + d) * cell + 1.6 * gap, top, false], l: [left + (N + d + 1) * cell + 2 * gap, top, false] };
+  return { all: Object.fromEntries(Object.entries(all).filter(([name]) => name === 'S' || run.shapes[name])), width: left + (N + d + 2) * cell + 2 * gap + 2, height: top + N * cell + gap + d * cell + head };
 }
 
-function panel(title, run, standing, capacity) {
-  const { resident, held, reads, writes, last } = standing;
-  const doing = last ? `${['reads', 'writes', 'makes room for', 'drops'][last[0]]} ${run.arrays[last[1]]}, rows ${last[2]} to ${last[3] - 1}, columns ${last[4]} to ${last[5] - 1}` : 'nothing yet';
-  const fast = make('div', { class: 'film-fast', 'aria-hidden': 'true' }, ...resident.map((block) => make('span', { class: block.loaded ? 'film-block' : 'film-block film-temporary', style: `width:${(100 * block.entries) / capacity}%` }, block.entries * 100 > 8 * capacity ? block.array : '')));
-  const most = run.reads + run.writes;
-  const bars = make('div', { class: 'film-count', 'aria-hidden': 'true' }, make('span', { class: 'explorer-part-0', style: `width:${(100 * reads) / most}%` }), make('span', { class: 'explorer-part-1', style: `width:${(100 * writes) / most}%` }));
-  return make('div', { class: 'explorer-panel film' }, make('p', { class: 'explorer-title' }, title), make('p', { class: 'film-doing' }, doing),
-    make('div', { class: 'film-arrays' }, ...Object.entries(run.shapes).sort(([one], [other]) => ORDER.indexOf(one) - ORDER.indexOf(other)).map(([name, size]) => drawArray(name, size, standing, run))),
-    make('p', { class: 'film-label' }, `fast memory: ${plain(held)} of ${plain(capacity)} entries held`), fast, make('p', { class: 'film-label' }, `${plain(reads)} entries read, ${plain(writes)} written`), bars);
+/** Cells of an array, each as dark as often as it has moved: runs of equal ones are one box. */
+function cells({ counts, cols }, [x, y, turned], cell, kind, shade) {
+  const boxes = new Map();
+  for (let row = 0; row < counts.length / cols; row += 1) {
+    for (let from = 0; from < cols;) {
+      const level = counts[row * cols + from];
+      let to = from + 1;
+      while (to < cols && counts[row * cols + to] === level) to += 1;
+      const [px, py, wide, high] = turned ? [row, from, 1, to - from] : [from, row, to - from, 1];
+      if (level) boxes.set(level, `${boxes.get(level) ?? ''}M${f(x + px * cell)} ${f(y + py * cell)}h${f(wide * cell)}v${f(high * cell)}h${f(-wide * cell)}z`);
+      from = to;
+    }
+  }
+  return [...boxes].map(([level, d]) => `<path d="${d}" class="${kind}" opacity="${shade(level)}"/>`).join('');
+}
+
+const region = ([top, bottom, left, right], [x, y, turned], cell, kind) => (turned
+  ? rect(x + top * cell, y + left * cell, (bottom - top) * cell, (right - left) * cell, kind) : rect(x + left * cell, y + top * cell, (right - left) * cell, (bottom - top) * cell, kind));
+
+/** One run at a moment: what has moved, what is held, what moves, and which scores are computed. */
+function drawing(run, standing, { moved, done, tile }, cell) {
+  const { all, width, height } = places(run, cell);
+  const { N } = sizes;
+  const stored = SCORES.filter((name) => run.shapes[name]);
+  let [drawn, names] = ['', ''];
+  for (const [name, place] of Object.entries(all)) {
+    const [rows, cols] = name === 'S' ? [N, N] : run.shapes[name];
+    const [wide, high] = place[2] ? [rows, cols] : [cols, rows];
+    if (name === 'S') drawn += cells({ counts: done, cols: N }, place, cell, 'film-computed', () => 0.3);
+    const counts = name !== 'S' ? moved[name].counts : done.map((_, at) => stored.reduce((sum, each) => sum + moved[each].counts[at], 0));
+    drawn += cells({ counts, cols }, place, cell, 'film-moved', (level) => SHADES[Math.min(level, SHADES.length - 1)]);
+    drawn += rect(place[0], place[1], wide * cell, high * cell, name === 'S' && !stored.length ? 'film-array film-nowhere' : 'film-array');
+    const title = name === 'S' ? stored.join(' and ') || 'scores' : place[2] ? `${name}ᵀ` : name;
+    const inside = name === 'S'; // in its corner
+    names += `<text x="${f(place[0] + (inside ? wide * cell - 4 : (wide * cell) / 2))}" y="${f(inside || name === 'V' ? place[1] + high * cell + (inside ? -5 : 12) : place[1] - 4)}" class="film-name" text-anchor="${inside ? 'end' : 'middle'}">${title}</text>`;
+  }
+  if (tile) drawn += region(tile, all.S, cell, 'film-tile');
+  for (const block of standing.resident) {
+    const at = SCORES.includes(block.array) ? 'S' : block.array;
+    if (block.loaded && all[at]) drawn += region(block.region, all[at], cell, 'film-held');
+  }
+  const { last } = standing;
+  if (last && last[0] <= STORE) {
+    const name = run.arrays[last[1]];
+    drawn += region(last.slice(2, 6), all[SCORES.includes(name) ? 'S' : name], cell, last[0] === LOAD ? 'film-read' : 'film-written');
+  }
+  return `<svg viewBox="0 0 ${f(width)} ${f(height)}" width="${f(width)}" height="${f(height)}" aria-hidden="true">${drawn}${names}</svg>`;
+}
+
+/** The fast memory: a bar as long as it has room for, each block with its name. */
+function fast({ resident, held }, capacity) {
+  const blocks = resident.map(({ entries: size, loaded, array }) => make('span', { class: loaded ? 'film-block' : 'film-block film-temporary', style: `width:${(100 * size) / capacity}%` }, size * 100 > 9 * capacity ? array : ''));
+  return [make('p', { class: 'film-label' }, `fast memory: ${plain(held)} of ${plain(capacity)}`), make('div', { class: 'film-fast', 'aria-hidden': 'true' }, ...blocks)];
+}
+
+/** Both runs on one axis of entries moved: a lane each, as long as all that it moves. */
+function lanes({ both, clocks }, width) {
+  const most = clocks.at(-1);
+  const place = (moved) => (width * moved) / most;
+  const [lane, apart] = [16, 21];
+  const drawn = both.map((run, which) => {
+    const paths = ['', ''];
+    let [moved, from, kind] = [0, 0, 0];
+    const put = () => { if (moved > from) paths[kind] += `M${f(place(from))} ${which * apart + 2}H${f(place(moved))}v${lane}H${f(place(from))}z`; };
+    for (const event of run.events) {
+      if (event[0] > STORE) continue;
+      if (event[0] !== kind) { put(); [from, kind] = [moved, event[0]]; }
+      moved += entries(event);
+    }
+    put();
+    const total = run.reads + run.writes;
+    const label = place(total) > width - 90 ? '' : `<text x="${f(place(total) + 5)}" y="${which * apart + 14}" class="film-name">done at ${plain(total)}</text>`;
+    return [`<path d="${paths[0]}" class="film-reads"/><path d="${paths[1]}" class="film-writes"/>`, label];
+  });
+  const step = [50, 100, 200, 500, 1000].find((each) => most / each <= (width < 480 ? 4 : 9));
+  const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
+  const axis = ticks.map((at) => `<path d="M${f(place(at))} ${2 * apart}v4" class="film-tick"/><text x="${f(Math.min(width - 2, Math.max(2, place(at))))}" y="${2 * apart + 16}" class="film-name" text-anchor="${at === 0 ? 'start' : place(at) > width - 20 ? 'end' : 'middle'}">${plain(at)}</text>`).join('');
+  return `<svg viewBox="0 0 ${width} 64" width="${width}" height="64" aria-hidden="true" class="film-lanes">${drawn.map(([lines]) => lines).join('')}<rect class="film-later" y="0" height="${2 * apart}" width="0"/>${drawn.map(([, label]) => label).join('')}${axis}<path d="M0 0V${2 * apart + 2}" class="film-now"/></svg>`;
+}
+
+function lay(explorer) {
+  explorer.title = make('p', { class: 'explorer-title film-title' });
+  explorer.panels = [0, 1].map(() => ({ title: make('p', { class: 'film-who' }), doing: make('p', { class: 'film-doing' }), picture: make('div', { class: 'film-picture' }), fast: make('div', {}) }));
+  const keys = [['film-key-computed', 'computed now, or before'], ['film-key-moved', 'moved: darker, more often'], ['film-key-held', 'in fast memory'], ['film-key-read', 'being read'], ['film-key-written', 'being written']];
+  explorer.line = make('div', { class: 'film-line', tabindex: '0', role: 'slider', 'aria-label': 'Step', 'aria-valuemin': 0 });
+  explorer.stage.replaceChildren(make('div', { class: 'explorer-panel film' }, explorer.title,
+    make('div', { class: 'film-pair' }, ...explorer.panels.map(({ title, doing: words, picture, fast: memory }) => make('div', { class: 'film-side' }, title, words, picture, memory))),
+    make('p', { class: 'film-label film-axis' }, 'Entries ', make('span', { class: 'film-said-read' }, 'read'), ' and ', make('span', { class: 'film-said-written' }, 'written'), ', on one axis'), explorer.line),
+  make('ul', { class: 'explorer-legend film-legend' }, ...keys.map(([kind, words]) => make('li', {}, make('span', { class: `film-key ${kind}`, 'aria-hidden': 'true' }), words))));
+}
+
+export function draw(explorer, state, result) {
+  const { both, standings, clocks, clock, frame } = result;
+  if (!explorer.panels) lay(explorer);
+  const width = explorer.wide ||= Math.max(200, explorer.stage.clientWidth);
+  const names = ['left', 'right'].map((side) => NAMES[state[side]]);
+  const shares = both.map((run, at) => share(run, standings[at]));
+  explorer.title.textContent = `After ${plain(clock)} entries moved`;
+  const cell = Math.min(12, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
+  explorer.panels.forEach((panel, at) => {
+    const events = frame === clocks.length - 1 ? both[at].events.length : eventsBy(both[at], clock);
+    panel.title.textContent = `${names[at]}: ${shares[at] === 1 ? 'done' : percent(Math.floor(100 * shares[at]) / 100)}`;
+    panel.doing.textContent = shares[at] === 1 ? `all ${plain(both[at].reads + both[at].writes)} entries` : doing(both[at], standings[at].last);
+    panel.picture.innerHTML = drawing(both[at], standings[at], traces(both[at], events), cell);
+    panel.fast.replaceChildren(...fast(standings[at], Number(state.capacity)));
+  });
+  const key = `${state.left} ${state.right} ${state.capacity} ${width}`;
+  if (explorer.laid !== key) explorer.line.innerHTML = lanes(result, width);
+  explorer.laid = key;
+  const now = (width * clock) / clocks.at(-1);
+  const [later, mark] = [explorer.line.querySelector('.film-later'), explorer.line.querySelector('.film-now')];
+  later.setAttribute('x', f(now));
+  later.setAttribute('width', f(width - now));
+  mark.setAttribute('transform', `translate(${f(Math.min(width - 1, Math.max(1, now)))} 0)`);
+  for (const [name, value] of [['aria-valuemax', clocks.length - 1], ['aria-valuenow', frame], ['aria-valuetext', `${explorer.title.textContent}. ${explorer.panels.map(({ title, doing: words }) => `${title.textContent}, ${words.textContent}`).join('; ')}`]]) explorer.line.setAttribute(name, value);
+}
+
+// ---------------------------------------------------------------- playing
+
+/** The step at which so many entries have moved, or the last before. */
+export function stepAt(clocks, clock) {
+  const after = clocks.findIndex((each) => each > clock);
+  return after < 0 ? clocks.length - 1 : Math.max(0, after - 1);
 }
 
 export function build(explorer) {
   let timer = null;
+  const last = () => explorer.result.clocks.length - 1;
+  const put = (frame) => explorer.set({ ...explorer.state, frame: Math.min(last(), Math.max(0, frame)) });
   const stop = () => { clearInterval(timer); timer = null; button.textContent = 'Play'; };
-  const put = (frame) => explorer.set({ ...explorer.state, frame });
-  const move = (by) => {
-    const last = explorer.result.clocks.length - 1;
-    const frame = Math.min(last, Math.max(0, explorer.result.frame + by));
-    put(frame);
-    return frame < last;
-  };
+  const move = (by) => { put(explorer.result.frame + by); return explorer.result.frame + by < last(); };
   const play = () => {
     if (timer) { stop(); return; }
-    if (explorer.result.frame === explorer.result.clocks.length - 1) put(0);
+    if (explorer.result.frame === last()) put(0);
     button.textContent = 'Pause';
     const tick = () => { if (!move(Math.max(1, Math.round(Number(explorer.state.speed) / 30)))) stop(); };
     timer = setInterval(tick, Math.max(1000 / 30, 1000 / Number(explorer.state.speed)));
   };
-  const make1 = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
-  const button = make1('Play', play);
-  const player = make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Player' }, button, make1('Back', () => { stop(); move(-1); }), make1('Step', () => { stop(); move(1); }), make1('To the start', () => { stop(); put(0); }), make1('To the end', () => { stop(); put(explorer.result.clocks.length - 1); }));
-  explorer.inputs.get('speed').select.addEventListener('change', stop);
-  explorer.summary.before(player);
+  const control = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
+  const button = control('Play', play);
+  const player = make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Player' }, button, control('Back', () => { stop(); move(-1); }), control('Step', () => { stop(); move(1); }), control('To the start', () => { stop(); put(0); }), control('To the end', () => { stop(); put(last()); }));
+  explorer.inputs.get('speed')?.select.addEventListener('change', stop);
+  explorer.stage.after(player);
+  scrubbed(explorer, put, stop);
+  explorer.stage.addEventListener('keydown', (event) => {
+    if (event.target !== explorer.line || event.ctrlKey || event.metaKey || event.altKey) return;
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 20, PageDown: -20, Home: -1e6, End: 1e6 }[event.key];
+    if (event.key === ' ') play();
+    else if (by) { stop(); move(by); } else return;
+    event.preventDefault();
+  });
+  new ResizeObserver(() => {
+    const wide = Math.max(200, explorer.stage.clientWidth);
+    if (wide === explorer.wide) return;
+    explorer.wide = wide;
+    if (explorer.result) draw(explorer, explorer.state, explorer.result);
+  }).observe(explorer.stage);
 }
 
-export function draw(explorer, state, { both, standings, clocks }) {
-  const control = controls.find(({ id }) => id === 'frame');
-  const input = explorer.inputs.get('frame');
-  control.max = clocks.length - 1;
-  input.number.max = control.max;
-  input.slider.value = Math.round((1000 * Math.min(state.frame, control.max)) / control.max);
-  explorer.stage.replaceChildren(...['left', 'right'].map((side, at) => panel(NAMES[state[side]], both[at], standings[at], Number(state.capacity))));
+// On the line a pointer is where the clock is; on the pictures a drag turns the film on and back.
+function scrubbed(explorer, put, stop) {
+  let from = null;
+  const at = (event) => {
+    const { left, width } = explorer.line.getBoundingClientRect();
+    const { clocks } = explorer.result;
+    const clock = from.onLine ? (clocks.at(-1) * (event.clientX - left)) / width : from.clock + (clocks.at(-1) * (event.clientX - from.x)) / width;
+    put(stepAt(clocks, clock));
+  };
+  explorer.stage.addEventListener('pointerdown', (event) => {
+    const onLine = Boolean(event.target.closest('.film-line'));
+    if (event.button || !(onLine || event.target.closest('.film-picture'))) return;
+    from = { x: event.clientX, clock: explorer.result.clock, onLine };
+    stop();
+    explorer.stage.setPointerCapture(event.pointerId);
+    if (onLine && event.pointerType !== 'touch') at(event);
+  });
+  explorer.stage.addEventListener('pointermove', (event) => { if (from) at(event); });
+  explorer.stage.addEventListener('pointerup', (event) => { if (from?.onLine) at(event); from = null; });
+  explorer.stage.addEventListener('pointercancel', () => { from = null; });
 }
 
-export const note = () => `Attention of ${sizes.N} queries and keys, head dimension ${sizes.d}. Every frame is an event of the counted simulator’s own trace, with the blocks that move the least in the fast memory you chose. In the arrays, filled: held in fast memory; framed: moving now. In fast memory, grey: temporaries that were never read.`;
+export const note = () => `Attention of ${sizes.N} queries and keys, head dimension ${sizes.d}. Every frame is an event of the counted simulator’s own trace, with the blocks that move the least in the fast memory you chose. Scores that are drawn dashed exist in fast memory alone.`;
 
 export function table(state) {
   const kinds = ['read', 'write', 'make room', 'drop'];

@@ -82,8 +82,6 @@ export class Explorer {
       const said = this.said();
       if (said) this.set(said, false);
     });
-    new MutationObserver(() => this.charts.forEach((chart) => chart.recolour()))
-      .observe(document.documentElement, { attributeFilter: ['data-theme'] });
     this.redraw();
   }
 

@@ -1,6 +1,5 @@
 // Starts the explorers of a page, each when it comes near the screen: what a cell left in its place
 // gives way to what can be moved.
-import { make } from './dom.js';
 import { keysOf, named } from './address.js';
 
 const NEAR = '100% 0px'; // a screen above and below
@@ -15,19 +14,9 @@ for (const root of roots) {
 }
 const keys = roots.map((root) => root.dataset.key);
 
-let style;
-/** The chart's own sheet, loaded before the first chart, so that nothing moves afterwards. */
-function styled() {
-  style ??= new Promise((done) => {
-    const href = new URL('./vendor/uplot.min.css', import.meta.url).href;
-    document.head.append(make('link', { rel: 'stylesheet', href, '.onload': done, '.onerror': done }));
-  });
-  return style;
-}
-
 async function begin(root) {
   try {
-    const [{ start }, page] = await Promise.all([import('./frame.js'), import(`./${root.dataset.explorer}.js`), styled()]);
+    const [{ start }, page] = await Promise.all([import('./frame.js'), import(`./${root.dataset.explorer}.js`)]);
     start(root, page, keys);
   } catch (error) {
     root.classList.add('explorer-failed'); // the figure and the table stay

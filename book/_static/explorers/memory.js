@@ -48,7 +48,10 @@ export function holds(model, { batch, context, capacity, precision }) {
   return { parts: held(model, batch, context, precision), largestBatch, largestContext };
 }
 
-/** The same model with other ways to keep keys and values. */
+/** What kind of cache a model has. */
+const kindOf = ({ latent, heads, kv_heads: few }) => (latent ? 'latents' : few === heads ? 'a KV head for each query head' : few === 1 ? 'one KV head' : `${few} KV heads for ${heads}`);
+
+/** The same model with other ways to keep keys and values: those that differ from what it has. */
 export function variants(model, window) {
   const per = (heads) => 2 * heads * model.head_dim;
   const plainCache = { ...model, global_layers: model.layers, local_layers: 0, window: 0 };
@@ -59,7 +62,9 @@ export function variants(model, window) {
     [`latents of ${LATENT} (MLA)`, { ...plainCache, per_layer: LATENT }],
     [`as it is, with a window of ${plain(window)}`, { ...model, global_layers: 0, local_layers: model.layers, window }],
   ];
-  return [['as it is', model], ...found.filter(([, variant]) => variant)];
+  const wide = !(model.window && model.local_layers);
+  const same = (variant) => wide && !variant.window && variant.per_layer === model.per_layer;
+  return [['as it is', model], ...found.filter(([, variant]) => variant && !same(variant))];
 }
 
 export function compute(state) {
@@ -75,10 +80,30 @@ const PARTS = ['explorer-part-0', 'explorer-part-1', 'explorer-part-2']; // in f
 const longest = (context) => (context === Infinity ? 'any context fits' : `context up to ${plain(context)}`);
 const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
 
-export function charts(state, { contexts, curves, capacity, rows }) {
-  return [{ title: 'Cache against context', alt: `${inBytes(rows[0].parts[1])} as it is, at ${plain(state.context)} tokens and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context' }, y: { label: 'bytes of cache' }, xs: contexts,
-    series: curves.map(({ name, ys }) => ({ label: name, ys })), marks: [{ y: capacity, label: `${state.device} ${inBytes(capacity)}` }, { x: state.context, label: `${plain(state.context)} tokens` }] }];
+/** The first context at which a growing cache takes so many bytes, or no end. */
+function reaching(cacheOf, bytes, most) {
+  if (cacheOf(most) < bytes) return Infinity;
+  let [low, high] = [0, most];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (cacheOf(middle) >= bytes) high = middle; else low = middle;
+  }
+  return high;
 }
+
+export function charts(state, { contexts, curves, capacity, rows }) {
+  const [{ parts, largestContext: longest }] = rows;
+  const room = capacity - parts[0] - parts[2];
+  const cacheOf = (context) => held(modelNamed(state.model), state.batch, context, [perWeight(state), 2, Number(state.kv)])[1];
+  const within = (context) => Number.isFinite(context) && context >= 1 && context <= contexts.at(-1);
+  const even = reaching(cacheOf, parts[0], contexts.at(-1));
+  const rings = [[longest, `full at ${plain(longest)} tokens`], [even, `as much as the weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
+  return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${plain(state.context)} tokens and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context' }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
+    series: curves.map(({ name, ys }, at) => ({ label: SHORT[name] ?? (at ? 'with a window' : name), quiet: at > 0, ys })), marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
+    at: { x: state.context, label: `${plain(state.context)} tokens` }, drag: (context) => ({ context: String(Math.round(context)) }) }];
+}
+
+const SHORT = { 'a KV head for each query head (MHA)': 'MHA', 'a quarter as many (GQA)': 'GQA, a quarter', 'one (MQA)': 'MQA', [`latents of ${LATENT} (MLA)`]: 'latents (MLA)' };
 
 export function summary(state, { rows, capacity }) {
   const [{ parts, largestBatch, largestContext }] = rows;
@@ -91,10 +116,10 @@ export function summary(state, { rows, capacity }) {
 }
 
 export function draw(explorer, state, { rows, capacity }) {
-  explorer.extra ??= explorer.stage.insertBefore(make('div', { class: 'explorer-panel' }), explorer.stage.firstChild);
+  explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const most = Math.max(capacity, ...rows.map(({ parts }) => total(parts)));
   const bars = rows.map(({ name, parts, largestBatch, largestContext }) => make('div', { class: 'explorer-held' },
-    make('span', {}, name),
+    make('span', {}, name === 'as it is' ? `as it is: ${kindOf(modelNamed(state.model))}` : name),
     make('span', { class: 'explorer-stack', 'aria-hidden': 'true' }, ...parts.map((part, at) => make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` })), make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` })),
     make('span', {}, parts[0] > capacity ? `${inBytes(parts[1])} of cache; the weights alone do not fit` : `${inBytes(parts[1])} of cache; batch up to ${plain(largestBatch)}; ${longest(largestContext)}`)));
   const key = ['weights', 'cache', 'activations'].map((name, at) => make('li', {}, make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }), name));

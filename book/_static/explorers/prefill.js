@@ -50,23 +50,35 @@ export function compute(state) {
     crossing: crossing(state, points, bend) };
 }
 
-export function charts(state, { points, here, rate, bandwidth, ridge: bend }) {
-  const xs = points.map(({ seq }) => seq);
-  const sequence = { label: 'tokens in the sequence' };
-  const both = (of) => [0, 1].map((which) => ({ label: ['as published', 'every op counted'][which], ys: points.map((point) => point[of][which]) }));
-  const chosen = { x: state.seq, label: `${plain(state.seq)} tokens` };
-  const ends = [Math.min(0.5, ...here.intensity), bend, Math.max(bend * 10, ...here.intensity)];
-  const roof = [...new Set([...ends, ...here.intensity])].sort((a, b) => a - b);
+const move = (seq) => ({ seq: String(Math.max(1, Math.round(seq))) });
+
+/** The prompt whose counted intensity is nearest to one: the curve rises up to its top. */
+export function along(points, intensity) {
+  const top = points.reduce((best, point, at) => (point.intensity[1] > points[best].intensity[1] ? at : best), 0);
+  const rising = points.slice(0, top + 1);
+  const after = rising.findIndex((point) => point.intensity[1] >= intensity);
+  if (after < 1) return (after ? rising.at(-1) : rising[0]).seq;
+  const [low, high] = [rising[after - 1], rising[after]];
+  const share = Math.log(intensity / low.intensity[1]) / Math.log(high.intensity[1] / low.intensity[1]);
+  return low.seq * (high.seq / low.seq) ** share;
+}
+
+export function charts(state, { points, here, rate, bandwidth, ridge: bend, crossing: first }) {
+  const top = points.reduce((best, point) => (point.intensity[1] > best.intensity[1] ? point : best));
+  const rings = [...(first > 1 ? [{ x: first, y: bend, label: `arithmetic binds from ${plain(first)} tokens on` }] : []), ...(top.seq < points.at(-1).seq ? [{ x: top.seq, y: top.intensity[1], label: 'from here on it falls' }] : [])];
+  const names = ['as published', 'every op counted'];
+  const [low, high] = [10 ** Math.floor(Math.log10(Math.min(0.9, here.intensity[1]))), 10 ** Math.ceil(Math.log10(Math.max(bend * 4, ...points.map(({ intensity }) => intensity[1]), here.intensity[0])))];
+  const roof = [...new Set([low, bend, high, ...here.intensity])].sort((a, b) => a - b);
+  const dot = (which) => ({ label: names[which], scatter: true, colour: which, sizes: roof.map(() => 6), ys: roof.map((x) => (x === here.intensity[which] ? here.attainable[which] : null)) });
+  const label = `${plain(state.seq)} tokens`;
   return [
-    { title: 'Arithmetic intensity', alt: `As published ${plain(here.intensity[0])}, counted ${plain(here.intensity[1])} FLOPs per byte at ${plain(state.seq)} tokens; the ridge is at ${plain(bend)}.`,
-      x: sequence, y: { label: 'FLOPs per byte' }, xs, series: both('intensity'), marks: [chosen, { y: bend, label: `ridge ${plain(bend)}` }] },
-    { title: 'Attainable rate', alt: `At most ${quantity(here.attainable[1], 'FLOP/s')} at ${plain(state.seq)} tokens.`,
-      x: sequence, y: { label: 'FLOP/s' }, xs, series: both('attainable'), marks: [chosen, { y: rate, label: `peak ${quantity(rate, 'FLOP/s')}` }] },
-    { title: `On the roofline of ${state.device}`, alt: `Both points at ${plain(state.seq)} tokens.`,
-      x: { label: 'FLOPs per byte' }, y: { label: 'FLOP/s' }, xs: roof,
-      series: [{ label: 'roof', ink: true, dash: 0, ys: roof.map((x) => attainable(x, rate, bandwidth)) },
-        ...[0, 1].map((which) => ({ label: ['as published', 'every op counted'][which], scatter: true, colour: which, ys: roof.map((x) => (x === here.intensity[which] ? here.attainable[which] : null)) }))],
-      marks: [{ x: bend, label: `ridge ${plain(bend)}` }] },
+    { title: here.intensity[1] >= bend ? `Arithmetic binds at ${label}` : `Memory binds at ${label}: ${percent(here.attainable[1] / rate)} of the peak at most`, alt: `As published ${plain(here.intensity[0])}, counted ${plain(here.intensity[1])} FLOPs per byte; the ridge is at ${plain(bend)}.`,
+      x: { label: 'tokens in the sequence' }, y: { label: 'FLOPs per byte' }, xs: points.map(({ seq }) => seq), series: names.map((name, which) => ({ label: name, ys: points.map(({ intensity }) => intensity[which]) })),
+      marks: [...rings, { y: bend, label: `ridge ${plain(bend, 3)}`, under: 'memory binds' }], at: { x: state.seq, label }, drag: move },
+    { title: `At most ${quantity(here.attainable[1], 'FLOP/s', 3)} on ${state.device}`, alt: `Both points at ${label}, under the roof.`,
+      x: { label: 'FLOPs per byte', range: [low, high] }, y: { label: 'FLOP/s' }, xs: roof, series: [{ label: 'roof', unnamed: true, ink: true, dash: 0, ys: roof.map((x) => attainable(x, rate, bandwidth)) }, dot(0), dot(1)],
+      marks: [{ x: bend, label: `ridge ${plain(bend, 3)}` }], words: [{ x: Math.sqrt(low * bend), label: 'memory binds' }, { x: Math.sqrt(bend * high), label: 'arithmetic binds', low: true }],
+      at: { x: here.intensity[1], label, unwritten: true }, drag: (x) => move(along(points, x)), press: (way, far) => move(state.seq * (far ? 4 : 1.25) ** way + (way > 0 ? 0.5 : -0.5)) },
   ];
 }
 

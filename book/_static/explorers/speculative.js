@@ -1,21 +1,30 @@
-// Speculative decoding: what several new tokens a step do to the intensity.
-import { attainable, decode_corrected, decode_published, ridge } from './generated/formulas.js';
-import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, sixteenBit, totals } from './models.js';
-import { plain, quantity, sweep } from './numbers.js';
+// Speculative decoding: what several new tokens a step bring, and what they do to the intensity.
+import { attainable, decode_corrected, decode_published, op_time, ridge } from './generated/formulas.js';
+import { faster, tokens } from './generated/of_speculative.js';
+import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, moved, sixteenBit, totals } from './models.js';
+import { percent, plain, quantity, sweep } from './numbers.js';
+
+// What a check yields, and what that gains: printed by SymPy.
+// costlib: tokens(accepted, drafts) = costlib.serving.expected_tokens(accepted, drafts)
+// costlib: faster(accepted, drafts, draft, check) = costlib.serving.speed_up(accepted, drafts, draft, check)
 
 export const controls = [
-  { id: 'fresh', label: 'New tokens a step', unit: 'tokens', type: 'number', min: 1, max: 4096, value: 8, powers: true },
-  { id: 'cached', label: 'Cached', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1024, powers: true },
+  { id: 'accepted', label: 'Drafts accepted', unit: '%', type: 'number', min: 0, max: 99, value: 80, linear: true },
+  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 16, powers: true },
+  { id: 'fresh', label: 'New tokens a step', unit: 'tokens', type: 'number', min: 1, max: 4096, value: 8, powers: true, more: true },
+  { id: 'draft', label: 'A draft takes', unit: '% of a step', type: 'number', min: 0, max: 100, value: 5, linear: true, more: true },
+  { id: 'cached', label: 'Cached', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true, more: true },
   { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-2-7b', more: true },
   { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB', more: true },
-  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true, more: true },
 ];
 
 export const tries = [
-  { label: 'A short cache', state: { model: 'llama-2-7b', batch: 1, cached: 1024, fresh: 8 }, say: 'Three lines in one: weights are nearly all that is read, and each new token shares them. The ridge is some 180 tokens away.' },
-  { label: 'A long cache', state: { model: 'llama-2-7b', batch: 1, cached: 131072, fresh: 8 }, say: 'The cache is most of the traffic now. The published line counts only one of keys and values, so it promises the ridge at 90 tokens; counted, it takes 156.' },
-  { label: 'A batch instead', state: { model: 'llama-2-7b', batch: 32, cached: 1024, fresh: 8 }, say: 'Thirty-two sequences share the weights too: thirteen new tokens each reach the ridge, where one sequence needs 180.' },
-  { label: 'Shared heads', state: { model: 'llama-3-8b', batch: 1, cached: 131072, fresh: 8 }, say: 'Four query heads read each KV head: the counted line now lies above both formulas, which know nothing of shared heads, and reaches the ridge at 61 tokens.' },
+  { label: 'Half accepted', state: { accepted: 50 }, say: 'Four new tokens are now the best, for 1.6 times the speed: a draft counts only if all before it were right. With 80% it was nine, and three times.' },
+  { label: 'Short caches, a batch of 32', state: { batch: 32, cached: 1024 }, say: 'The check is no longer for nothing: arithmetic binds from 13 new tokens on, and five are the best.' },
+  { label: 'A slow draft', state: { draft: 40 }, say: 'A draft that takes two fifths of a step leaves little to gain: three new tokens, 1.35 times.' },
+  { label: 'One reader', state: { batch: 1, cached: 1024 }, say: 'Weights are nearly all that is read, and each new token shares them. Below, three lines are one; the ridge is 180 tokens away.' },
+  { label: 'A long cache', state: { batch: 1, cached: 131072 }, say: 'The cache is most of the traffic now. Below, the published line counts only one of keys and values, so it promises the ridge at 90 tokens; counted, it takes 156.' },
+  { label: 'Shared heads', state: { model: 'llama-3-8b', batch: 1, cached: 131072 }, say: 'Four query heads read each KV head: below, the counted line now lies above both formulas, which know nothing of shared heads, and reaches the ridge at 61 tokens.' },
 ];
 
 const NAMES = ['as published', 'its slips corrected', 'every op counted'];
@@ -41,32 +50,62 @@ export function crossing(state, which, bend) {
   return high;
 }
 
+/** Seconds of a step with so many new tokens: op by op the larger of computing and moving. */
+export function seconds(state, fresh) {
+  const device = deviceNamed(state.device);
+  return ledger(modelNamed(state.model), { batch: state.batch, cached: state.cached, fresh, latent: 'absorbed' })
+    .reduce((sum, op) => sum + op_time(op.flops, moved(op), sixteenBit(device), device.bytes_per_s), 0);
+}
+
+/** How many times faster than a token a step, where all but one of the new tokens are drafts. */
+export function gain(state, fresh, alone = seconds(state, 1)) {
+  const check = seconds(state, fresh) / alone;
+  return { fresh, check, yields: tokens(state.accepted / 100, fresh - 1), faster: faster(state.accepted / 100, fresh - 1, state.draft / 100, check) };
+}
+
 export function compute(state) {
   const device = deviceNamed(state.device);
   const bend = ridge(sixteenBit(device), device.bytes_per_s);
   const points = sweep(1, 4096, 48, [state.fresh]).map((fresh) => at(state, fresh));
-  return { points, here: at(state, state.fresh), ridge: bend, crossings: NAMES.map((_, which) => crossing(state, which, bend)),
+  const alone = seconds(state, 1);
+  const gains = sweep(1, LONG, 40, [state.fresh, ...Array.from({ length: 16 }, (_, few) => few + 1)]).map((fresh) => gain(state, fresh, alone));
+  return { points, gains, here: at(state, state.fresh), gained: gain(state, state.fresh, alone), best: gains.reduce((a, b) => (b.faster > a.faster ? b : a)), ridge: bend, crossings: NAMES.map((_, which) => crossing(state, which, bend)),
     rate: sixteenBit(device), bandwidth: device.bytes_per_s };
 }
 
-export function charts(state, { points, ridge: bend, crossings, here }) {
-  const marks = [{ x: state.fresh, label: `${plain(state.fresh)} new` }, { y: bend, label: `ridge ${plain(bend)}` }];
-  if (crossings[2] && crossings[2] <= 4096) marks.push({ x: crossings[2], label: `reached at ${plain(crossings[2])}` });
-  return [{ title: 'Arithmetic intensity of one step', alt: `Counted ${plain(here.intensity[2])} FLOPs per byte at ${plain(state.fresh)} new tokens; the ridge is at ${plain(bend)}.`,
-    x: { label: 'new tokens a step' }, y: { label: 'FLOPs per byte' }, xs: points.map(({ fresh }) => fresh),
-    series: NAMES.map((label, which) => ({ label, ys: points.map(({ intensity }) => intensity[which]) })), marks }];
-}
+const LONG = 128; // new tokens that the speed-up is drawn up to
 
-export function summary(state, { here, crossings, rate, bandwidth, ridge: bend }) {
+const times = (value) => `${plain(value, 3)} times`;
+const move = (fresh) => ({ fresh: String(Math.round(fresh)) });
+
+export function charts(state, { points, gains, ridge: bend, crossings, gained, best }) {
+  const most = Math.max(2, Math.ceil(1.15 * Math.max(...gains.map((each) => each.faster))));
+  const within = crossings[2] && crossings[2] <= 4096;
+  const reached = within ? [{ x: crossings[2], y: bend, label: `arithmetic binds from ${plain(crossings[2])} on` }] : [];
+  const found = best.fresh > 1 ? [{ x: best.fresh, y: best.faster, label: `best: ${plain(best.fresh)} new tokens, ${times(best.faster)}` }] : [];
+  const chosen = { x: state.fresh, label: `${plain(state.fresh)} new` };
   return [
-    ...NAMES.map((name, which) => [name[0].toUpperCase() + name.slice(1), `${plain(here.intensity[which])} FLOPs per byte; ridge reached ${crossings[which] ? `from ${plain(crossings[which])} new tokens on` : 'never'}`]),
-    ['Attainable', `${quantity(attainable(here.intensity[2], rate, bandwidth), 'FLOP/s')} (${here.intensity[2] >= bend ? 'compute' : 'memory'} binds)`],
+    { title: gained.faster >= 1 ? `${times(gained.faster)} as fast with ${plain(state.fresh)} new tokens a step` : `Slower with ${plain(state.fresh)} new tokens a step: ${times(gained.faster)}`, alt: `With ${state.accepted}% accepted a check yields ${plain(gained.yields, 3)} tokens; the most is gained with ${plain(best.fresh)} new tokens, ${times(best.faster)}.`,
+      x: { label: 'new tokens a step' }, y: { label: 'times as fast as one token a step', linear: true, range: [0, most] }, xs: gains.map(({ fresh }) => fresh),
+      series: [{ label: 'speed-up', dash: 0, ys: gains.map((each) => each.faster) }],
+      marks: [...found, ...(within && crossings[2] <= LONG ? [{ x: crossings[2], label: 'arithmetic binds' }] : []), { y: 1, label: 'no gain' }], at: { ...chosen, x: Math.min(LONG, state.fresh) }, drag: move },
+    { title: 'Arithmetic intensity of one step', alt: `Counted ${plain(at(state, state.fresh).intensity[2])} FLOPs per byte at ${plain(state.fresh)} new tokens; the ridge is at ${plain(bend)}.`,
+      x: { label: 'new tokens a step' }, y: { label: 'FLOPs per byte' }, xs: points.map(({ fresh }) => fresh),
+      series: NAMES.map((label, which) => ({ label, ys: points.map(({ intensity }) => intensity[which]) })), marks: [{ y: bend, label: `ridge ${plain(bend, 3)}`, under: 'memory binds' }, ...reached], at: chosen, drag: move },
   ];
 }
 
-export const note = () => 'The slips corrected: both K and V are read, and the new tokens attend to one another. Every op counted: the model’s own sizes, KV heads, norms and logits; scores stay on the chip. How many of the new tokens are accepted is another question.';
+export function summary(state, { here, crossings, rate, bandwidth, ridge: bend, gained, best }) {
+  return [
+    ['Speed-up', `${times(gained.faster)}: ${plain(gained.yields, 3)} tokens a check, which takes ${times(gained.check)} a plain step; the most, ${times(best.faster)}, with ${plain(best.fresh)} new tokens`],
+    ['Attainable', `${quantity(attainable(here.intensity[2], rate, bandwidth), 'FLOP/s')}, ${percent(attainable(here.intensity[2], rate, bandwidth) / rate)} of the peak (${here.intensity[2] >= bend ? 'compute' : 'memory'} binds)`],
+    ...NAMES.map((name, which) => [name[0].toUpperCase() + name.slice(1), `${plain(here.intensity[which])} FLOPs per byte; ridge reached ${crossings[which] ? `from ${plain(crossings[which])} new tokens on` : 'never'}`]),
+  ];
+}
+
+export const note = () => 'The slips corrected: both K and V are read, and the new tokens attend to one another. Every op counted: the model’s own sizes, KV heads, norms and logits; scores stay on the chip. A draft is accepted with the same chance at every place; the first one that is not ends the step, and the model’s own token comes on top. Times are op by op the larger of computing and moving.';
 
 export function table(state, { points }) {
-  return { columns: ['new tokens', ...NAMES.flatMap((name) => [`FLOPs ${name}`, `bytes ${name}`, `FLOPs per byte ${name}`])],
-    rows: points.map((p) => [p.fresh, ...p.costs.flatMap((cost, which) => [...cost, p.intensity[which]])]) };
+  return { columns: ['new tokens', 'tokens a check', 'check', 'times as fast', ...NAMES.flatMap((name) => [`FLOPs ${name}`, `bytes ${name}`, `FLOPs per byte ${name}`])],
+    rows: points.map((p) => [p.fresh, ...[gain(state, p.fresh)].flatMap(({ yields, check, faster: more }) => [yields, check, more]), ...p.costs.flatMap((cost, which) => [...cost, p.intensity[which]])]) };
 }

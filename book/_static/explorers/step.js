@@ -3,11 +3,12 @@ import { make } from './dom.js';
 import { attainable, op_time, ridge, sent } from './generated/formulas.js';
 import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, moved } from './models.js';
 import { percent, plain, quantity } from './numbers.js';
+import { wrapped } from './picture.js';
 
 const BYTES = [['4', '4 bytes'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']];
 
 export const controls = [
-  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 1, powers: true },
+  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 4096, value: 64, powers: true },
   { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true },
   { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b', more: true },
   { id: 'device', label: 'Device', type: 'choice', options: deviceChoices, value: 'A100-80GB', more: true },
@@ -20,10 +21,10 @@ export const controls = [
 
 export const tries = [
   { label: 'A batch of 256', state: { batch: 256 }, say: 'The products with weights have crossed the ridge. Attention stays where it was: each sequence brings a cache of its own, and memory still binds.' },
-  { label: 'Weights in 1 byte', state: { weights: '1' }, say: 'Nearly half the time is gone, as weights are nearly all that is read. Now lengthen the context until halving the cache would help more.' },
-  { label: 'The cache in 1 byte', state: { context: 131072, kv: '1' }, say: 'With 131,072 tokens a cache weighs more than these weights: halving it saves more than halving them would.' },
+  { label: 'Weights in 1 byte', state: { batch: 1, weights: '1' }, say: 'Nearly half the time is gone, as weights are nearly all that is read. Now lengthen the context until halving the cache would help more.' },
+  { label: 'The cache in 1 byte', state: { batch: 1, context: 131072, kv: '1' }, say: 'With 131,072 tokens a cache weighs more than these weights: halving it saves more than halving them would.' },
   { label: 'Eight devices', state: { batch: 64, shared: '8' }, say: 'The time falls by seven, not by eight: messages between devices come on top, and norms and residuals are done by each of them.' },
-  { label: 'A prompt of 256', state: { phase: 'prefill', context: 256 }, say: 'All tokens share one read of the weights: the products are over the ridge already, and arithmetic binds.' },
+  { label: 'A prompt of 256', state: { batch: 1, phase: 'prefill', context: 256 }, say: 'All tokens share one read of the weights: the products are over the ridge already, and arithmetic binds.' },
 ];
 
 const ATTENTION = ['q_absorb', 'v_absorb', 'kv_b_proj', 'scores', 'softmax', 'values'];
@@ -57,18 +58,57 @@ export function binding({ ops, link, time }) {
   return shares.sort((a, b) => b[1] - a[1])[0];
 }
 
-export function charts(state, { ops, rate, bandwidth, ridge: bend }) {
-  const drawn = ops.filter((op) => op.flops && op.bytes).sort((a, b) => a.intensity - b.intensity);
-  const reached = (op) => attainable(op.intensity, rate, bandwidth);
-  const from = Math.min(0.5, ...drawn.map((op) => op.intensity)) / 2;
-  const places = [{ intensity: from }, ...drawn, { intensity: bend, ridge: true }, { intensity: Math.max(bend * 10, ...drawn.map((op) => op.intensity)) }].sort((a, b) => a.intensity - b.intensity);
-  const only = (test) => places.map((op) => (op.name && test(op) ? reached(op) : null));
-  return [{ title: `Every op under the roofline of ${state.device}`, alt: `${drawn.length} ops; the ridge is at ${plain(bend)} FLOPs per byte.`,
-    x: { label: 'FLOPs per byte' }, y: { label: 'FLOP/s' }, xs: places.map((op) => op.intensity), names: places.map((op) => op.name),
-    series: [{ label: 'roof', ink: true, dash: 0, ys: places.map(reached) },
-      { label: 'memory bound', scatter: true, colour: 0, ys: only((op) => op.memory > op.compute) },
-      { label: 'compute bound', scatter: true, colour: 1, ys: only((op) => op.memory <= op.compute) }],
-    marks: [{ x: bend, label: `ridge ${plain(bend)}` }] }];
+/** Ops that have the same intensity stand on one dot: their names, and their time together. */
+export function together(ops) {
+  const found = new Map();
+  for (const op of ops.filter((each) => each.flops && each.bytes)) {
+    const key = op.intensity.toPrecision(6);
+    const dot = found.get(key) ?? { intensity: op.intensity, memory: op.memory > op.compute, time: 0, ops: [] };
+    dot.time += op.time;
+    dot.ops.push(op);
+    found.set(key, dot);
+  }
+  return [...found.values()].map((dot) => ({ ...dot, name: [...dot.ops].sort((a, b) => b.time - a.time).map(({ name }) => name).join(', ') }));
+}
+
+/** A name that fits beside a dot: the two slowest, and how many more. */
+const brief = ({ name, ops }) => (ops.length > 3 ? `${name.split(', ').slice(0, 2).join(', ')} and ${ops.length - 2} more` : name);
+
+/** The batch (of a prompt: its length) with which an op reaches an intensity, or nothing if none moves it. */
+export function along(state, name, intensity) {
+  const id = state.phase === 'prefill' ? 'context' : 'batch';
+  const { max } = controls.find((control) => control.id === id);
+  const at = (value) => compute({ ...state, [id]: value }).ops.find((op) => name.split(', ')[0] === op.name)?.intensity ?? 0;
+  if (at(max) < 1.05 * at(1)) return {};
+  let [low, high] = [1, max];
+  if (at(high) <= intensity) return { [id]: high };
+  while (high - low > Math.max(1, low / 50)) {
+    const middle = Math.round(Math.sqrt(low * high)) > low ? Math.round(Math.sqrt(low * high)) : low + 1;
+    if (middle >= high) break;
+    if (at(middle) > intensity) high = middle; else low = middle;
+  }
+  return { [id]: intensity / at(low) < at(high) / intensity ? low : high };
+}
+
+export function charts(state, { ops, rate, bandwidth, ridge: bend, time }) {
+  const dots = together(ops).sort((a, b) => a.intensity - b.intensity);
+  const reached = ({ intensity }) => attainable(intensity, rate, bandwidth);
+  const [from, to] = [10 ** Math.floor(Math.log10(Math.min(0.5, ...dots.map((dot) => dot.intensity)))), 10 ** Math.ceil(Math.log10(Math.max(bend * 4, ...dots.map((dot) => dot.intensity * 1.2))))];
+  const places = [{ intensity: from }, ...dots, { intensity: bend }, { intensity: to }].sort((a, b) => a.intensity - b.intensity);
+  const only = (memory) => places.map((dot) => (dot.ops && dot.memory === memory ? reached(dot) : null));
+  const slowest = dots.reduce((a, b) => (b.time > a.time ? b : a));
+  const sizes = places.map((dot) => (dot.ops ? 3 + 15 * Math.sqrt(dot.time / time) : 0));
+  const held = dots.filter((dot) => Object.keys(along(state, dot.name, dot.intensity)).length).reduce((a, b) => (!a || b.time > a.time ? b : a), null);
+  return [{ title: `${brief(slowest)}: ${percent(slowest.time / time)} of the ${quantity(time, 's', 3)}`, alt: `${dots.length} groups of ops under the roofline of ${state.device}, the larger the slower; the ridge is at ${plain(bend)} FLOPs per byte.`,
+    x: { label: 'FLOPs per byte', range: [from, to] }, y: { label: 'FLOP/s' }, xs: places.map((dot) => dot.intensity), names: places.map((dot) => (dot.ops ? brief(dot) : undefined)),
+    details: places.map((dot) => dot.ops && [...wrapped(dot.name, 200), `${quantity(dot.time, 's', 3)}, ${percent(dot.time / time)} of the step`, `${plain(dot.intensity, 3)} FLOPs per byte`, dot.memory ? 'memory binds' : 'arithmetic binds']),
+    series: [{ label: 'roof', unnamed: true, ink: true, dash: 0, ys: places.map(reached) },
+      { label: 'memory bound', scatter: true, colour: 0, sizes, ys: only(true) },
+      { label: 'compute bound', scatter: true, colour: 1, sizes, ys: only(false) }],
+    marks: [{ x: bend, label: `ridge ${plain(bend, 3)}` }], words: [{ x: Math.sqrt(from * bend), label: 'memory binds' }, { x: Math.sqrt(bend * to), label: 'arithmetic binds', low: true }],
+    at: held ? { x: held.intensity, name: held.name, label: state.phase === 'prefill' ? `${plain(state.context, 9)} tokens` : `batch ${plain(state.batch, 9)}`, unwritten: true } : undefined,
+    drag: held ? (x, _, name) => along(state, dots.find((dot) => brief(dot) === name)?.name ?? held.name, x) : undefined,
+    press: (way, far) => { const id = state.phase === 'prefill' ? 'context' : 'batch'; return { [id]: Math.max(1, way > 0 ? state[id] * (far ? 8 : 2) : Math.floor(state[id] / (far ? 8 : 2))) }; } }];
 }
 
 export function summary(state, result) {

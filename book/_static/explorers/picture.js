@@ -1,0 +1,277 @@
+// The picture of a chart as SVG text: axes, lines, dots, and words beside what they name. No document is needed.
+import { plain, quantity } from './numbers.js';
+
+/** The hues of the book's figures, in its order. */
+export const COLOURS = ['#2f7fc1', '#d0640c', '#14916a', '#b5559b', '#808080', '#7a74c9', '#a8801a'];
+const DASHES = ['', '8 4', '2 3', '10 3 2 3', '1 4', '6 2', '4 4'];
+const LINE = 14; // pixels, of a line of words
+
+const narrow = /[iljtfrI.,:;'|()[\] ]/;
+const wide = /[mwMW%@]/;
+
+/** About how wide a text is, at 12 pixels: a guess that needs no layout. */
+export const widthOf = (text) => [...text].reduce((sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4), 0);
+
+/** A text in lines no wider than so many pixels, where its words allow it. */
+export function wrapped(text, most) {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (!lines.at(-1) || widthOf(longer) <= most) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// ---------------------------------------------------------------- axes
+
+/** Between values and pixels; decimals are kept, so that a straight line stays straight. */
+function scale(linear, low, high, from, to) {
+  const of = linear ? Number : Math.log;
+  const per = (to - from) / (of(high) - of(low));
+  return { low, high, linear, from, to, place: (value) => from + (of(value) - of(low)) * per,
+    value: (place) => { const found = of(low) + (place - from) / per; return linear ? found : Math.exp(found); } };
+}
+
+const finite = (values) => values.filter((value) => value !== null && value !== undefined && Number.isFinite(value));
+
+/** Whole powers of ten around some values. */
+function decades(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (!(low > 0)) return [1, 10];
+  const from = 10 ** Math.floor(Math.log10(low) + 1e-9);
+  const to = 10 ** Math.ceil(Math.log10(high) - 1e-9);
+  return [from, to > from ? to : from * 10];
+}
+
+const SUPERSCRIPTS = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
+
+/** A tick of a logarithmic axis, as people write it. */
+export function tick(value, most = 1e5) {
+  const power = Math.round(Math.log10(value));
+  if (value >= 1e-3 && value < most) return plain(value);
+  const ten = `10${[...String(Math.floor(Math.log10(value) + 1e-9))].map((c) => SUPERSCRIPTS[c]).join('')}`;
+  return Math.abs(Math.log10(value) - power) > 1e-9 ? `${value.toExponential()[0]}·${ten}` : ten;
+}
+
+/** Values to mark on an axis, none closer than so many pixels to the next. */
+export function ticksOf({ low, high, linear, from, to }, apart) {
+  const room = Math.max(2, Math.abs(to - from) / apart);
+  if (linear) {
+    const ten = 10 ** Math.floor(Math.log10((high - low) / room));
+    const step = [1, 2, 5, 10].map((each) => each * ten).find((each) => (high - low) / each <= room);
+    return Array.from({ length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 }, (_, at) => Number(((Math.ceil(low / step - 1e-9) + at) * step).toPrecision(12)));
+  }
+  const [first, last] = [Math.floor(Math.log10(low) + 1e-9), Math.ceil(Math.log10(high) - 1e-9)];
+  const within = (value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9);
+  const every = (digits, step) => Array.from({ length: last - first + 1 }, (_, at) => first + at).filter((power) => power % step === 0)
+    .flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(within);
+  const fine = every([1, 2, 5], 1);
+  if (fine.length <= Math.min(room, 8)) return fine;
+  for (let step = 1; ; step += 1) {
+    const found = every([1], step);
+    if (found.length <= room || step > 30) return found;
+  }
+}
+
+// ---------------------------------------------------------------- words beside things
+
+const crosses = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
+
+/** Keeps words apart: gives each the first free place of those it could have, the one least crossed by lines. */
+class Places {
+  constructor(bounds, track) {
+    this.bounds = bounds;
+    this.track = track; // points on lines, which words had better not cover
+    this.taken = [];
+  }
+
+  free(box) {
+    const { left, right, top, bottom } = this.bounds;
+    return box.left >= left && box.right <= right && box.top >= top && box.bottom <= bottom && !this.taken.some((other) => crosses(box, other));
+  }
+
+  /** Where to put words of a size beside a dot: the box, or nothing if it is crowded. */
+  beside(x, y, r, width, height) {
+    const [near, up] = [r + 4, height / 2];
+    const corners = [[near, -up], [-near - width, -up], [-width / 2, -near - height], [-width / 2, near], [near, -height - 2], [near, 2], [-near - width, -height - 2], [-near - width, 2]];
+    const boxes = corners.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
+    const crossed = (box) => this.track.filter(([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom).length;
+    let best = null;
+    for (const box of boxes) {
+      const cost = crossed(box);
+      if (!best || cost < best.cost) best = { ...box, cost };
+    }
+    return best;
+  }
+
+  take(box) {
+    this.taken.push(box);
+    return box;
+  }
+}
+
+const escaped = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+const fixed = (value) => value.toFixed(2);
+const text = (x, y, words, kind, anchor = 'start') => `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${escaped(words)}</text>`;
+
+// ---------------------------------------------------------------- lines
+
+const colourOf = (series, at) => (series.ink ? 'currentColor' : COLOURS[(series.colour ?? at) % COLOURS.length]);
+const dashOf = (series, at) => DASHES[(series.dash ?? at) % DASHES.length];
+
+/** The points of a line, in pixels. */
+function trail({ ys }, xs, x, y) {
+  return xs.flatMap((value, at) => (ys[at] === null || ys[at] === undefined ? [] : [[x.place(value), y.place(ys[at])]]));
+}
+
+/** A line's points and some between them. */
+function track(points) {
+  return points.flatMap(([x, y], at) => {
+    if (!at) return [[x, y]];
+    const [fromX, fromY] = points[at - 1];
+    const steps = Math.min(100, Math.ceil(Math.hypot(x - fromX, y - fromY) / 6));
+    return Array.from({ length: steps }, (_, step) => [fromX + ((x - fromX) * (step + 1)) / steps, fromY + ((y - fromY) * (step + 1)) / steps]);
+  });
+}
+
+/** Names at the ends of lines, pushed apart, each tied to its line. */
+function names(spec, frame, trails) {
+  const { gutter, right, top, bottom } = frame;
+  const found = spec.series.flatMap((series, at) => {
+    if (series.scatter || !trails[at].length || series.unnamed) return [];
+    const words = wrapped(series.label, gutter.most);
+    return [{ series, at, words, end: trails[at].at(-1), height: words.length * LINE }];
+  }).sort((a, b) => a.end[1] - b.end[1] || a.at - b.at);
+  let from = top - 8;
+  for (const name of found) { name.top = Math.max(from, name.end[1] - name.height / 2); from = name.top + name.height + 3; }
+  let until = bottom + 8;
+  for (const name of [...found].reverse()) { name.top = Math.min(name.top, until - name.height); until = name.top - 3; }
+  return found.map(({ series, at, words, end, top: high, height }) => {
+    const middle = high + height / 2;
+    const tie = `<path d="M${fixed(end[0])} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" stroke="${colourOf(series, at)}" class="chart-tie"/>`;
+    return tie + words.map((line, row) => text(right + 15, high + 11 + row * LINE, line, 'chart-name')).join('');
+  }).join('');
+}
+
+// ---------------------------------------------------------------- the picture
+
+/** Where the picture's parts are: what a pointer needs to know too. */
+export function frameOf(spec, width) {
+  const height = width < 480 ? 220 : 300;
+  const named = spec.series.filter((series) => !series.scatter && !series.unnamed);
+  const most = width < 480 ? 76 : 150;
+  const gutter = { most, width: named.length ? 20 + Math.max(...named.flatMap(({ label }) => wrapped(label, most).map(widthOf))) : 22 };
+  const [left, right, top, bottom] = [spec.y.linear ? 52 : 46, width - gutter.width, 26, height - 38];
+  const values = finite(spec.series.flatMap(({ ys }) => ys));
+  const xs = finite(spec.xs);
+  const [low, high] = spec.x.range ?? [Math.min(...xs) / 1.06, 1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10)];
+  const [least, largest] = spec.y.range ?? decades(values);
+  return { width, height, left, right, top, bottom, gutter, x: scale(false, low, high, left, right), y: scale(Boolean(spec.y.linear), least, largest, bottom, top) };
+}
+
+function axes(spec, { left, right, top, bottom, x, y }) {
+  const [across, up] = [ticksOf(x, 44), ticksOf(y, 26)];
+  const lines = across.map((value) => `M${fixed(x.place(value))} ${top}V${bottom}`).join('') + up.map((value) => `M${left} ${fixed(y.place(value))}H${fixed(right)}`).join('');
+  return `<path d="${lines}" class="chart-grid"/>${across.map((value) => text(x.place(value), bottom + 15, tick(value), 'chart-tick', 'middle')).join('')}`
+    + up.map((value) => text(left - 6, y.place(value) + 4, y.linear ? plain(value) : tick(value, 1e4), 'chart-tick', 'end')).join('')
+    + text((left + right) / 2, bottom + 33, spec.x.label, 'chart-axis', 'middle') + text(0, 11, spec.y.label, 'chart-axis');
+}
+
+/** Lines across that a value is, with words: at a value of x at the top, at one of y on the line. */
+function rules(marks, frame, places) {
+  const { left, right, top, bottom, x, y } = frame;
+  return marks.filter((mark) => mark.x === undefined || mark.y === undefined).map((mark) => {
+    const [upright, place] = mark.x === undefined ? [false, y.place(mark.y)] : [true, x.place(mark.x)];
+    const within = upright ? place >= left && place <= right : place >= top && place <= bottom;
+    if (!Number.isFinite(place) || !within) return '';
+    const width = widthOf(mark.label);
+    const d = upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
+    const rows = upright ? Array.from({ length: 6 }, (_, row) => top + row * LINE) : [place - LINE - 2, place + 2];
+    const sides = upright ? [place + 5, place - 5 - width] : [left + 6, right - 6 - width];
+    const boxes = rows.flatMap((row) => sides.map((side) => ({ left: side, right: side + width, top: row, bottom: row + LINE })));
+    const box = boxes.find((each) => places.free(each)) ?? boxes[0];
+    places.take(box);
+    const under = mark.under ? text(box.left, place + 13, mark.under, 'chart-word') : '';
+    if (mark.under) places.take({ left: box.left, right: box.left + widthOf(mark.under), top: place + 2, bottom: place + 2 + LINE });
+    return `<path d="${d}" class="chart-rule"/>${text(box.left, box.top + 11, mark.label, 'chart-word')}${under}`;
+  }).join('');
+}
+
+/** Words in the middle of a region. */
+function region(middle, top, label, places) {
+  const width = widthOf(label);
+  const x = Math.min(places.bounds.right - 8 - width / 2, Math.max(places.bounds.left + 4 + width / 2, middle));
+  places.take({ left: x - width / 2, right: x + width / 2, top, bottom: top + LINE });
+  return text(x, top + 11, label, 'chart-word chart-region', 'middle');
+}
+
+/** Rings where something begins, with a word. */
+function rings(marks, { x, y }, places) {
+  return marks.filter((mark) => mark.x !== undefined && mark.y !== undefined).map((mark) => {
+    const [across, down] = [x.place(mark.x), y.place(mark.y)];
+    const words = wrapped(mark.label, 150);
+    const box = places.beside(across, down, 6, Math.max(...words.map(widthOf)), words.length * LINE);
+    const ring = `<circle cx="${fixed(across)}" cy="${fixed(down)}" r="6" class="chart-ring"/>`;
+    if (!box) return ring;
+    places.take(box);
+    return ring + words.map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word chart-strong')).join('');
+  }).join('');
+}
+
+/** Dots with their names, the largest named first; and where they are. */
+function dots(spec, { x, y }, places) {
+  const found = spec.series.flatMap((series, at) => (series.scatter ? series.ys.flatMap((value, index) => (value === null || value === undefined ? []
+    : [{ x: x.place(spec.xs[index]), y: y.place(value), r: series.sizes?.[index] ?? 5, index, colour: colourOf(series, at), name: spec.names?.[index] ?? series.label, names: series.unnamed || spec.marks?.some((mark) => mark.x === spec.xs[index]) ? '' : spec.names?.[index] ?? series.label }])) : []))
+    .sort((a, b) => b.r - a.r);
+  for (const { x: cx, y: cy, r } of found) places.take({ left: cx - r * 0.7, right: cx + r * 0.7, top: cy - r * 0.7, bottom: cy + r * 0.7 });
+  const written = found.map((dot) => {
+    const words = dot.names ? places.beside(dot.x, dot.y, dot.r, widthOf(dot.names), LINE) : null;
+    return words ? text(places.take(words).left, words.top + 11, dot.names, 'chart-word') : '';
+  });
+  return { found, svg: found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') + written.join('') };
+}
+
+/** A value as short as it can be read: with the unit of its axis, if that has one. */
+const brief = (value, { unit }) => (unit || value >= 1e6 ? quantity(value, unit ?? '', 3).trim() : plain(Number(value.toPrecision(3))));
+
+/** The marked point: a line to hold, with the values on it. */
+function handle(spec, frame, places) {
+  const { at, xs, series } = spec;
+  const { left, right, top, bottom, x, y } = frame;
+  if (!at) return '';
+  const upright = at.x !== undefined;
+  const place = upright ? x.place(Math.min(x.high, Math.max(x.low, at.x))) : y.place(Math.min(y.high, Math.max(y.low, at.y)));
+  const grip = upright ? [place, bottom] : [left, place];
+  const line = upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
+  const knob = `<path d="${line}" class="chart-held"/><g transform="translate(${fixed(grip[0])} ${fixed(grip[1])})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" class="chart-arrows"/></g>`;
+  const index = upright ? xs.indexOf(at.x) : -1;
+  const values = series.flatMap((each, which) => (each.scatter || each.quiet || each.unnamed || index < 0 || !Number.isFinite(each.ys[index]) || each.ys[index] === null ? [] : [[y.place(each.ys[index]), each, which, each.ys[index]]]));
+  const read = values.map(([down, each, which, value]) => {
+    const words = brief(value, spec.y);
+    const box = places.beside(place, down, 4, widthOf(words), LINE);
+    return `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" fill="${colourOf(each, which)}" class="chart-dot"/>${box ? text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong') : ''}`;
+  });
+  return knob + read.join('');
+}
+
+/** The whole picture at a width, and where its dots are. */
+export function picture(spec, width) {
+  const frame = frameOf(spec, width);
+  const { left, right, top, bottom, height, x, y } = frame;
+  const trails = spec.series.map((series) => (series.scatter ? [] : trail(series, spec.xs, x, y)));
+  const paths = spec.series.map((series, at) => (trails[at].length ? `<path d="M${trails[at].map(([px, py]) => `${fixed(px - left)} ${fixed(py - top)}`).join('L')}" stroke="${colourOf(series, at)}" stroke-dasharray="${dashOf(series, at)}" class="chart-line"/>` : '')).join('');
+  const marks = (spec.marks ?? []).filter(({ minor }) => !minor || width >= 480);
+  const along = (from, to) => track([from, to]);
+  const ruled = [...marks, ...(spec.at ? [spec.at] : [])].flatMap((mark) => (mark.x === undefined ? along([left, y.place(mark.y)], [right, y.place(mark.y)]) : mark.y === undefined ? along([x.place(mark.x), top], [x.place(mark.x), bottom]) : []));
+  const places = new Places({ left: left + 1, right: right + 10, top: top - 12, bottom }, [...trails.flatMap(track), ...ruled]);
+  const held = spec.at?.label && !spec.at.unwritten ? [spec.at] : [];
+  // The words that matter most are put first; what is drawn last is on top.
+  const regions = (spec.words ?? []).map(({ x: along, label, low }) => region(x.place(along), low ? bottom - LINE - 4 : top, label, places)).join('');
+  const across = rules([...held, ...marks], frame, places);
+  const scattered = dots(spec, frame, places);
+  const turns = rings(marks, frame, places);
+  const grip = handle(spec, frame, places);
+  const words = axes(spec, frame) + regions + across + `<svg x="${left}" y="${top}" width="${fixed(right - left)}" height="${bottom - top}" class="chart-lines">${paths}</svg>` + names(spec, frame, trails) + turns + scattered.svg + grip;
+  return { frame, dots: scattered.found, svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true" class="chart-picture">${words}</svg>` };
+}
