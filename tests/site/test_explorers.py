@@ -77,10 +77,10 @@ console.log(JSON.stringify(settings.map((state) => each(page, state)), (_, value
 """
 
 
-def in_page(module: str, body: str, settings: list[Any]) -> list[Any]:
+def in_page(module: str, body: str, settings: list[Any], run: str = RUN) -> list[Any]:
     """What the page's own module computes for each setting."""
     done = subprocess.run(
-        [str(packaged_node()), "--input-type=module", "-e", RUN, HERE.as_uri(), module, body],
+        [str(packaged_node()), "--input-type=module", "-e", run, HERE.as_uri(), module, body],
         input=json.dumps(settings),
         capture_output=True,
         text=True,
@@ -249,6 +249,74 @@ def test_speculative_crossings() -> None:
         else:
             assert intensity(crossing) >= ridge
             assert crossing == 1 or intensity(crossing - 1) < ridge
+
+
+def test_gain_of_speculation() -> None:
+    settings = drawn(
+        15,
+        lambda chance: {
+            "model": chance.choice(list(explorers.drawable())),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 4096),
+            "cached": size(chance, 2**20),
+            "fresh": size(chance, 512),
+            "accepted": chance.randint(0, 99),
+            "draft": chance.randint(0, 100),
+        },
+    )[:200]
+    library = []
+    for s in settings:
+        model, device = explorers.drawable()[s["model"]], devices[s["device"]]
+        precision = Precision(compute=rate(device)[0])
+
+        def seconds(
+            new: int, s: Any = s, model: Any = model, on: Any = (device, precision)
+        ) -> float:
+            options = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
+            ledger = model.decode(s["batch"], s["cached"], new, **options)
+            return float(roofline.time(ledger, on[0], precision=on[1], too_large="ignore"))
+
+        check, accepted = seconds(s["fresh"]) / seconds(1), s["accepted"] / 100
+        yields = serving.expected_tokens(accepted, s["fresh"] - 1)
+        faster = serving.speed_up(accepted, s["fresh"] - 1, s["draft"] / 100, check)
+        library.append([float(each) for each in (check, yields, faster)])
+    body = "(({check, yields, faster}) => [check, yields, faster])(page.gain(state, state.fresh))"
+    assert differing(settings, in_page("speculative.js", body, settings), library) == []
+
+
+def test_what_is_suggested_of_speculation_is_so() -> None:
+    first = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
+    body = (
+        f"[{{}}, ...page.tries.map((each) => each.state)].map((more) => page.compute({{...{first},"
+    )
+    [found] = in_page("speculative.js", f"{body} ...more}}))", [0])
+    best = [(each["best"]["fresh"], round(each["best"]["faster"], 2)) for each in found]
+    assert best[:4] == [(9, 3.02), (4, 1.61), (5, 2.69), (3, 1.35)]
+    assert [each["crossings"][2] for each in found[2:]] == [13, 35, 180, 156, 61]
+    assert found[5]["crossings"][0] == 90
+    published, corrected, counted = found[0]["here"]["intensity"]
+    assert published > 1.5 * max(corrected, counted)  # it opens where the gap shows
+
+
+def test_a_dot_of_a_step_follows_the_pointer() -> None:
+    """A dragged op comes as near to the pointer as whole batches allow; or nothing moves it."""
+    chance = sampling.chance("dots")
+    first = {"model": "llama-3-8b", "device": "A100-80GB", "dtype": "bf16", "weights": "2"}
+    first |= {"kv": "2", "shared": "1", "context": 4096, "batch": 64}
+    settings = [
+        [{**first, "phase": phase, "batch": batch}, op, chance.uniform(2, 180)]
+        for phase, batch in (("decode", 64), ("prefill", 1))
+        for op in ("ffn.gate", "q_proj", "scores", "residual")
+    ]
+    body = "((change) => [change, page.compute({...state[0], ...change}).ops.find((op) => op.name"
+    body += " === state[1]).intensity])(page.along(...state))"
+    for (s, op, wanted), (change, reached) in zip(
+        settings, in_page("step.js", body, settings), strict=True
+    ):
+        if op == "residual" or (op == "scores" and s["phase"] == "decode"):
+            assert change == {}
+        elif op != "scores":  # it stops rising before that
+            assert reached == pytest.approx(wanted, rel=0.3), (op, change)
 
 
 def one_step(s: dict[str, Any]) -> tuple[Any, float, float]:
@@ -432,9 +500,15 @@ def test_kinds_of_cache() -> None:
         token = 3 * 10_000 * model.layers * 2
         head = model.mla.head_dim if model.mla else model.head_dim
         assert found["as it is"] == kvcache.kv_bytes(model, 3, 10_000)
-        assert found["one (MQA)"] == token * 2 * head
-        assert found["a KV head for each query head (MHA)"] == token * 2 * head * model.heads
-        assert found["latents of 576 (MLA)"] == token * (512 + 64)
+        doubled = [n for n in found if found[n] == found["as it is"] and n != "as it is"]
+        assert not doubled or model.window, s  # within its window it is as one without
+        others = {
+            "one (MQA)": token * 2 * head,
+            "a KV head for each query head (MHA)": token * 2 * head * model.heads,
+            "latents of 576 (MLA)": token * (512 + 64),
+        }
+        for name, expected in others.items():
+            assert found.get(name, found["as it is"]) == expected, (s, name)
         windowed = 3 * 512 * model.layers * 2 * model.kv_elements_per_layer()
         assert found["as it is, with a window of 512"] == windowed
 
@@ -836,6 +910,25 @@ def test_film_ends_with_both_runs_over() -> None:
         assert totals == [run.total for run in runs]
 
 
+def test_traces_of_the_film_add_up() -> None:
+    """Each entry is as dark as often as it moved, and in the end every score was computed."""
+    names = [f"{name} {M}" for name in explorers.ATTENTIONS for M in explorers.FILM_CAPACITIES]
+    body = "((run) => { const t = page.traces(run, run.events.length); return [Object.fromEntries("
+    body += (
+        "Object.entries(t.moved).map(([name, { counts }]) => [name, [...counts]])), [...t.done],"
+    )
+    body += " t.tile]; })(page.runOf(...state.split(' ')))"
+    for name, (moved, done, tile) in zip(names, in_page("film.js", body, names), strict=True):
+        algorithm, M = name.split()
+        run = explorers.filmed(algorithm, int(M))
+        for array, often in moved.items():
+            transfers = [e for e in run.trace if e.array == array and e.kind in ("load", "store")]
+            assert sum(often) == sum(event.entries for event in transfers), (name, array)
+        assert done == [1] * 16 * 16
+        assert 0 <= tile[0] < tile[1] <= 16
+        assert 0 <= tile[2] < tile[3] <= 16
+
+
 # ---------------------------------------------------------------- the game
 
 
@@ -875,6 +968,37 @@ def test_rules_of_the_game() -> None:
     assert found == [[said, cost] for _, said, cost in plays]
     rules = {rule.split(",")[0] for _, said, _ in plays for rule in said}
     assert len(rules) >= 8, "random play meets every rule"
+
+
+def allowed(game: Game, moves: list[Move], move: Move) -> bool:
+    """Whether the library takes a move after others."""
+    try:
+        game.play([*moves, move])
+    except IllegalMove:
+        return False
+    return True
+
+
+def test_a_tap_offers_what_is_legal() -> None:
+    """And nothing else, but for erasing, which never helps."""
+    chance, played = sampling.chance("setting 14"), []
+    for _ in range(60):
+        name = chance.choice(list(explorers.BOARDS))
+        _, dag, reds = explorers.BOARDS[name]
+        game, moves = Game(dag, chance.choice(reds)), []
+        for _ in range(20):
+            move = Move(chance.choice("RRCCCWD"), chance.randrange(len(dag.parents)))
+            if allowed(game, moves, move):
+                moves.append(move)
+        played.append((game, moves, {"graph": name, "red": str(game.red)}))
+    states = [{**state, "moves": "".join(map(str, moves))} for _, moves, state in played]
+    body = "((r) => r.graph.parents.map((_, vertex) => page.legal(r, vertex)))(page.compute(state))"
+    for (game, moves, state), found in zip(
+        played, in_page("pebbles.js", body, states), strict=True
+    ):
+        for vertex, offered in enumerate(found):
+            legal = {kind for kind in "RCWD" if allowed(game, moves, Move(kind, vertex))}
+            assert {*offered} == legal, (state, moves, vertex)
 
 
 @pytest.mark.parametrize("name", explorers.BOARDS)
@@ -1115,6 +1239,68 @@ def test_hostile_addresses_are_harmless_among_several(open_page: Any, hostile: s
     assert page.evaluate("({}).a") is None
 
 
+# ---------------------------------------------------------------- charts
+
+CHARTS = ("step", "speculative", "memory", "io", "prefill", "budget", "frontier")
+FIRST = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
+
+
+def pictures(name: str) -> list[list[str]]:
+    """Each chart of an explorer as it opens, as wide as a page and as a phone, as SVG."""
+    body = "((s) => page.charts(s, page.compute(s)).map((chart) => [700, 343].map((width) =>"
+    body += f" picture(chart, width).svg)))({FIRST})"
+    load = "await import(`${folder}/picture.js`)"
+    run = RUN.replace("const each", f"const {{ picture }} = {load};\nconst each")
+    run = run.replace("'state',", "'state', 'picture',").replace("state))", "state, picture))")
+    [charts] = in_page(f"{name}.js", body, [0], run)
+    return charts
+
+
+def test_straight_lines_stay_straight() -> None:
+    """A power law is one line: no vertex is further from it than a hundredth of a pixel."""
+    spec = "{title: '', alt: '', x: {label: ''}, y: {label: ''}, xs: state, "
+    spec += "series: [{label: 'a', ys: state.map((x) => 3 * x ** -0.5)}]}"
+    [svg] = in_page("picture.js", f"page.picture({spec}, 700).svg", [[1.1**n for n in range(80)]])
+    [path] = re.findall(
+        r'd="M([^"]*)" stroke="#2f7fc1" stroke-dasharray="" class="chart-line"', svg
+    )
+    points = [tuple(map(float, each.split())) for each in path.split("L")]
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    assert all(abs(y0 + (y1 - y0) * (x - x0) / (x1 - x0) - y) < 0.02 for x, y in points)
+    assert len({y % 1 for _, y in points}) > 10  # not whole pixels
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_words_of_a_chart_stand_apart(name: str) -> None:
+    """As it opens: beside a dot, at a line's end or on a mark, no word is written on another."""
+    text = r'<text x="([-\d.]+)" y="([-\d.]+)" class="([^"]*)" text-anchor="(\w+)">([^<]*)<'
+    for chart in pictures(name):
+        for svg in chart:
+            words = [each for each in re.findall(text, svg) if "chart-region" not in each[2]]
+            [widths] = in_page("picture.js", "state.map(page.widthOf)", [[w[4] for w in words]])
+            boxes = []
+            for (x, y, kind, anchor, word), width in zip(words, widths, strict=True):
+                if kind in ("chart-tick", "chart-axis"):
+                    continue
+                left = float(x) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+                boxes.append((word, left, left + width, float(y) - 10, float(y) + 2))
+            assert len(boxes) >= 3
+            for at, (word, left, right, top, bottom) in enumerate(boxes):
+                for other, *box in boxes[:at]:
+                    apart = left >= box[1] or right <= box[0] or top >= box[3] or bottom <= box[2]
+                    assert apart, (word, other)
+
+
+def test_charts_can_be_dragged_and_say_so() -> None:
+    """Every chart has a point to hold, that lies on it and moves when it is dragged."""
+    for name in CHARTS:
+        body = "((s) => page.charts(s, page.compute(s)).map((c) => [Boolean(c.at), "
+        body += "Object.keys(c.drag?.(c.xs[3], 5, c.at?.name) ?? {}).length]))"
+        [charts] = in_page(f"{name}.js", f"{body}({FIRST})", [0])
+        assert charts, name
+        assert all(held and moved for held, moved in charts), (name, charts)
+
+
 # ---------------------------------------------------------------- what stands in
 
 
@@ -1149,7 +1335,9 @@ def test_stand_ins_show_what_the_explorers_show() -> None:
     assert at_1024[1:] == [f"{x:,.1f}" for x in seen["prefill"]["here"]["intensity"]]
     assert rows["step"][-1][-1] == f"{seen['step']['time'] * 1e3:.3f}"
     shown = [f"{row['parts'][1] / 1e9:.2f}" for row in seen["memory"]["rows"]]
-    assert [row[1] for row in rows["memory"]] == [shown[0], shown[1], shown[3], shown[5]]
+    kinds = [row["name"] for row in seen["memory"]["rows"]]
+    assert "a quarter as many (GQA)" not in kinds  # it is what this model has
+    assert [row[1] for row in rows["memory"]] == [shown[0], shown[1], shown[2], shown[4]]
     for row in fallbacks.frontier().rows:
         s = {"target": float(row[0].split()[0])}
         [best] = in_page("frontier.js", f"page.compute({{...{first}, ...state}}).best", [s])
@@ -1218,13 +1406,14 @@ def test_explorer_starts_fits_a_phone_and_opens_its_table(open_page: Any, name: 
 def test_charts_can_be_read_in_light_and_dark(open_page: Any, scheme: str) -> None:
     page = open_page("step", color_scheme=scheme).page
     settle(page)
-    inks = [page.get_attribute(".explorer-chart", "data-ink")]
+    ink = "getComputedStyle(document.querySelector('.chart-picture text')).fill"
+    inks = [page.evaluate(ink)]
     page.evaluate("document.documentElement.dataset.theme = 'light'")
     settle(page)
-    inks.append(page.get_attribute(".explorer-chart", "data-ink"))
+    inks.append(page.evaluate(ink))
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     settle(page)
-    inks.append(page.get_attribute(".explorer-chart", "data-ink"))
+    inks.append(page.evaluate(ink))
     assert inks[1] != inks[2]
     assert inks[0] == inks[1 if scheme == "light" else 2]
 
@@ -1262,6 +1451,7 @@ def test_values_are_read_out_by_arrow_keys(open_page: Any) -> None:
     page = open_page("io").page
     page.focus(".explorer-chart")
     page.keyboard.press("End")
+    settle(page)
     said = page.inner_text(".explorer-live")
     assert "268,435,456" in said
     assert "lower bound" in said
@@ -1340,7 +1530,7 @@ def test_a_budget_is_dragged_on_one_screen(open_page: Any, width: int, height: i
 
 
 def test_film_plays_steps_and_scrubs(open_page: Any) -> None:
-    page = open_page("film", "#speed=60").page
+    page = open_page("film", "#speed=60&frame=0").page
     frame = "document.querySelector('[data-explorer]').explorer.result.frame"
     page.click("button:text-is('Step')")
     page.click("button:text-is('Step')")
@@ -1352,8 +1542,19 @@ def test_film_plays_steps_and_scrubs(open_page: Any) -> None:
     page.click("button:text-is('Play')")
     page.wait_for_function(f"{frame} > 6")
     page.click("button:text-is('Pause')")
-    page.focus("input[type=range][aria-label=Step]")
+    now = page.evaluate(frame)
+    page.focus(".film-line")
     page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.evaluate(frame) == now + 1
+    box = page.locator(".film-picture").first.bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 120, box["y"] + 60, steps=3)
+    page.mouse.up()
+    settle(page)
+    assert page.evaluate(frame) > now + 1  # a drag of the picture turns the film on
+    assert page.get_attribute(".film-line", "aria-valuenow") == str(page.evaluate(frame))
     page.click("button:text-is('To the end')")
     settle(page)
     assert "1,152 read, 576 written of 1,728: done" in page.evaluate(SUMMARY)
@@ -1363,7 +1564,7 @@ def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
     page = open_page("frontier").page
     settle(page)
     page.locator(".explorer-chart").first.scroll_into_view_if_needed()
-    box = page.locator(".explorer-chart .u-over").first.bounding_box()
+    box = page.locator(".explorer-chart .chart-lines").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 30)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 30, steps=3)
@@ -1409,6 +1610,17 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
     page.keyboard.press("r")
     settle(page)
     page.wait_for_function("location.hash.includes('moves=R0R1')")
+    vertices.nth(4).click()  # now it is computed: one legal move, and nothing is asked
+    settle(page)
+    vertices.nth(4).click()  # written, or deleted?
+    assert page.locator(".pebble-menu button").all_inner_texts() == [
+        "write: costs 1",
+        "delete: free",
+    ]
+    page.click(".pebble-menu button:has-text('write')")
+    settle(page)
+    page.wait_for_function("location.hash.includes('moves=R0R1C4W4')")
+    assert page.locator(".pebble-menu").count() == 0
     page.click("button:text-is('Clear the board')")
     settle(page)
     best = page.evaluate("document.querySelector('[data-explorer]').explorer.result.best")
@@ -1420,6 +1632,7 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
         page.evaluate(SUMMARY)
     )
     assert best["cost"] == 14
+    assert "nothing left promised less" in page.inner_text(".pebble-proof")
 
 
 def test_a_tile_is_dragged_and_a_button_pressed(open_page: Any) -> None:
@@ -1486,7 +1699,6 @@ def test_an_explorer_is_light(name: str) -> None:
         follow((folder / start).resolve())
     loaded = [
         *seen,
-        folder / "vendor" / "uplot.min.css",
         SITE / page_of(name),
     ]
     assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < 400_000

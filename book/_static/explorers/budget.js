@@ -46,11 +46,19 @@ const DAY = 86400;
 const inBytes = (value) => quantity(value, 'B', 3);
 const DENSE = models.filter(({ active, params }) => active === params);
 
+/** A model, with the tokens that a budget buys for it. */
+const bought = (budget, { name, params }) => ({ model: name, tokens: String(Math.round(budget / 6 / params / 1e9)) });
+
 /** The dense model nearest in size, with the tokens that the same budget buys for it. */
 export function along(budget, size) {
   const off = ({ params }) => Math.abs(Math.log(params / size));
-  const { name, params } = DENSE.reduce((best, each) => (off(each) < off(best) ? each : best));
-  return { model: name, tokens: String(Math.round(budget / 6 / params / 1e9)) };
+  return bought(budget, DENSE.reduce((best, each) => (off(each) < off(best) ? each : best)));
+}
+
+/** The next larger dense model, or the next smaller one. */
+function beside(budget, size, way) {
+  const found = DENSE.filter(({ params }) => (params - size) * way > 0).sort((a, b) => way * (a.params - b.params))[0];
+  return found ? bought(budget, found) : {};
 }
 
 /** What a run of so many devices meets: failures, Young's interval, the share that is work, and days with both. */
@@ -102,12 +110,12 @@ export function charts(state, r) {
       series: [{ label: 'valley', ys: valley, colour: 0, dash: 0 },
         { label: state.model, scatter: true, colour: 1, ys: only(sizes, chosen.size, chosen.loss) },
         { label: 'best size', scatter: true, colour: 2, ys: only(sizes, best.size, best.loss) }],
-      marks: [{ x: best.size, label: `best: ${billions(best.size)}` }, { x: chosen.size, label: state.model }], drag: (size) => along(r.budget, size) },
+      marks: [{ x: best.size, label: `best: ${billions(best.size)}` }], at: { x: chosen.size, label: state.model }, drag: (size) => along(r.budget, size), press: (way) => beside(r.budget, chosen.size, way) },
     { title: 'Days against devices', alt: `${some(state.devices, 'device')} take ${span(r.seconds)}, and ${finite(r.lost.days) ? span(DAY * r.lost.days) : 'no end'} with failures.`,
       x: { label: 'devices' }, y: { label: 'days' }, xs: numbers,
       series: [{ label: 'nothing fails', ys: clean, colour: 0, dash: 1 }, { label: 'failures, checkpoints, restarts', ys: failed, colour: 1, dash: 0 }],
       drag: (devices) => ({ devices: String(Math.round(devices)) }),
-      marks: [{ x: state.devices, label: some(state.devices, 'device') }, ...(r.fewest > 1 ? [{ x: r.fewest, label: `${plain(r.fewest)} hold the state` }] : [])] }];
+      at: { x: state.devices, label: some(state.devices, 'device') }, marks: [...(r.fewest > 1 ? [{ x: r.fewest, label: `${plain(r.fewest)} hold the state` }] : [])] }];
 }
 
 export function summary(state, r) {

@@ -72,14 +72,14 @@ export function charts(state, { frontier, best, lines, most, one }) {
       x: { label: 'tokens a second for one user', fives: true }, y: { label: 'tokens a second for all' }, xs: slow.map((point) => point.perUser), names: slow.map(({ batch }) => `batch ${plain(batch)}`),
       series: [{ label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
         { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => point.throughput).reverse() }],
-      marks: [{ x: 1000 / state.target, label: `${plain(state.target)} ms` }], drag: (x) => ({ target: 1000 / x }) },
+      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` }, drag: (x) => ({ target: 1000 / x }) },
     { title: `A step of ${on}`, alt: `Milliseconds from ${plain(1000 * one)} for one to ${plain(1000 * slow[0].perToken)} for ${plain(most)}.`,
       x: { label: 'batch', fives: true }, y: { label: 'ms a token', fives: true }, xs: frontier.map(({ batch }) => batch),
       series: [{ label: 'a step', dash: 0, ys: frontier.map((point) => 1000 * point.perToken) },
         { label: 'weights and caches read', colour: 2, dash: 1, quiet: true, ys: frontier.map(({ batch }) => 1000 * (lines.weights + batch * lines.reading)) },
         { label: 'caches, and arithmetic', colour: 3, dash: 2, quiet: true, ys: frontier.map(({ batch }) => (lines.rest + batch * lines.computing > one / 4 ? 1000 * (lines.rest + batch * lines.computing) : null)) },
         { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => 1000 * point.perToken) }],
-      marks: [{ y: state.target, label: `target ${plain(state.target)} ms` }, ...limits.map(([batch, name]) => ({ x: batch, label: `${name} ${plain(Math.round(batch))}` }))], drag: (_, y) => ({ target: y }) },
+      at: { y: state.target, label: `target ${plain(state.target)} ms` }, marks: [...limits.map(([batch, name]) => ({ x: batch, label: `${name} ${plain(Math.round(batch))}` }))], drag: (_, y) => ({ target: y }) },
   ];
 }
 

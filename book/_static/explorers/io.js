@@ -43,8 +43,10 @@ export function overtakes(state, points) {
   return high;
 }
 
+const SHOWN = [16, 16777216]; // memories that the chart shows, and further where the state is
+
 export function compute(state) {
-  const special = [state.M, state.d ** 2, 4 * state.d ** 2].filter((M) => M >= 4 && M <= MOST);
+  const special = [state.M, state.d ** 2, 4 * state.d ** 2, ...SHOWN].filter((M) => M >= 4 && M <= MOST);
   const points = sweep(4, MOST, 72, special).map((M) => at(state, M));
   return { points, here: at(state, state.M), overtaken: overtakes(state, points) };
 }
@@ -65,7 +67,7 @@ export function charts(state, { points, here, overtaken }) {
     .map(([M, label]) => ({ x: M, y: total(at(state, M).runs[2]), label }));
   const best = NAMES.flatMap((name, which) => (here.runs[which] ? [[total(here.runs[which]), name]] : [])).sort((a, b) => a[0] - b[0])[0];
   return [{ title: best ? `${best[1]} moves the least here: ${plain(best[0] / here.bound, 3)} times the bound` : 'Nothing fits in so little', alt: `At M = ${plain(state.M)}: ${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; no schedule below ${plain(Math.ceil(here.bound))}.`,
-    x: { label: 'fast memory M, entries' }, y: { label: 'entries moved' }, xs: points.map(({ M }) => M),
+    x: { label: 'fast memory M, entries', range: [Math.min(SHOWN[0], state.M), Math.max(SHOWN[1], state.M)] }, y: { label: 'entries moved' }, xs: points.map(({ M }) => M),
     series: [...NAMES.map((label, which) => ({ label, ys: points.map(({ runs }) => total(runs[which])) })), { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) }],
     marks: [...rings, { x: state.d ** 2, label: 'M = d²' }, ...shown.map(([M, names]) => ({ x: M, label: names[0], minor: true }))], at: { x: state.M, label: `M = ${plain(state.M)}` }, drag: (M) => ({ M: String(Math.round(M)) }) }];
 }

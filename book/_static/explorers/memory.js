@@ -67,11 +67,13 @@ export function variants(model, window) {
   return [['as it is', model], ...found.filter(([, variant]) => variant && !same(variant))];
 }
 
+const SHOWN = [128, 2097152]; // contexts that the chart shows, and further where the state is
+
 export function compute(state) {
   const [model, device] = [modelNamed(state.model), deviceNamed(state.device)];
   const settings = { batch: state.batch, context: state.context, capacity: device.capacity, precision: [perWeight(state), 2, Number(state.kv)] };
   const rows = variants(model, state.window).map(([name, variant]) => ({ name, ...holds(variant, settings) }));
-  const contexts = sweep(1, 16777216, 48, [state.context]);
+  const contexts = sweep(1, 16777216, 48, [state.context, ...SHOWN]);
   return { rows, capacity: device.capacity, contexts,
     curves: variants(model, state.window).map(([name, variant]) => ({ name, ys: contexts.map((context) => held(variant, state.batch, context, settings.precision)[1]) })) };
 }
@@ -98,7 +100,7 @@ export function charts(state, { contexts, curves, capacity, rows }) {
   const within = (context) => Number.isFinite(context) && context >= 1 && context <= contexts.at(-1);
   const even = reaching(cacheOf, parts[0], contexts.at(-1));
   const rings = [[longest, `full at ${plain(longest)} tokens`], [even, `as much as the weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
-  return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${plain(state.context)} tokens and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context' }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
+  return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${plain(state.context)} tokens and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context', range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)] }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
     series: curves.map(({ name, ys }, at) => ({ label: SHORT[name] ?? (at ? 'with a window' : name), quiet: at > 0, ys })), marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
     at: { x: state.context, label: `${plain(state.context)} tokens` }, drag: (context) => ({ context: String(Math.round(context)) }) }];
 }

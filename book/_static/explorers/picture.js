@@ -120,9 +120,9 @@ const text = (x, y, words, kind, anchor = 'start') => `<text x="${fixed(x)}" y="
 const colourOf = (series, at) => (series.ink ? 'currentColor' : COLOURS[(series.colour ?? at) % COLOURS.length]);
 const dashOf = (series, at) => DASHES[(series.dash ?? at) % DASHES.length];
 
-/** The points of a line, in pixels. */
+/** The points of a line that are on the picture, in pixels. */
 function trail({ ys }, xs, x, y) {
-  return xs.flatMap((value, at) => (ys[at] === null || ys[at] === undefined ? [] : [[x.place(value), y.place(ys[at])]]));
+  return xs.flatMap((value, at) => (ys[at] === null || ys[at] === undefined || value < x.low || value > x.high ? [] : [[x.place(value), y.place(ys[at])]]));
 }
 
 /** A line's points and some between them. */
@@ -163,9 +163,9 @@ export function frameOf(spec, width) {
   const most = width < 480 ? 76 : 150;
   const gutter = { most, width: named.length ? 20 + Math.max(...named.flatMap(({ label }) => wrapped(label, most).map(widthOf))) : 22 };
   const [left, right, top, bottom] = [spec.y.linear ? 52 : 46, width - gutter.width, 26, height - 38];
-  const values = finite(spec.series.flatMap(({ ys }) => ys));
   const xs = finite(spec.xs);
   const [low, high] = spec.x.range ?? [Math.min(...xs) / 1.06, 1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10)];
+  const values = finite(spec.series.flatMap(({ ys }) => ys.filter((_, at) => spec.xs[at] >= low && spec.xs[at] <= high)));
   const [least, largest] = spec.y.range ?? decades(values);
   return { width, height, left, right, top, bottom, gutter, x: scale(false, low, high, left, right), y: scale(Boolean(spec.y.linear), least, largest, bottom, top) };
 }
