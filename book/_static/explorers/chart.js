@@ -59,7 +59,8 @@ export class Chart {
   }
 
   words(at) {
-    const { x, xs, series, y, names } = this.spec;
+    const { x, xs, series, y, names, details } = this.spec;
+    if (details?.[at]) return details[at].join(', ');
     const values = series.filter(({ ys, quiet }) => !quiet && ys[at] !== null && ys[at] !== undefined)
       .map(({ label, ys }) => `${label} ${plain(ys[at], 9)}`);
     return `${names?.[at] ? `${names[at]}: ` : ''}${x.label} ${plain(xs[at], 9)}: ${values.join('; ')} (${y.label})`;
@@ -81,7 +82,7 @@ export class Chart {
       const { low, high } = at.x === undefined ? this.frame.y : this.frame.x;
       const ends = at.x === undefined ? { Home: low, End: high } : { Home: xs[0], End: xs.at(-1) };
       const near = at.x === undefined || far === 2 ? null : way > 0 ? xs.find((x) => x > now) : xs.findLast((x) => x < now);
-      const next = ends[event.key] ?? near ?? now * far ** way;
+      const next = ends[event.key] ?? (at.x === undefined || far === 2 ? now * far ** way : near ?? now);
       this.told = true;
       this.change(drag(at.x === undefined ? xs[0] : next, at.x === undefined ? next : 0, at.name));
       return;

@@ -66,7 +66,7 @@ export function charts(state, { points, here, overtaken }) {
   const rings = [[overtaken, 'FlashAttention-2 overtakes'], [flat(state, points), 'inputs and output alone']].filter(([M]) => M)
     .map(([M, label]) => ({ x: M, y: total(at(state, M).runs[2]), label }));
   const best = NAMES.flatMap((name, which) => (here.runs[which] ? [[total(here.runs[which]), name]] : [])).sort((a, b) => a[0] - b[0])[0];
-  return [{ title: best ? `${best[1]} moves the least here: ${plain(best[0] / here.bound, 3)} times the bound` : 'Nothing fits in so little', alt: `At M = ${plain(state.M)}: ${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; no schedule below ${plain(Math.ceil(here.bound))}.`,
+  return [{ title: best ? `${best[1]} moves the least here: ${best[0] > 1.005 * here.bound ? `${plain(best[0] / here.bound, 3)} times the bound` : 'no schedule moves less'}` : 'Nothing fits in so little', alt: `At M = ${plain(state.M)}: ${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; no schedule below ${plain(Math.ceil(here.bound))}.`,
     x: { label: 'fast memory M, entries', range: [Math.min(SHOWN[0], state.M), Math.max(SHOWN[1], state.M)] }, y: { label: 'entries moved' }, xs: points.map(({ M }) => M),
     series: [...NAMES.map((label, which) => ({ label, ys: points.map(({ runs }) => total(runs[which])) })), { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) }],
     marks: [...rings, { x: state.d ** 2, label: 'M = d²' }, ...shown.map(([M, names]) => ({ x: M, label: names[0], minor: true }))], at: { x: state.M, label: `M = ${plain(state.M)}` }, drag: (M) => ({ M: String(Math.round(M)) }) }];

@@ -85,6 +85,7 @@ export function build(explorer) {
   };
   explorer.replay = (at, playing) => {
     stop();
+    explorer.asked = key(explorer.state); // what is shown is nobody’s score
     const { best, graph } = explorer.result;
     const moves = best.moves.split(' ');
     const place = Math.min(moves.length, Math.max(0, at));
@@ -98,8 +99,8 @@ export function build(explorer) {
     button('Play it', () => explorer.replay(0, true)), button('Back', () => follow(-1)), button('Step', () => follow(1)), button('Stop', stop)));
   explorer.stage.after(make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Game' },
     button('Undo', () => { stop(); put(explorer.result.board.moves.slice(0, -1).join('')); }),
-    button('Clear the board', () => { stop(); put(''); explorer.tell('The board is as at the start.'); }),
-    button('Show the best play and its proof', () => { explorer.asked = key(explorer.state); explorer.replay(0, true); })), explorer.proof);
+    button('Clear the board', () => { stop(); explorer.asked = null; put(''); explorer.tell('The board is as at the start.'); }),
+    button('Show the best play and its proof', () => explorer.replay(0, true))), explorer.proof);
   for (const id of ['graph', 'red']) explorer.inputs.get(id)?.select.addEventListener('change', () => { stop(); put(''); });
   explorer.best = new Map(); // of the reader, by board
 }

@@ -88,7 +88,7 @@ export function charts(state, { points, gains, ridge: bend, crossings, gained, b
     { title: gained.faster >= 1 ? `${times(gained.faster)} as fast with ${plain(state.fresh)} new tokens a step` : `Slower with ${plain(state.fresh)} new tokens a step: ${times(gained.faster)}`, alt: `With ${state.accepted}% accepted a check yields ${plain(gained.yields, 3)} tokens; the most is gained with ${plain(best.fresh)} new tokens, ${times(best.faster)}.`,
       x: { label: 'new tokens a step' }, y: { label: 'times as fast as one token a step', linear: true, range: [0, most] }, xs: gains.map(({ fresh }) => fresh),
       series: [{ label: 'speed-up', dash: 0, ys: gains.map((each) => each.faster) }],
-      marks: [...found, ...(within && crossings[2] <= LONG ? [{ x: crossings[2], label: 'arithmetic binds' }] : []), { y: 1, label: 'no gain' }], at: { ...chosen, x: Math.min(LONG, state.fresh) }, drag: move },
+      marks: [...found, ...(within && crossings[2] <= LONG ? [{ x: crossings[2], label: 'arithmetic binds' }] : []), { y: 1, label: 'no gain' }], at: state.fresh <= LONG ? chosen : { x: LONG, label: `${chosen.label}, beyond` }, drag: move },
     { title: 'Arithmetic intensity of one step', alt: `Counted ${plain(at(state, state.fresh).intensity[2])} FLOPs per byte at ${plain(state.fresh)} new tokens; the ridge is at ${plain(bend)}.`,
       x: { label: 'new tokens a step' }, y: { label: 'FLOPs per byte' }, xs: points.map(({ fresh }) => fresh),
       series: NAMES.map((label, which) => ({ label, ys: points.map(({ intensity }) => intensity[which]) })), marks: [{ y: bend, label: `ridge ${plain(bend, 3)}`, under: 'memory binds' }, ...reached], at: chosen, drag: move },

@@ -74,10 +74,19 @@ export function together(ops) {
 /** A name that fits beside a dot: the two slowest, and how many more. */
 const brief = ({ name, ops }) => (ops.length > 3 ? `${name.split(', ').slice(0, 2).join(', ')} and ${ops.length - 2} more` : name);
 
+/** What a drag changes: the batch, or of a prompt its length. */
+const dragged = ({ phase }) => controls.find(({ id }) => id === (phase === 'prefill' ? 'context' : 'batch'));
+
+/** The dots whose intensity that changes. */
+function movable(state, dots) {
+  const { id, max } = dragged(state);
+  const [least, most] = [1, max].map((value) => new Map(compute({ ...state, [id]: value }).ops.map((op) => [op.name, op.intensity])));
+  return dots.filter(({ ops: [{ name }] }) => most.get(name) >= 1.05 * least.get(name));
+}
+
 /** The batch (of a prompt: its length) with which an op reaches an intensity, or nothing if none moves it. */
 export function along(state, name, intensity) {
-  const id = state.phase === 'prefill' ? 'context' : 'batch';
-  const { max } = controls.find((control) => control.id === id);
+  const { id, max } = dragged(state);
   const at = (value) => compute({ ...state, [id]: value }).ops.find((op) => name.split(', ')[0] === op.name)?.intensity ?? 0;
   if (at(max) < 1.05 * at(1)) return {};
   let [low, high] = [1, max];
@@ -98,7 +107,7 @@ export function charts(state, { ops, rate, bandwidth, ridge: bend, time }) {
   const only = (memory) => places.map((dot) => (dot.ops && dot.memory === memory ? reached(dot) : null));
   const slowest = dots.reduce((a, b) => (b.time > a.time ? b : a));
   const sizes = places.map((dot) => (dot.ops ? 3 + 15 * Math.sqrt(dot.time / time) : 0));
-  const held = dots.filter((dot) => Object.keys(along(state, dot.name, dot.intensity)).length).reduce((a, b) => (!a || b.time > a.time ? b : a), null);
+  const held = movable(state, dots).reduce((a, b) => (!a || b.time > a.time ? b : a), null);
   return [{ title: `${brief(slowest)}: ${percent(slowest.time / time)} of the ${quantity(time, 's', 3)}`, alt: `${dots.length} groups of ops under the roofline of ${state.device}, the larger the slower; the ridge is at ${plain(bend)} FLOPs per byte.`,
     x: { label: 'FLOPs per byte', range: [from, to] }, y: { label: 'FLOP/s' }, xs: places.map((dot) => dot.intensity), names: places.map((dot) => (dot.ops ? brief(dot) : undefined)),
     details: places.map((dot) => dot.ops && [...wrapped(dot.name, 200), `${quantity(dot.time, 's', 3)}, ${percent(dot.time / time)} of the step`, `${plain(dot.intensity, 3)} FLOPs per byte`, dot.memory ? 'memory binds' : 'arithmetic binds']),
@@ -108,7 +117,7 @@ export function charts(state, { ops, rate, bandwidth, ridge: bend, time }) {
     marks: [{ x: bend, label: `ridge ${plain(bend, 3)}` }], words: [{ x: Math.sqrt(from * bend), label: 'memory binds' }, { x: Math.sqrt(bend * to), label: 'arithmetic binds', low: true }],
     at: held ? { x: held.intensity, name: held.name, label: state.phase === 'prefill' ? `${plain(state.context, 9)} tokens` : `batch ${plain(state.batch, 9)}`, unwritten: true } : undefined,
     drag: held ? (x, _, name) => along(state, dots.find((dot) => brief(dot) === name)?.name ?? held.name, x) : undefined,
-    press: (way, far) => { const id = state.phase === 'prefill' ? 'context' : 'batch'; return { [id]: Math.max(1, way > 0 ? state[id] * (far ? 8 : 2) : Math.floor(state[id] / (far ? 8 : 2))) }; } }];
+    press: (way, far) => { const { id } = dragged(state); return { [id]: Math.max(1, way > 0 ? state[id] * (far ? 8 : 2) : Math.floor(state[id] / (far ? 8 : 2))) }; } }];
 }
 
 export function summary(state, result) {
