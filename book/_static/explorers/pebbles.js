@@ -115,7 +115,7 @@ function said({ graph, best }, { cost, blue }) {
 
 function refuse(explorer, kind, vertex, rule) {
   const { graph, board } = explorer.result;
-  explorer.tell(`Not allowed: to ${WORDS[kind]} ${short(graph.names[vertex])}. Rule: ${named(rule, graph.names)}.`, 'pebble-refused');
+  explorer.tell(`${WORDS[kind]} ${short(graph.names[vertex])}? Not allowed: ${named(rule, graph.names)}.`, 'pebble-refused');
   explorer.vertices.forEach((each, at) => each.classList.toggle('pebble-wanted', kind === 'C' && graph.parents[vertex].includes(at) && !board.red.has(at)));
   const wrong = explorer.vertices[vertex];
   wrong.classList.remove('pebble-wrong');
@@ -141,6 +141,7 @@ function ask(explorer, vertex, moves) {
   const { x, y } = places(explorer.result.graph.parents)[vertex];
   const menu = make('div', { class: y > 0.6 ? 'pebble-menu pebble-menu-above' : 'pebble-menu', role: 'group', 'aria-label': `Moves at ${short(explorer.result.graph.names[vertex])}`, style: `left:clamp(0px, calc(${100 * x}% - 6.5rem), calc(100% - 13rem));top:${100 * y}%` },
     ...moves.map((kind) => button(`${WORDS[kind]}: ${COSTS[kind]}`, () => { explorer.move(kind, vertex); explorer.vertices[vertex].focus(); })));
+  explorer.tell(`${short(explorer.result.graph.names[vertex])}: ${moves.map((kind) => WORDS[kind]).join(' or ')}?`);
   explorer.menu = { vertex, menu };
   explorer.closed = () => { menu.remove(); explorer.menu = null; };
   menu.addEventListener('keydown', (event) => {
