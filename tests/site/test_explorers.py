@@ -1547,6 +1547,7 @@ def test_film_plays_steps_and_scrubs(open_page: Any) -> None:
     page.keyboard.press("ArrowRight")
     settle(page)
     assert page.evaluate(frame) == now + 1
+    page.locator(".film-picture").first.scroll_into_view_if_needed()
     box = page.locator(".film-picture").first.bounding_box()
     page.mouse.move(box["x"] + 40, box["y"] + 60)
     page.mouse.down()
