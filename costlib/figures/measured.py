@@ -121,29 +121,19 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
     most = min(max(end[1] for row in ends.values() for end in row.values()), 1.3 * max(bars))
     with canvas(title, alt, width=WIDTH, height=0.68 * len(regimes) + 1.3) as drawing:
         axes = drawing.axes
-        thick = 0.84 / len(levels)
-        for number, (level, colour, hatch) in enumerate(
-            zip(levels, COLOURS, _HATCHES, strict=False)
-        ):
+        looks = zip(levels, COLOURS, _HATCHES, strict=False)
+        for number, (level, colour, hatch) in enumerate(looks):
+            shift = (number - (len(levels) - 1) / 2) * 0.84 / len(levels)
+            look: dict[str, Any] = {
+                "color": colour + "88",
+                "edgecolor": INK,
+                "hatch": hatch,
+                "linewidth": 0.8,
+            }
             values = [row[level][0] for row in ends.values()]
-            far = [row[level][1] for row in ends.values()]
-            where = np.arange(len(regimes)) + (number - (len(levels) - 1) / 2) * thick
-            axes.barh(
-                where,
-                values,
-                thick,
-                color=colour + "88",
-                edgecolor=INK,
-                hatch=hatch,
-                label=level,
-                linewidth=0.8,
-            )
-            seen = np.minimum(far, most)
-            axes.hlines(where, values, seen, color=INK, linewidth=1.2)
-            for at, value, end in zip(where, values, far, strict=True):
-                axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
-                words = f"{value:.0%} ({end:.0%})"
-                axes.text(min(end, most) + 0.02 * most, at, words, va="center", fontsize=10.5)
+            where = np.arange(len(regimes)) + shift
+            axes.barh(where, values, 0.84 / len(levels), label=level, **look)
+            _whiskers(axes, where, values, [row[level][1] for row in ends.values()], most)
         axes.set_yticks(range(len(regimes)), [fill(r, 17) for r in regimes], fontsize=_SMALL)
         axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
         axes.set_xlim(0, 1.5 * most)
@@ -151,6 +141,15 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, len(levels))
     return drawing.result
+
+
+def _whiskers(axes: Any, where: Any, values: Any, far: Any, most: float) -> None:
+    """Lines from bars to the 90th percentiles, cut where much longer than all bars."""
+    axes.hlines(where, values, np.minimum(far, most), color=INK, linewidth=1.2)
+    for at, value, end in zip(where, values, far, strict=True):
+        axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
+        words = f"{value:.0%} ({end:.0%})"
+        axes.text(min(end, most) + 0.02 * most, at, words, va="center", fontsize=10.5)
 
 
 def _told(ends: Mapping[str, Mapping[str, Any]], levels: Sequence[str]) -> tuple[str, str]:
@@ -188,7 +187,12 @@ def waterfall(rows: Mapping[str, Measurement], device: Device) -> Figure:
         axes, start = drawing.axes, np.zeros(len(rows))
         looks = zip(shares.items(), (*COLOURS[:4], COLOURS[6]), _HATCHES, strict=False)
         for (part, values), colour, hatch in looks:
-            look = {"color": colour + "88", "hatch": hatch, "edgecolor": INK, "linewidth": 0.8}
+            look: dict[str, Any] = {
+                "color": colour + "88",
+                "hatch": hatch,
+                "edgecolor": INK,
+                "linewidth": 0.8,
+            }
             axes.barh(range(len(rows)), values, 0.62, start, label=part, **look)
             start = start + np.array(values)
         top = max(1.0, *(1 - value for value in rest))
