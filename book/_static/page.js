@@ -1,0 +1,30 @@
+// Small helps on every page: places that stay put, stops for the keyboard, and print in light colours.
+const root = document.documentElement;
+
+/** Sections that were not laid out yet get their height on the way to a place: go there again. */
+function settle(turns = 6) {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target || turns === 0) return;
+  const before = target.getBoundingClientRect().top;
+  requestAnimationFrame(() => {
+    if (Math.abs(target.getBoundingClientRect().top - before) > 2) target.scrollIntoView();
+    settle(turns - 1);
+  });
+}
+addEventListener('hashchange', () => settle());
+settle();
+
+// What fits needs no stop on the way through the page by keyboard; what scrolls does.
+const near = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    if (isIntersecting) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+  }
+}, { rootMargin: '50% 0px' });
+for (const box of document.querySelectorAll('.bd-article div[tabindex="0"]')) near.observe(box);
+
+let theme = null;
+addEventListener('beforeprint', () => {
+  theme = root.dataset.theme;
+  root.dataset.theme = 'light';
+});
+addEventListener('afterprint', () => { root.dataset.theme = theme ?? root.dataset.theme; });

@@ -1,0 +1,105 @@
+"""Pages with fewer parts: what a browser lays out and nobody sees is left out of the HTML.
+
+- code: no element for a name, a bracket or a space, which have the colour of the text anyway; a
+  long line is an element of its own, so that on a phone it goes on below, indented;
+- formulas: no copy of the TeX in each;
+- tables: no style sheet in each, no header row without a word;
+- what folds says briefly what it holds: code, a solution;
+- sections are laid out when they come near the screen, and until then have about their height.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Token classes that both colour schemes of the site show in the colour of all code.
+UNCOLOURED = "n|p|w|nn|nf|pre|x"
+PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
+CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
+PHONE = 50  # characters of code that fit the width of a phone
+TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
+TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
+EMPTY_HEAD = re.compile(
+    r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
+)
+FOLD = re.compile(
+    r'(<div class="cell([^"]*)">\s*<details class="admonition hide above-input)">'
+    r"\s*<summary[^>]*>.*?</summary>",
+    re.DOTALL,
+)
+#: To be scrolled by keyboard; page.js takes it back from what fits.
+MAY_SCROLL = re.compile(
+    r'(<div class="(?:pst-scrollable-table-container|math|output text_html(?! tab))")>'
+    r"(?!\s*<div data-explorer)"
+)
+SECTION = re.compile(r'<section id="([^"]+)">(?=\s*<h2>)')
+
+
+def lean(html: str) -> str:
+    """The page with fewer elements, looking the same. Done twice it is done once."""
+    html = CODE.sub(lambda m: m[1] + lines(PLAIN_SPAN.sub(r"\1", m[2])) + m[3], html)
+    html = re.sub(
+        r"<code [^>]*>(?:(?!</code>).)*</code>", lambda m: PLAIN_SPAN.sub(r"\1", m[0]), html
+    )
+    html = TEX.sub(r"\1", html)
+    html = EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html))
+    html = FOLD.sub(labelled, html)
+    html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
+    return with_heights(html)
+
+
+def lines(code: str) -> str:
+    """Code whose lines are elements where a phone has to break them."""
+    if 'class="long"' in code:
+        return code
+    made = []
+    for line in code.splitlines(keepends=True):
+        text = re.sub(r"<[^>]+>", "", line).replace("&quot;", '"').rstrip("\n")
+        if len(re.sub(r"&\w+;", "&", text)) > PHONE:
+            indent = len(text) - len(text.lstrip())
+            line = f'<span class="long" style="--in:{indent + 4}ch">{line}</span>'
+        made.append(line)
+    return "".join(made)
+
+
+def labelled(fold: re.Match[str]) -> str:
+    """A folded cell with a quiet label."""
+    what = "solution" if "tag_solution" in fold[2] else "code"
+    return f'{fold[1]} quiet">\n<summary>{what}</summary>'
+
+
+def with_heights(html: str) -> str:
+    """Each section of a long page with about the height that it will have, for a wide screen."""
+    starts = [m.start() for m in SECTION.finditer(html)]
+    if len(starts) < 4:
+        return html
+    ends = [*starts[1:], html.find("</article>")]
+    parts = [html[: starts[0]]]
+    for start, end in zip(starts, ends, strict=True):
+        part = html[start:end]
+        style = f'<section class="later" style="--tall:{height(part)}px" id='
+        parts.append(part.replace("<section id=", style, 1))
+    return "".join([*parts, html[ends[-1] :]])
+
+
+def height(part: str) -> int:
+    """Roughly how high a section will be where a line holds ninety letters.
+
+    >>> height("<h2>Title</h2><p>" + 90 * "word " + "</p>")
+    310
+    """
+    figures = re.findall(
+        r'<svg class="costlib-figure"[^>]* width="([\d.]+)" height="([\d.]+)"', part
+    )
+    high = sum(float(h) * min(640 / float(w), 1.6) + 60 for w, h in figures)
+    high += 500 * part.count("data-explorer=")
+    bare = re.sub(r"<(svg|math|details|table)\b.*?</\1>", "", part, flags=re.DOTALL)
+    code = re.findall(r"<pre>(.*?)</pre>", bare, re.DOTALL)
+    high += sum(18 * each.count("\n") + 50 for each in code)
+    high += (
+        35 * part.count("<tr") + 50 * part.count("<details") + 70 * part.count('<div class="math')
+    )
+    text = re.sub(r"<[^>]+>", "", re.sub(r"<pre>.*?</pre>", "", bare, flags=re.DOTALL))
+    return round(
+        high + 30 * len(text) / 90 + 18 * bare.count("<p>") + 60 + 36 * bare.count("<h2>"), -1
+    )
