@@ -15,12 +15,21 @@ addEventListener('hashchange', () => settle());
 settle();
 
 // What fits needs no stop on the way through the page by keyboard; what scrolls does.
+const boxes = document.querySelectorAll('.bd-article div[tabindex="0"]');
 const near = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     if (isIntersecting) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
   }
 }, { rootMargin: '50% 0px' });
-for (const box of document.querySelectorAll('.bd-article div[tabindex="0"]')) near.observe(box);
+function look() {
+  near.disconnect();
+  for (const box of boxes) {
+    box.tabIndex = 0;
+    near.observe(box);
+  }
+}
+look();
+addEventListener('resize', look);
 
 let theme = null;
 addEventListener('beforeprint', () => {

@@ -271,7 +271,8 @@ def check_look(look: dict[str, Any], width: int, scheme: str) -> None:
         assert contrast(figure["ink"], look["background"]) > 7
 
 
-LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
+LOOK = """() => document.fonts.load('16px KaTeX_Main').then((_, isShown = (svg) =>
+  getComputedStyle(svg).display !== 'none') => ({
   scrollWidth: document.documentElement.scrollWidth,
   theme: document.documentElement.dataset.theme,
   background: getComputedStyle(document.body).backgroundColor,
@@ -280,7 +281,7 @@ LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
   unrenderedMath: [...document.querySelectorAll('.math')]
     .filter(m => !m.querySelector('.katex-html') || m.querySelector('.katex-error'))
     .map(m => m.textContent),
-  figures: [...document.querySelectorAll('svg.costlib-figure')].map(svg => ({
+  figures: [...document.querySelectorAll('svg.costlib-figure')].filter(isShown).map(svg => ({
     width: svg.getBoundingClientRect().width,
     ink: getComputedStyle(svg).color,
   })),

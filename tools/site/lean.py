@@ -16,14 +16,16 @@ import re
 UNCOLOURED = "n|p|w|nn|nf|pre|x"
 PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
 CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
-PHONE = 50  # characters of code that fit the width of a phone
+PHONE = 46  # characters of code that fit the width of a phone
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
+#: A formula and the comma after it stay on one line.
+AFTER_MATH = re.compile(r"(</span></span></span>)([,.;:?!)”’])")
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
 )
 FOLD = re.compile(
-    r'(<div class="cell([^"]*)">\s*<details class="admonition hide above-input)">'
+    r'(<div class="cell([^"]*)">\s*)<details class="admonition hide above-input">'
     r"\s*<summary[^>]*>.*?</summary>",
     re.DOTALL,
 )
@@ -42,6 +44,7 @@ def lean(html: str) -> str:
         r"<code [^>]*>(?:(?!</code>).)*</code>", lambda m: PLAIN_SPAN.sub(r"\1", m[0]), html
     )
     html = TEX.sub(r"\1", html)
+    html = AFTER_MATH.sub(r"\1&#x2060;\2", html)
     html = EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html))
     html = FOLD.sub(labelled, html)
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
@@ -65,7 +68,7 @@ def lines(code: str) -> str:
 def labelled(fold: re.Match[str]) -> str:
     """A folded cell with a quiet label."""
     what = "solution" if "tag_solution" in fold[2] else "code"
-    return f'{fold[1]} quiet">\n<summary>{what}</summary>'
+    return f'{fold[1]}<details class="quiet">\n<summary>{what}</summary>'
 
 
 def with_heights(html: str) -> str:
