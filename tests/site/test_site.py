@@ -189,6 +189,7 @@ def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
 
     Where these are all ways, it looks at the contrast in both themes.
     """
+    page.add_style_tag(content="section.later { content-visibility: visible !important }")
     for size, theme in ways:
         page.set_viewport_size(size)
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
@@ -249,7 +250,7 @@ EMPTY_WHAT_IS_ALIKE = """() => {
 }"""
 #: What scrolls can be scrolled by keyboard.
 SCROLLABLE_BY_KEYBOARD = """() => [...document.querySelectorAll(
-  'pre, .math, .cell_output > .output, .pst-scrollable-table-container')].every(
+  'pre, div.math, .cell_output > .output, .pst-scrollable-table-container')].every(
   (box) => box.tabIndex === 0 ||
     (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight))"""
 COLOURS = ["color-contrast", "link-in-text-block"]
@@ -271,8 +272,7 @@ def check_look(look: dict[str, Any], width: int, scheme: str) -> None:
         assert contrast(figure["ink"], look["background"]) > 7
 
 
-LOOK = """() => document.fonts.load('16px KaTeX_Main').then((_, isShown = (svg) =>
-  getComputedStyle(svg).display !== 'none') => ({
+LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
   scrollWidth: document.documentElement.scrollWidth,
   theme: document.documentElement.dataset.theme,
   background: getComputedStyle(document.body).backgroundColor,
@@ -281,7 +281,8 @@ LOOK = """() => document.fonts.load('16px KaTeX_Main').then((_, isShown = (svg) 
   unrenderedMath: [...document.querySelectorAll('.math')]
     .filter(m => !m.querySelector('.katex-html') || m.querySelector('.katex-error'))
     .map(m => m.textContent),
-  figures: [...document.querySelectorAll('svg.costlib-figure')].filter(isShown).map(svg => ({
+  figures: [...document.querySelectorAll('svg.costlib-figure')].filter(
+    (svg) => svg.checkVisibility()).map(svg => ({
     width: svg.getBoundingClientRect().width,
     ink: getComputedStyle(svg).color,
   })),
