@@ -46,7 +46,7 @@ PARTS = (
                 "what does each token pay to look at the others, and when does that overtake "
                 "everything else?",
                 ("attention",),
-                figure="fig-attention-masks",
+                figure="fig-attention-one-query",
             ),
             Chapter(
                 "transformer",
@@ -65,7 +65,7 @@ PARTS = (
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
                 ("device", "roofline", "messages", "sweeps"),
-                figure="fig-roofline-roofs",
+                figure="fig-roofline-phases",
             ),
         ),
     ),
@@ -82,7 +82,7 @@ PARTS = (
                     "iomodel.algorithms",
                     *(f"iomodel.counting.{name}" for name in ("counts", "block_sizes", "coverage")),
                 ),
-                figure="fig-iomodel-life",
+                figure="fig-iomodel-traffic",
             ),
             Chapter(
                 "lowerbounds",
@@ -99,7 +99,7 @@ PARTS = (
                 "training",
                 "what does a training run compute, what must it hold, and what will it cost?",
                 ("training",),
-                figure="fig-training-layer",
+                figure="fig-training-tide",
             ),
             Chapter(
                 "parallel",
@@ -123,7 +123,7 @@ PARTS = (
                 "sources",
                 "why do five careful documents give five different answers?",
                 ("sources",),
-                figure="fig-sources-answers",
+                figure="fig-sources-notes-decode",
             ),
             Chapter(
                 "measured",
@@ -139,7 +139,7 @@ PARTS = (
                     "measured.serving_facts",
                     "measured.timing",
                 ),
-                figure="fig-measured-roof",
+                figure="fig-measured-waves",
             ),
         ),
     ),
