@@ -97,6 +97,7 @@ def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctr
         )
 
     body = context["body"].replace("</a>.</strong>", "</a></strong>")
+    body = body.replace('<section class="', '<section class="front-page ', 1)
     body = LIST.sub(r'<\1 class="\2 page-cards"\3>', ITEM.sub(card, body))
     if body.count('<li class="page-card">') != len(found):
         raise ValueError(f"{FRONT} has not one item for each card: run `make sync`")

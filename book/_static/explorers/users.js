@@ -104,6 +104,15 @@ function places(end) {
   return Array.from({ length: Math.floor(end / each) + 1 }, (_, count) => Number((count * each).toPrecision(6))).filter((at) => at < 0.93 * end);
 }
 
+/** A list whose items stay and say something else; those without words are left out. */
+function list(element, items) {
+  items.forEach(([part, words], number) => {
+    const item = element.children[number] ?? element.appendChild(make('li', {}, ...(part ? [make('span', { class: `users-swatch ${part}`, 'aria-hidden': 'true' })] : []), ''));
+    item.hidden = !words;
+    if (item.lastChild.data !== words) item.lastChild.data = words;
+  });
+}
+
 /** The picture's own elements, made once. */
 function picture(explorer) {
   const box = (name, ...inside) => make('div', { class: name }, ...inside);
@@ -124,7 +133,7 @@ const share = ({ keeps, server, seconds }, users) => (keeps.weights + users * (k
 
 function redrawScene(p, state, result) {
   const { server, keeps, marks, most, seconds, capacity, key } = result;
-  const width = p.stack.clientWidth;
+  const width = (p.width ??= p.stack.clientWidth); // asked once, then told: to ask while it changes is slow
   if (p.drawn === `${key} ${width}`) return;
   p.drawn = `${key} ${width}`;
   const wide = (amount) => `${(100 * amount) / server.bandwidth / seconds}%`;
@@ -150,14 +159,13 @@ export function draw(explorer, state, result) {
   const p = (explorer.users ??= picture(explorer));
   redrawScene(p, state, result);
   const { server, keeps, users, here, seconds, capacity } = result;
-  const wide = (p.stack.clientWidth * (keeps.cache + keeps.activations)) / server.bandwidth / seconds;
+  const wide = (p.width * (keeps.cache + keeps.activations)) / server.bandwidth / seconds;
   p.tank.style.setProperty('--stripe', `${Math.max(3, wide)}px`); // one for each user, or a pattern
   p.stack.style.setProperty('--at', share(result, users));
   const [inWeights, inCaches] = p.tank.children;
   inWeights.style.width = `${(100 * Math.min(keeps.weights, capacity)) / capacity}%`;
   inCaches.style.width = `${(100 * users * (keeps.cache + keeps.activations)) / capacity}%`;
-  const item = ([part, words]) => make('li', {}, make('span', { class: `users-swatch ${part}`, 'aria-hidden': 'true' }), words);
-  p.held.replaceChildren(make('li', {}, make('b', {}, `Memory: ${quantity(capacity, 'B', 3)}`)), ...[['users-weights', `${state.model} ${plain(keeps.weights / 1e9, 3)}`], ['users-caches', `caches ${plain((users * keeps.cache) / 1e9, 2)}`]].map(item));
+  list(p.held, [[null, `Memory: ${quantity(capacity, 'B', 3)}`], ['users-weights', `${state.model} ${plain(keeps.weights / 1e9, 3)}`], ['users-caches', `caches ${plain((users * keeps.cache) / 1e9, 2)}`]]);
   p.story.textContent = story(state, result);
   p.bar.hidden = p.busy.hidden = !here;
   p.took.hidden = p.key.hidden = !here;
@@ -165,9 +173,8 @@ export function draw(explorer, state, result) {
   PARTS.forEach(([name], number) => { p.bar.children[number].style.width = `${(100 * here.parts[name]) / seconds}%`; });
   p.busy.firstChild.style.width = `${(100 * here.busy) / seconds}%`;
   p.took.replaceChildren(make('b', {}, `A step: ${quantity(here.seconds, 's', 3)}`), ', one token for each user');
-  const spent = PARTS.filter(([name]) => here.parts[name] > 0.02 * here.seconds).map(([name, part, words]) => [part, `${words} ${quantity(here.parts[name], 's', 2)}`]);
-  const items = [...spent, ['users-units', `arithmetic units busy ${quantity(here.busy, 's', 2)}`]];
-  p.key.replaceChildren(...items.map(item));
+  list(p.key, [...PARTS.map(([name, part, words]) => [part, here.parts[name] > 0.02 * here.seconds ? `${words} ${quantity(here.parts[name], 's', 2)}` : '']),
+    ['users-units', `arithmetic units busy ${quantity(here.busy, 's', 2)}`]]);
   p.slider.value = users;
   p.hint.hidden = users > 1;
   p.slider.setAttribute('aria-valuetext', `${people(users)}: ${rate(1 / here.seconds)} tokens a second each, ${rate(users / here.seconds)} together`);
@@ -191,7 +198,11 @@ export function build(explorer) {
   explorer.stage.addEventListener('pointerdown', drag);
   explorer.stage.addEventListener('pointermove', drag);
   explorer.stage.addEventListener('mousedown', (event) => { if (event.target.closest('.users-stack')) event.preventDefault(); }); // or else the handle loses its focus
-  new ResizeObserver(() => { if (explorer.result) draw(explorer, explorer.state, explorer.result); }).observe(explorer.stage);
+  new ResizeObserver(([{ contentRect }]) => {
+    if (!explorer.users || explorer.users.width === contentRect.width) return;
+    explorer.users.width = contentRect.width;
+    draw(explorer, explorer.state, explorer.result);
+  }).observe(explorer.stage);
 }
 
 export const note = () => 'Each user has sent as many tokens as More settings say, and the device keeps their keys and values: a cache. A step writes one token for each user. It takes, op by op, the larger of reading and computing at the peak rates of the datasheet: no machine is faster. A tenth of the memory is kept back for the driver, workspaces and gaps.';
