@@ -65,7 +65,7 @@ PARTS = (
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
                 ("device", "roofline", "messages", "sweeps"),
-                figure="fig-roofline-phases",
+                figure="fig-roofline-roofs",
             ),
         ),
     ),

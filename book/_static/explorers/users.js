@@ -74,10 +74,10 @@ const people = (count) => `${plain(count, 9)} ${count === 1 ? 'user' : 'users'}`
 const rate = (value) => plain(value < 10 ? Number(value.toPrecision(2)) : value < 10000 ? Math.round(value) : Number(value.toPrecision(3)), 9);
 
 export function summary(state, { users, here }) {
-  if (!here) return [['Users', '0'], ['Tokens a second', 'none']];
+  if (!here) return [['Users', '0'], ['Tokens/s', 'none']];
   return [['Users', plain(users, 9)],
-    [users === 1 ? 'Tokens a second' : 'Tokens a second for each', rate(1 / here.seconds)],
-    ['For all together', rate(users / here.seconds)]];
+    [`Tokens/s for ${users === 1 ? 'one' : 'each'}`, rate(1 / here.seconds)],
+    ['Tokens/s for all', rate(users / here.seconds)]];
 }
 
 const WORDS = { caches: 'caches outweigh weights', arithmetic: 'arithmetic overtakes weights', memory: 'memory is full' };
