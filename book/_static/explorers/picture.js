@@ -9,8 +9,16 @@ const LINE = 14; // pixels, of a line of words
 const narrow = /[iljtfrI.,:;'|()[\] ]/;
 const wide = /[mwMW%@]/;
 
+const widths = new Map();
+
 /** About how wide a text is, at 12 pixels: a guess that needs no layout. */
-export const widthOf = (text) => [...text].reduce((sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4), 0);
+export function widthOf(text) {
+  if (widths.size > 5000) widths.clear();
+  if (!widths.has(text)) widths.set(text, guess(text));
+  return widths.get(text);
+}
+
+const guess = (text) => [...text].reduce((sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4), 0);
 
 /** A text in lines no wider than so many pixels, where its words allow it. */
 export function wrapped(text, most) {
@@ -82,7 +90,7 @@ const crosses = (one, other) => one.left < other.right && one.right > other.left
 class Places {
   constructor(bounds, track) {
     this.bounds = bounds;
-    this.track = track; // points on lines, which words had better not cover
+    this.track = track; // points on lines, x and y in turn, which words had better not cover
     this.taken = [];
   }
 
@@ -96,11 +104,15 @@ class Places {
     const [near, up] = [r + 4, height / 2];
     const corners = [[near, -up], [-near - width, -up], [-width / 2, -near - height], [-width / 2, near], [near, -height - 2], [near, 2], [-near - width, -height - 2], [-near - width, 2]];
     const boxes = corners.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
-    const crossed = (box) => this.track.filter(([px, py]) => px > box.left && px < box.right && py > box.top && py < box.bottom).length;
     let best = null;
     for (const box of boxes) {
-      const cost = crossed(box);
+      let cost = 0;
+      for (let at = 0; at < this.track.length; at += 2) {
+        const [px, py] = [this.track[at], this.track[at + 1]];
+        if (px > box.left && px < box.right && py > box.top && py < box.bottom) cost += 1;
+      }
       if (!best || cost < best.cost) best = { ...box, cost };
+      if (!cost) break;
     }
     return best;
   }
@@ -112,7 +124,7 @@ class Places {
 }
 
 const escaped = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-const fixed = (value) => value.toFixed(2);
+const fixed = (value) => Math.round(value * 100) / 100; // of a pixel
 const text = (x, y, words, kind, anchor = 'start') => `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${escaped(words)}</text>`;
 
 // ---------------------------------------------------------------- lines
@@ -125,14 +137,14 @@ function trail({ ys }, xs, x, y) {
   return xs.flatMap((value, at) => (ys[at] === null || ys[at] === undefined || value < x.low || value > x.high ? [] : [[x.place(value), y.place(ys[at])]]));
 }
 
-/** A line's points and some between them. */
-function track(points) {
-  return points.flatMap(([x, y], at) => {
-    if (!at) return [[x, y]];
+/** A line's points and some between them: x and y in turn. */
+function track(points, found) {
+  for (let at = 1; at < points.length; at += 1) {
     const [fromX, fromY] = points[at - 1];
-    const steps = Math.min(100, Math.ceil(Math.hypot(x - fromX, y - fromY) / 6));
-    return Array.from({ length: steps }, (_, step) => [fromX + ((x - fromX) * (step + 1)) / steps, fromY + ((y - fromY) * (step + 1)) / steps]);
-  });
+    const [across, down] = [points[at][0] - fromX, points[at][1] - fromY];
+    const steps = Math.min(80, Math.ceil(Math.max(Math.abs(across), Math.abs(down)) / 8));
+    for (let step = 0; step < steps; step += 1) found.push(fromX + (across * step) / steps, fromY + (down * step) / steps);
+  }
 }
 
 /** Names at the ends of lines, pushed apart, each tied to its line. */
@@ -262,9 +274,13 @@ export function picture(spec, width) {
   const trails = spec.series.map((series) => (series.scatter ? [] : trail(series, spec.xs, x, y)));
   const paths = spec.series.map((series, at) => (trails[at].length ? `<path d="M${trails[at].map(([px, py]) => `${fixed(px - left)} ${fixed(py - top)}`).join('L')}" stroke="${colourOf(series, at)}" stroke-dasharray="${dashOf(series, at)}" class="chart-line"/>` : '')).join('');
   const marks = (spec.marks ?? []).filter(({ minor }) => !minor || width >= 480);
-  const along = (from, to) => track([from, to]);
-  const ruled = [...marks, ...(spec.at ? [spec.at] : [])].flatMap((mark) => (mark.x === undefined ? along([left, y.place(mark.y)], [right, y.place(mark.y)]) : mark.y === undefined ? along([x.place(mark.x), top], [x.place(mark.x), bottom]) : []));
-  const places = new Places({ left: left + 1, right: right + 10, top: top - 12, bottom }, [...trails.flatMap(track), ...ruled]);
+  const tracks = [];
+  for (const each of trails) track(each, tracks);
+  for (const mark of spec.at ? [...marks, spec.at] : marks) {
+    if (mark.x === undefined) track([[left, y.place(mark.y)], [right, y.place(mark.y)]], tracks);
+    else if (mark.y === undefined) track([[x.place(mark.x), top], [x.place(mark.x), bottom]], tracks);
+  }
+  const places = new Places({ left: left + 1, right: right + 10, top: top - 12, bottom }, tracks);
   const held = spec.at?.label && !spec.at.unwritten ? [spec.at] : [];
   // The words that matter most are put first; what is drawn last is on top.
   const regions = (spec.words ?? []).map(({ x: along, label, low }) => region(x.place(along), low ? bottom - LINE - 4 : top, label, places)).join('');
