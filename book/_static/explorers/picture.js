@@ -103,7 +103,10 @@ class Places {
   beside(x, y, r, width, height) {
     const [near, up] = [r + 4, height / 2];
     const corners = [[near, -up], [-near - width, -up], [-width / 2, -near - height], [-width / 2, near], [near, -height - 2], [near, 2], [-near - width, -height - 2], [-near - width, 2]];
-    const boxes = corners.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
+    const further = [20, 36].flatMap((far) => [[near, far], [-near - width, far], [-width / 2, far], [near, -far - height], [-near - width, -far - height]]);
+    const open = (places) => places.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
+    const beside = open(corners);
+    const boxes = beside.length ? beside : open(further);
     let best = null;
     for (const box of boxes) {
       let cost = 0;
@@ -114,7 +117,7 @@ class Places {
       if (!best || cost < best.cost) best = { ...box, cost };
       if (!cost) break;
     }
-    return best;
+    return best && { ...best, far: !beside.length };
   }
 
   take(box) {
@@ -218,16 +221,19 @@ function region(middle, top, label, places) {
   return text(x, top + 11, label, 'chart-word chart-region', 'middle');
 }
 
+/** A thin line to words that had to go further away. */
+const leader = (x, y, box) => (box.far ? `<path d="M${fixed(x)} ${fixed(y)}L${fixed(Math.min(box.right, Math.max(box.left, x)))} ${fixed(box.top > y ? box.top : box.bottom)}" class="chart-leader"/>` : '');
+
 /** Rings where something begins, with a word. */
-function rings(marks, { x, y }, places) {
+function rings(marks, { x, y, left, right }, places) {
   return marks.filter((mark) => mark.x !== undefined && mark.y !== undefined).map((mark) => {
     const [across, down] = [x.place(mark.x), y.place(mark.y)];
-    const words = wrapped(mark.label, 150);
+    const words = wrapped(mark.label, right - left < 350 ? 110 : 150);
     const box = places.beside(across, down, 6, Math.max(...words.map(widthOf)), words.length * LINE);
     const ring = `<circle cx="${fixed(across)}" cy="${fixed(down)}" r="6" class="chart-ring"/>`;
     if (!box) return ring;
     places.take(box);
-    return ring + words.map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word chart-strong')).join('');
+    return leader(across, down, box) + ring + words.map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word chart-strong')).join('');
   }).join('');
 }
 
@@ -239,17 +245,23 @@ function dots(spec, { x, y }, places) {
   for (const { x: cx, y: cy, r } of found) places.take({ left: cx - r * 0.7, right: cx + r * 0.7, top: cy - r * 0.7, bottom: cy + r * 0.7 });
   const written = found.map((dot) => {
     const words = dot.names ? places.beside(dot.x, dot.y, dot.r, widthOf(dot.names), LINE) : null;
-    return words ? text(places.take(words).left, words.top + 11, dot.names, 'chart-word') : '';
+    return words ? leader(dot.x, dot.y, words) + text(places.take(words).left, words.top + 11, dot.names, 'chart-word') : '';
   });
-  return { found, svg: found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') + written.join('') };
+  return { found, svg: written.join('') + found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') };
 }
 
 /** A value as short as it can be read: with the unit of its axis, if that has one. */
 const brief = (value, { unit }) => (unit || value >= 1e6 ? quantity(value, unit ?? '', 3).trim() : plain(Number(value.toPrecision(3))));
 
+/** What the marked point has a dot on: where, the series and its place, the value. */
+function onHandle({ at, xs, series }, { y }) {
+  const index = at?.x === undefined ? -1 : xs.indexOf(at.x);
+  return series.flatMap((each, which) => (each.scatter || each.quiet || each.unnamed || index < 0 || !Number.isFinite(each.ys[index]) || each.ys[index] === null ? [] : [[y.place(each.ys[index]), each, which, each.ys[index]]]));
+}
+
 /** The marked point: a line to hold, with the values on it. */
 function handle(spec, frame, places) {
-  const { at, xs, series } = spec;
+  const { at } = spec;
   const { left, right, top, bottom, x, y } = frame;
   if (!at) return '';
   const upright = at.x !== undefined;
@@ -257,9 +269,7 @@ function handle(spec, frame, places) {
   const grip = upright ? [place, bottom] : [left, place];
   const line = upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
   const knob = `<path d="${line}" class="chart-held"/><g transform="translate(${fixed(grip[0])} ${fixed(grip[1])})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" class="chart-arrows"/></g>`;
-  const index = upright ? xs.indexOf(at.x) : -1;
-  const values = series.flatMap((each, which) => (each.scatter || each.quiet || each.unnamed || index < 0 || !Number.isFinite(each.ys[index]) || each.ys[index] === null ? [] : [[y.place(each.ys[index]), each, which, each.ys[index]]]));
-  const read = values.map(([down, each, which, value]) => {
+  const read = onHandle(spec, frame).map(([down, each, which, value]) => {
     const words = brief(value, spec.y);
     const box = places.beside(place, down, 4, widthOf(words), LINE);
     return `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" fill="${colourOf(each, which)}" class="chart-dot"/>${box ? text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong') : ''}`;
@@ -284,6 +294,8 @@ export function picture(spec, width) {
   const held = spec.at?.label && !spec.at.unwritten ? [spec.at] : [];
   // The words that matter most are put first; what is drawn last is on top.
   const regions = (spec.words ?? []).map(({ x: along, label, low }) => region(x.place(along), low ? bottom - LINE - 4 : top, label, places)).join('');
+  for (const [down] of onHandle(spec, frame)) places.take({ left: x.place(spec.at.x) - 4, right: x.place(spec.at.x) + 4, top: down - 4, bottom: down + 4 });
+  if (spec.at?.x !== undefined) places.take({ left: x.place(spec.at.x) - 14, right: x.place(spec.at.x) + 14, top: bottom - 9, bottom });
   const across = rules([...held, ...marks], frame, places);
   const scattered = dots(spec, frame, places);
   const turns = rings(marks, frame, places);

@@ -65,7 +65,7 @@ export function along(points, intensity) {
 
 export function charts(state, { points, here, rate, bandwidth, ridge: bend, crossing: first }) {
   const top = points.reduce((best, point) => (point.intensity[1] > best.intensity[1] ? point : best));
-  const rings = [...(first > 1 ? [{ x: first, y: bend, label: `arithmetic binds from ${plain(first)} tokens on` }] : []), ...(top.seq < points.at(-1).seq ? [{ x: top.seq, y: top.intensity[1], label: 'from here on it falls' }] : [])];
+  const rings = [...(first > 1 ? [{ x: first, y: bend, label: `arithmetic binds from ${plain(first)} on` }] : []), ...(top.seq < points.at(-1).seq ? [{ x: top.seq, y: top.intensity[1], label: 'from here on it falls' }] : [])];
   const names = ['as published', 'every op counted'];
   const [low, high] = [10 ** Math.floor(Math.log10(Math.min(0.9, here.intensity[1]))), 10 ** Math.ceil(Math.log10(Math.max(bend * 4, ...points.map(({ intensity }) => intensity[1]), here.intensity[0])))];
   const roof = [...new Set([low, bend, high, ...here.intensity])].sort((a, b) => a - b);

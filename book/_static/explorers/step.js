@@ -71,8 +71,13 @@ export function together(ops) {
   return [...found.values()].map((dot) => ({ ...dot, name: [...dot.ops].sort((a, b) => b.time - a.time).map(({ name }) => name).join(', ') }));
 }
 
-/** A name that fits beside a dot: the two slowest, and how many more. */
-const brief = ({ name, ops }) => (ops.length > 3 ? `${name.split(', ').slice(0, 2).join(', ')} and ${ops.length - 2} more` : name);
+/** A name that fits beside a dot: what names share is said once; of many, the two slowest. */
+function brief({ name, ops }) {
+  const names = name.split(', ');
+  const [group] = names[0].split('.');
+  const short = names.map((each, at) => (at && each.startsWith(`${group}.`) ? each.slice(group.length + 1) : each));
+  return ops.length > 3 ? `${short.slice(0, 2).join(', ')} and ${ops.length - 2} more` : short.join(', ');
+}
 
 /** What a drag changes: the batch, or of a prompt its length. */
 const dragged = ({ phase }) => controls.find(({ id }) => id === (phase === 'prefill' ? 'context' : 'batch'));
@@ -102,7 +107,7 @@ export function along(state, name, intensity) {
 export function charts(state, { ops, rate, bandwidth, ridge: bend, time }) {
   const dots = together(ops).sort((a, b) => a.intensity - b.intensity);
   const reached = ({ intensity }) => attainable(intensity, rate, bandwidth);
-  const [from, to] = [10 ** Math.floor(Math.log10(Math.min(0.5, ...dots.map((dot) => dot.intensity)))), 10 ** Math.ceil(Math.log10(Math.max(bend * 4, ...dots.map((dot) => dot.intensity * 1.2))))];
+  const [from, to] = [10 ** Math.floor(Math.log10(Math.min(0.5, ...dots.map((dot) => dot.intensity)))), 10 ** Math.ceil(Math.log10(Math.max(bend * 10, ...dots.map((dot) => dot.intensity * 1.2))))];
   const places = [{ intensity: from }, ...dots, { intensity: bend }, { intensity: to }].sort((a, b) => a.intensity - b.intensity);
   const only = (memory) => places.map((dot) => (dot.ops && dot.memory === memory ? reached(dot) : null));
   const slowest = dots.reduce((a, b) => (b.time > a.time ? b : a));
