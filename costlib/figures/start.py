@@ -59,7 +59,9 @@ def _moment(model: Transformer, device: Device, count: int, context: int) -> _Mo
         spent["rest"] += place.memory_time
     held = memory(model, count, context)
     busy = ledger.flops / device.compute_rate()
-    return _Moment(count, *spent.values(), busy, float(held.weights), float(held.kv))
+    kept = float(held.weights), float(held.kv)
+    weights, caches, arithmetic, rest = spent.values()
+    return _Moment(count, weights, caches, arithmetic, rest, busy, *kept)
 
 
 def _told(model: Transformer, device: Device, context: int) -> list[_Moment]:

@@ -146,10 +146,12 @@ function redrawScene(p, state, result) {
     p.slider.style.setProperty('--to', share(result, most));
   }
   p.marks.replaceChildren(...marks.map(([name, users], row) => {
-    const [place, words] = [share(result, users), `${plain(users, 9)} ${WORDS[name]}`];
-    const [before, after] = [place, 1 - place].map((room) => room * width >= 7.5 * words.length + 12); // pixels of its words
-    const side = after || !before ? { class: 'users-mark', style: `left:${100 * place}%;--row:${row}` } : { class: 'users-mark users-left', style: `right:${100 - 100 * place}%;--row:${row}` };
-    return make('span', { ...side, 'data-from': users }, make('b', {}, plain(users, 9)), ` ${WORDS[name]}`);
+    const place = share(result, users);
+    const fits = (words, room) => 7 * (words.length + 2) <= room * width; // pixels, about
+    const all = [`${people(users)}: ${WORDS[name]}`, `${plain(users, 9)}: ${WORDS[name]}`];
+    const words = all.find((each) => fits(each, 1 - place) || fits(each, place)) ?? all[1];
+    const side = fits(words, place) && !fits(words, 1 - place) ? { class: 'users-mark users-left', style: `right:${100 - 100 * place}%` } : { class: 'users-mark', style: `left:${100 * place}%` };
+    return make('span', { ...side, style: `${side.style};--row:${row}`, 'data-from': users }, words);
   }));
   p.marks.style.setProperty('--rows', marks.length);
   p.axis.replaceChildren(...places(seconds * 1000).map((ms) => make('span', { style: `left:${ms / seconds / 10}%` }, ms === 0 ? '0 ms' : plain(ms))));
@@ -205,7 +207,7 @@ export function build(explorer) {
   }).observe(explorer.stage);
 }
 
-export const note = () => 'Each user has sent as many tokens as More settings say, and the device keeps their keys and values: a cache. A step writes one token for each user. It takes, op by op, the larger of reading and computing at the peak rates of the datasheet: no machine is faster. A tenth of the memory is kept back for the driver, workspaces and gaps.';
+export const note = ({ context }) => `Each user has sent ${plain(context, 9)} tokens, whose keys and values are kept: a cache. Op by op a step takes the longer of reading and computing, at the peak rates of the datasheet: no machine is faster. A tenth of the memory is kept back for the driver, workspaces and gaps.`;
 
 export function table(state, { most, now }) {
   const columns = ['users', 'tokens/s for each', 'tokens/s for all', 'step s', 'weights s', 'caches s', 'arithmetic s', 'the rest s', 'units busy s'];
