@@ -3,7 +3,7 @@ const root = document.documentElement;
 
 /** Sections that were not laid out yet get their height on the way to a place: go there again. */
 function settle(turns = 6) {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(named(location.hash.slice(1)));
   if (!target || turns === 0) return;
   const before = target.getBoundingClientRect().top;
   requestAnimationFrame(() => {
@@ -37,3 +37,12 @@ addEventListener('beforeprint', () => {
   root.dataset.theme = 'light';
 });
 addEventListener('afterprint', () => { root.dataset.theme = theme ?? root.dataset.theme; });
+
+/** A heading's name as an address spells it; what nobody could have spelt stays as it is. */
+function named(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

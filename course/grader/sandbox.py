@@ -190,16 +190,11 @@ class Sandbox:
             start_new_session=True,
         )
         its.close()
-        self._control = _ready(mine)
+        mine.settimeout(60)
+        if mine.recv(5) != b"ready":
+            raise OSError("the sandbox does not start")
+        self._control = mine
         return mine
-
-
-def _ready(control: socket.socket) -> socket.socket:
-    """The fork server's channel, once it says that it is there."""
-    control.settimeout(60)
-    if control.recv(5) != b"ready":
-        raise OSError("the sandbox does not start")
-    return control
 
 
 class RunningQuestion:

@@ -19,7 +19,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from notebook_checks import EXAMPLE, HEAD
+from notebook_checks import EXAMPLE
 
 from course.__main__ import main
 from course.builder.answer_key import Key, load_key
@@ -568,9 +568,18 @@ def test_an_empty_class_has_a_summary(built: Path) -> None:
 
 # Answers that a person marks.
 
-PAGE = (
-    HEAD
-    + """# A week
+PAGE = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A week
 
 **1. Half.** Half of x?
 
@@ -601,7 +610,6 @@ Because it is so.
 1 + 1
 ```
 """
-)
 CHECKS = """
 from course import Criterion, Deadline, Question
 

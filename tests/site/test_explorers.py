@@ -1388,18 +1388,93 @@ def is_new(name: str) -> bool:
     return sampling.changed(f"book/_static/explorers/{name}.js")
 
 
+#: Where settings begin and the picture ends: a chart, or all that is drawn in its place.
+PICTURE = """() => {
+  const [root] = document.querySelectorAll('[data-explorer]');
+  const form = root.querySelector('.explorer-controls');
+  const stage = root.querySelector('.explorer-stage');
+  const top = (form.hidden ? stage : form).getBoundingClientRect().top;
+  const chart = stage.querySelector('.explorer-chart');
+  const picture = chart ?? [...stage.querySelectorAll('.explorer-panel')].at(-1);
+  return [top, (picture ?? stage).getBoundingClientRect().bottom];
+}"""
+#: How much moved by itself since the page was opened.
+SHIFT = """() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries()
+  .filter((each) => !each.hadRecentInput).reduce((sum, { value }) => sum + value, 0)))
+  .observe({ type: 'layout-shift', buffered: true }) ?? setTimeout(() => done(0), 50))"""
+
+
 @pytest.mark.parametrize("name", sampling.some(NAMES, 5, "explorers on a phone", first=is_new))
-def test_explorer_starts_fits_a_phone_and_opens_its_table(open_page: Any, name: str) -> None:
+def test_explorer_is_all_on_one_screen(open_page: Any, name: str) -> None:
+    """On a phone and on a laptop the settings that matter and the picture, header included; nothing
+    is wider than a phone, nothing moves by itself, and the table opens."""
     state = "#moves=R0R1C8" if name == "pebbles" else ""
-    page = open_page(name, state, viewport={"width": 375, "height": 700}).page
+    page = open_page(name, state, viewport={"width": 375, "height": 667}).page
     settle(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.evaluate(SHIFT) <= 0.05
+    for width, height in ((375, 667), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        top, bottom = page.evaluate(PICTURE)
+        assert 0 < top < bottom <= height, (width, height)
+    page.set_viewport_size({"width": 375, "height": 667})
     assert len(page.evaluate(SUMMARY)) > 40
     assert page.evaluate("document.querySelector('[data-explorer]').innerText").count("NaN") == 0
+    assert page.locator(".explorer-tries button").count() >= 3
     page.click("details > summary:has-text('The numbers behind this')")
     page.wait_for_selector(".explorer-table tbody tr")
     assert "NaN" not in page.inner_text(".explorer-table")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+WHAT_IS_SAID = """((state) => {
+  const seen = [];
+  const plain = Object.fromEntries(page.controls.map((c) => [c.id, c.value]));
+  for (const control of page.controls.filter((c) => c.type === 'number' && c.max >= 1e6)) {
+    const given = { ...plain, [control.id]: 1048577 };
+    const result = page.compute(given);
+    const charts = page.charts?.(given, result) ?? [];
+    const marks = charts.flatMap((chart) => (chart.marks ?? []).map((mark) => mark.label));
+    const words = [...charts.flatMap((c) => [c.title, c.alt]), ...marks];
+    words.push(...page.summary(given, result).flat(), page.note(given, result));
+    seen.push(words.join(' | '));
+  }
+  return seen;
+})(state)"""
+
+
+def test_what_was_typed_is_said_exactly() -> None:
+    """1,048,577 and not 1,049,000, wherever words repeat it."""
+    said = [text for name in NAMES for text in in_page(f"{name}.js", WHAT_IS_SAID, [0])[0]]
+    assert len(said) > 5
+    assert sum("1,048,577" in text for text in said) > 2
+    assert not [text for text in said if "1,049,000" in text or "1.049 million" in text]
+
+
+ALLOWED = """page.tries.map(({ label, state, say }) => {
+  const whole = { ...Object.fromEntries(page.controls.map((c) => [c.id, c.value])), ...state };
+  const choices = (c) => (typeof c.options === 'function' ? c.options(whole) : c.options);
+  const allowed = (c, value) => {
+    if (c.type === 'number') return value >= c.min && (value <= c.max || c.elsewhere);
+    if (c.type === 'hidden') return c.pattern.test(value);
+    return choices(c).map(([each]) => each).includes(value);
+  };
+  const refused = page.controls.filter((c) => !allowed(c, whole[c.id])).map((c) => c.id);
+  const unknown = Object.keys(state).filter((id) => !page.controls.some((c) => c.id === id));
+  return [label, say.length, refused, unknown];
+})"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_to_try_can_be_set(name: str) -> None:
+    """Three buttons or more, each with a state that the settings allow, and what to see in it."""
+    [tries] = in_page(f"{name}.js", ALLOWED, [0])
+    assert len(tries) >= 3
+    for label, said, refused, unknown in tries:
+        assert len(label) < 32
+        assert said > 60
+        assert (refused, unknown) == ([], []), label
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -1556,7 +1631,7 @@ def test_film_plays_steps_and_scrubs(open_page: Any) -> None:
     settle(page)
     assert page.evaluate(frame) > now + 1  # a drag of the picture turns the film on
     assert page.get_attribute(".film-line", "aria-valuenow") == str(page.evaluate(frame))
-    page.click("button:text-is('To the end')")
+    page.click("button:text-is('End')")
     settle(page)
     assert "1,152 read, 576 written of 1,728: done" in page.evaluate(SUMMARY)
 

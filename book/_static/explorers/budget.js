@@ -37,7 +37,7 @@ export const controls = [
 ];
 
 export const tries = [
-  { label: 'The best size for the same FLOPs', state: { model: 'llama-3.1-70b', tokens: 1708 }, say: 'Llama 3.1 70B with the FLOPs that 8B had: near the bottom of the valley the loss is lower, for the same days. State takes nine times the memory.' },
+  { label: 'Best size, same FLOPs', state: { model: 'llama-3.1-70b', tokens: 1708 }, say: 'Llama 3.1 70B with the FLOPs that 8B had: near the bottom of the valley the loss is lower, for the same days. State takes nine times the memory.' },
   { label: 'Llama 2 7B as its card has it', state: { model: 'llama-2-7b', tokens: 2000, device: 'A100-80GB', mfu: 41, seq: 4096, watts: 400 }, say: 'The card lists 184,320 hours of A100s. At 41% the count comes within a per cent or two.' },
   { label: 'Sixteen times the devices', state: { devices: 16384 }, say: 'A sixteenth of the days, if all went well, for the same device-hours. But something now fails every three hours: look at the second chart.' },
 ];

@@ -238,7 +238,7 @@ export function draw(explorer, state, result) {
   const names = ['left', 'right'].map((side) => NAMES[state[side]]);
   const shares = both.map((run, at) => share(run, standings[at]));
   explorer.title.textContent = `After ${plain(clock)} entries moved`;
-  const cell = Math.min(12, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
+  const cell = Math.min(8.75, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
   explorer.panels.forEach((panel, at) => {
     const events = frame === clocks.length - 1 ? both[at].events.length : eventsBy(both[at], clock);
     panel.title.textContent = `${names[at]}: ${shares[at] === 1 ? 'done' : percent(Math.floor(100 * shares[at]) / 100)}`;
@@ -280,9 +280,9 @@ export function build(explorer) {
   };
   const control = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
   const button = control('Play', play);
-  const player = make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Player' }, button, control('Back', () => { stop(); move(-1); }), control('Step', () => { stop(); move(1); }), control('To the start', () => { stop(); put(0); }), control('To the end', () => { stop(); put(last()); }));
+  const player = make('div', { class: 'explorer-buttons explorer-player', role: 'group', 'aria-label': 'Player' }, button, control('Back', () => { stop(); move(-1); }), control('Step', () => { stop(); move(1); }), control('Start', () => { stop(); put(0); }), control('End', () => { stop(); put(last()); }));
   explorer.inputs.get('speed')?.select.addEventListener('change', stop);
-  explorer.stage.after(player);
+  explorer.stage.before(player);
   scrubbed(explorer, put, stop);
   explorer.stage.addEventListener('keydown', (event) => {
     if (event.target !== explorer.line || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -192,7 +192,8 @@ export function build(explorer) {
   const buttons = make('div', { class: 'explorer-buttons' },
     button('Fold it for me', () => foldBest(explorer)),
     button('Copy the Python', () => copy(explorer.code.textContent).then(() => explorer.say('The line is copied.'))));
-  explorer.stage.append(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars, buttons, explorer.live));
+  explorer.stage.append(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars));
+  explorer.stage.after(buttons, explorer.live);
   explorer.rest.append(explorer.code);
 }
 

@@ -11,7 +11,7 @@ const POSITIONS = 1000;
 
 export const controls = [
   { id: 'rate', label: 'Arrivals', unit: 'requests a second', type: 'number', min: 0.1, max: 100, value: 2.5, digits: 1 },
-  { id: 'moment', label: 'Moment', unit: 'thousandths of the film', type: 'number', min: 0, max: POSITIONS, value: POSITIONS, linear: true },
+  { id: 'moment', type: 'number', min: 0, max: POSITIONS, value: POSITIONS, linear: true, elsewhere: true },
   { id: 'piece', label: 'Pieces', unit: 'tokens', type: 'number', min: 16, max: 8192, value: 256, powers: true, more: true },
   { id: 'prompt', label: 'Prompts, on average', unit: 'tokens', type: 'number', min: 1, max: 16384, value: 2000, powers: true, more: true },
   { id: 'answer', label: 'Answers, on average', unit: 'tokens', type: 'number', min: 1, max: 400, value: 100, powers: true, more: true },
@@ -133,7 +133,7 @@ function timeline(run, requests, { width, seconds, row, memory }) {
 }
 
 /** Rows as high as two of these films fit beside their settings on a screen. */
-const rowOf = (count, width) => Math.max(4, Math.min(10, Math.floor((width < 480 ? 100 : 140) / count)));
+const rowOf = (count, width) => Math.max(4, Math.min(10, Math.floor(100 / count)));
 
 function redraw(explorer, state, { both, requests, seconds }) {
   const width = Math.max(200, explorer.stage.clientWidth);
@@ -153,6 +153,8 @@ export function draw(explorer, state, result) {
   explorer.stage.hidden = Boolean(result.tooLong);
   if (result.tooLong) return;
   redraw(explorer, state, result);
+  explorer.moment.value = state.moment;
+  explorer.moment.setAttribute('aria-valuetext', quantity(result.now, 's', 3));
   const at = (Number(explorer.drawn.split(' ').at(-1)) * result.now) / result.seconds;
   const width = explorer.lines[0].getAttribute('width');
   for (const svg of explorer.lines) {
@@ -178,7 +180,8 @@ export function build(explorer) {
     }, calm ? 1000 : 1000 / 30);
   };
   const button = make('button', { type: 'button', '.onclick': play }, 'Play');
-  explorer.stage.before(make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Player' }, button));
+  explorer.moment = make('input', { type: 'range', min: 0, max: POSITIONS, 'aria-label': 'Moment', '.oninput': () => { if (timer) stop(); put(explorer.moment.value); } });
+  explorer.stage.before(make('div', { class: 'explorer-buttons explorer-player', role: 'group', 'aria-label': 'Player' }, button, explorer.moment));
   const drag = (event) => {
     const svg = event.target.closest('.server-lines');
     if (!svg || !(event.type === 'pointerdown' || event.buttons)) return;
