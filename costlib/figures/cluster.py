@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from costlib.catalog import Node
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, Figure
 from costlib.figures.sketch import SMALL, WIDTH, Sketch, sketch
-from costlib.parallel import ALGORITHMS, Machine
+from costlib.parallel import ALGORITHMS, Machine, two_tier_sent
+from costlib.transformer import Transformer
 
-__all__ = ["folded", "ring_rounds"]
+__all__ = ["folded", "hidden", "ring_rounds"]
 
 # ------------------------------------------------------------------------------------ a ring
 
@@ -119,6 +121,75 @@ def _ring(drawing: Sketch, corner: tuple[float, float], terms: Any, sent: dict[i
     for device in sent:
         start, end = ends[device]
         drawing.arrow(start, end, colour=COLOURS[1])
+
+
+# ---------------------------------------------------------------------- behind the backward pass
+
+_LEFT, _LANE = 66.0, 17.0
+
+
+def hidden(
+    model: Transformer, node: Node, nodes: int, tokens: Sequence[int], groups: int = 8
+) -> Figure:
+    """The backward pass group by group of layers, and their gradients under way meanwhile.
+
+    One timeline for each number of tokens a device has. Gradients are in 16 bits, and summed by
+    tiers: in the node, between nodes, in the node.
+    """
+    every = [_backward(model, node, nodes, each, groups) for each in tokens]
+    late = [sent[-1][1] - done[-1][1] for done, sent in every]
+    title = "; ".join(
+        f"{each:,} tokens: {quantity(more, 's', 2)} of waiting"
+        for each, more in zip(tokens, late, strict=True)
+    )
+    names = [
+        f"{each:,} tokens: {quantity(done[-1][1], 's', 3)} backward, "
+        f"{groups} · {quantity(sent[0][1] - sent[0][0], 's', 3)} of messages"
+        for each, (done, sent) in zip(tokens, every, strict=True)
+    ]
+    alt = (
+        f"Timelines of the backward pass of {model.params() / 1e9:.2g} billion parameters on "
+        f"{nodes} nodes of {node.devices}, a lane for {groups} groups of layers, last first, and "
+        f"one for the sums of their gradients, each of which begins when its group is done and the "
+        f"wires are free. "
+        f"{'; '.join(names)}; waiting after the pass: "
+        + ", ".join(quantity(more, "s", 2) for more in late)
+        + "."
+    )
+    with sketch(title, alt, height=66.0 * len(every) - 4) as drawing:
+        for row, (name, (done, sent)) in enumerate(zip(names, every, strict=True)):
+            top, scale = 66.0 * row, (WIDTH - _LEFT - 2) / max(done[-1][1], sent[-1][1])
+            drawing.text((0, top + 9), name)
+            for lane, (what, spans) in enumerate((("backward", done), ("gradients", sent))):
+                y, colour = top + 18 + _LANE * lane, COLOURS[lane]
+                drawing.text((_LEFT - 6, y + _LANE / 2), what, align="right")
+                for number, (begun, ended) in enumerate(spans):
+                    wide = (ended - begun) * scale
+                    words = str(groups - number) if wide > 11 else ""
+                    look: dict[str, Any] = {"fill": colour + "66", "edge": colour, "size": SMALL}
+                    drawing.box((_LEFT + begun * scale, y + 1), wide, _LANE - 2, words, **look)
+    return drawing.result
+
+
+_Spans = list[tuple[float, float]]
+
+
+def _backward(
+    model: Transformer, node: Node, nodes: int, tokens: int, groups: int
+) -> tuple[_Spans, _Spans]:
+    """When each group's backward pass runs, and when its gradients are under way."""
+    params = float(model.params()) / groups
+    each = 4 * params * tokens / float(node.device.compute_rate())
+    tiers = two_tier_sent("all_reduce", 2 * params, node=node.devices, nodes=nodes)
+    wires = float(tiers[0]) / float(node.link or np.inf) + float(tiers[1]) / float(
+        node.network or np.inf
+    )
+    done = [(number * each, (number + 1) * each) for number in range(groups)]
+    sent: _Spans = []
+    for _, ended in done:
+        begun = max(ended, sent[-1][1] if sent else 0.0)
+        sent.append((begun, begun + wires))
+    return done, sent
 
 
 # ------------------------------------------------------------------------------------ a mesh

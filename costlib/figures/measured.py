@@ -20,6 +20,7 @@ from costlib.roofline import time
 
 __all__ = [
     "dot_height",
+    "dots",
     "errors_by_regime",
     "own_roofline",
     "predicted_against_measured",
@@ -74,7 +75,7 @@ def strips(axes: Any, groups: Mapping[str, Sequence[float]]) -> None:
     axes.axvspan(0.5, 2, color=COLOURS[4], alpha=0.18, linewidth=0)
     axes.axvline(1, color=INK, linewidth=1.2)
     for row, (values, colour) in enumerate(zip(groups.values(), COLOURS, strict=False)):
-        _dots(axes, [(value, row + dot_height(values, value)) for value in values], colour)
+        dots(axes, [(value, row + dot_height(values, value)) for value in values], colour)
         axes.plot([np.median(values)] * 2, [row - 0.44, row + 0.44], color=INK, linewidth=2)
     powers = [10.0**power for power in range(-3, 7) if ends[0] <= 10.0**power <= ends[1]]
     if len(powers) < 3:
@@ -86,7 +87,7 @@ def strips(axes: Any, groups: Mapping[str, Sequence[float]]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _dots(axes: Any, places: Sequence[tuple[float, float]], colour: str) -> None:
+def dots(axes: Any, places: Sequence[tuple[float, float]], colour: str) -> None:
     """Many dots as one path of strokes without a length, which is a tenth of the bytes."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

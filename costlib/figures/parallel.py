@@ -9,7 +9,8 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.figures.cluster import folded, ring_rounds
+from costlib.figures.cluster import folded, hidden, ring_rounds
+from costlib.figures.measured import dots
 from costlib.parallel import (
     Layout,
     Played,
@@ -25,6 +26,7 @@ __all__ = [
     "folded",
     "frontier",
     "held",
+    "hidden",
     "pipelines",
     "products",
     "ring_rounds",
@@ -208,7 +210,7 @@ def _stacked(axes: Any, stages: Mapping[str, Mapping[str, float]]) -> None:
             sizes,
             left=base,
             color=COLOURS[number],
-            hatch=("", "//", "..")[number],
+            hatch=("", "//", "\\\\")[number],
             edgecolor=INK,
             linewidth=0.6,
             label=kind,
@@ -242,12 +244,12 @@ def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure
         f"Time runs to the right, {stages} devices are rows, a forward pass takes 1 unit and a "
         f"backward pass 2, {microbatches} microbatches. {told}."
     )
-    with canvas(title, alt, width=6.4, height=5.2) as drawing:
+    with canvas(title, alt, width=WIDTH, height=5.2) as drawing:
         axes = drawing.axes
-        for block, (how, (text, pieces)) in enumerate(kinds.items()):
+        for block, (how, (text, _)) in enumerate(kinds.items()):
             top = block * (stages + 1.7)
             axes.text(0, top - 0.25, f"{text}: {idle[how]:.0%} of the time idle", fontsize=_SMALL)
-            _schedule(axes, top, done[how], stages, pieces)
+            _schedule(axes, top, done[how], stages)
         longest = max(float(each.seconds) for each in done.values())
         axes.set(xlim=(-0.2, longest + 0.2), ylim=(3 * (stages + 1.7) - 1.2, -1.1))
         axes.set_yticks([])
@@ -257,22 +259,36 @@ def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure
     return drawing.result
 
 
-def _schedule(axes: Any, top: float, done: Played, stages: int, pieces: int) -> None:
+def _schedule(axes: Any, top: float, done: Played, stages: int) -> None:
+    """All tasks; those of the first microbatch are framed, those of the first device numbered."""
+    kinds: dict[tuple[bool, bool], list[tuple[float, ...]]] = {}
+    framed = []
     for device, tasks in enumerate(done.devices):
         for task, begin, end in tasks:
-            late = task.piece >= stages
-            colour = COLOURS[1] if task.backward else COLOURS[0]
-            place = (float(begin), top + device)
-            _box(axes, place, float(end - begin), 1, colour, 0.65 if late else 0.35)
-            if float(end - begin) >= 1:
+            at = (float(begin), top + device, float(end - begin), 1.0)
+            kinds.setdefault((task.backward, task.piece >= stages), []).append(at)
+            framed += [at] if task.microbatch == 0 else []
+            if not device and end - begin >= 1:
+                words = str(task.microbatch + 1)
                 axes.text(
-                    float(begin + end) / 2,
-                    top + device + 0.55,
-                    str(task.microbatch + 1),
-                    ha="center",
-                    va="center",
-                    fontsize=9 if pieces > 1 else _SMALL,
+                    at[0] + at[2] / 2, top + 0.55, words, va="center", ha="center", fontsize=10
                 )
+    for (is_backward, is_late), places in kinds.items():
+        colour = COLOURS[1 if is_backward else 0] + ("aa" if is_late else "55")
+        _tiles(axes, places, facecolor=colour, edgecolor=INK, linewidth=0.5)
+    _tiles(axes, framed, fill=False, edgecolor=INK, linewidth=1.8)
+
+
+def _tiles(axes: Any, places: Sequence[tuple[float, ...]], **look: Any) -> None:
+    """Many rectangles (left, top, width, height) as one path."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    outlines = [
+        Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)], closed=True)
+        for x, y, w, h in places
+    ]
+    axes.add_patch(PathPatch(Path.make_compound_path(*outlines), **look))
 
 
 # ---------------------------------------------------------------------------------- sequence
@@ -347,7 +363,8 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
         for tensor, (colour, label) in _TENSORS.items():
             chosen = near & (found["tensor"] >= tensor[0]) & (found["tensor"] <= tensor[1])
             places = _thinned(held[chosen], step[chosen])
-            axes.loglog(*places, ".", color=colour, markersize=4)
+            axes.set(xscale="log", yscale="log")
+            dots(axes, list(zip(*places, strict=True)), colour)
             axes.plot([], [], "o", color=colour, label=label)
         axes.loglog(best["memory"] / 1e9, best["step"], color=INK, label="nobody beats these")
         for letter, (at, text) in zip("ABCDEF", told.items(), strict=False):

@@ -154,26 +154,29 @@ def latencies(
     return drawing.result
 
 
-def timelines(runs: Mapping[str, Run], many: int) -> Figure:
+def timelines(
+    runs: Mapping[str, Run], many: int, *, window: tuple[float, float] | None = None
+) -> Figure:
     """The first requests of several runs in time: waiting, being read, and each token written.
 
-    The runs take every step by itself.
+    The runs take every step by itself. ``window`` is from when to when, in seconds.
     """
     told = "; ".join(
         f"{name}, the longest pause between two tokens is {1000 * longest_pause(run):.0f} ms"
         for name, run in runs.items()
     )
     until = max(float(run.finish[:many].max()) for run in runs.values())
+    ends = window or (0.0, until)
     title = "A prompt read whole holds up whoever writes"
     alt = f"{many} requests in time: waiting, being read, a tick for each token. {told}."
     with canvas(title, alt, width=WIDTH, height=4.4) as drawing:
         axes, top = drawing.axes, 0.0
         for name, run in runs.items():
-            axes.text(0, top - 0.1, name, fontsize=_SMALL, va="bottom")
+            axes.text(ends[0], top - 0.1, name, fontsize=_SMALL, va="bottom")
             for who in range(many):
-                _bars(axes, run, who, top + 0.5 + who)
+                _bars(axes, run, who, top + 0.5 + who, ends)
             top += many + 2
-        axes.set(xlim=(0, until), ylim=(top - 1, -1.6), xlabel="seconds", yticks=[])
+        axes.set(xlim=ends, ylim=(top - 1, -1.6), xlabel="seconds", yticks=[])
         axes.grid(False, axis="y")
     return drawing.result
 
@@ -200,15 +203,22 @@ def longest_pause(run: Run) -> float:
     return float(max(pauses))
 
 
-def _bars(axes: Any, run: Run, who: int, height: float) -> None:
+def _bars(axes: Any, run: Run, who: int, height: float, ends: tuple[float, float]) -> None:
     """One request: an empty bar while it waits, a hatched one while it is read, then its tokens."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
     arrival, began = run.requests.arrival[who], run.started[who]
     first, times = run.first[who], _token_times(run)
     edges = {"edgecolor": INK, "linewidth": 0.4}
     axes.barh([height], [began - arrival], 0.5, [arrival], color="none", **edges)
     axes.barh([height], [first - began], 0.5, [began], color=COLOURS[1], hatch="//", **edges)
     mine = [first, *times[(times > first) & (times <= run.finish[who])]]
-    axes.vlines(mine, height - 0.4, height + 0.4, color=COLOURS[0], linewidth=0.9)
+    if seen := [time for time in mine if ends[0] <= time <= ends[1]]:
+        places = [(time, height + way) for time in seen for way in (-0.4, 0.4)]
+        strokes = Path(places, [Path.MOVETO, Path.LINETO] * len(seen))
+        strokes.should_simplify = False
+        axes.add_patch(PathPatch(strokes, edgecolor=COLOURS[0], linewidth=1, fill=False))
 
 
 def gains(device: Any, names: Sequence[str], most: int = 2048) -> Figure:

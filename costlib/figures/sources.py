@@ -119,7 +119,7 @@ def same_step(counts: Mapping[str, tuple[float | None, float | None]]) -> Figure
     flops = [pair[0] for pair in ratios.values() if pair[0] is not None]
     title = f"One step, and FLOPs that differ by a factor of {max(flops) / min(flops):.0f}"
     with canvas(
-        title, f"Dots for each source, log scale: {told}.", width=5.6, height=2.9
+        title, f"Dots for each source, log scale: {told}.", width=5.2, height=2.9
     ) as drawing:
         axes = drawing.axes
         for column, (what, colour) in enumerate((("FLOPs", COLOURS[0]), ("bytes", COLOURS[1]))):
@@ -155,7 +155,7 @@ def answers(counts: Mapping[str, tuple[float, str]], workload: str) -> Figure:
     title = f"One model, {different} answers: a factor of {highest / lowest:.1f}"
     told = ", ".join(f"{name} {quantity(flops, 'FLOP', 3)}" for name, (flops, _) in ordered)
     alt = f"Dots from few to many for {workload}: {told}."
-    with canvas(title, alt, width=5.6, height=1.1 + 0.36 * len(ordered)) as drawing:
+    with canvas(title, alt, width=5.2, height=1.1 + 0.36 * len(ordered)) as drawing:
         axes = drawing.axes
         for number, kind in enumerate(kinds):
             points = [

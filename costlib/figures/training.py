@@ -39,7 +39,7 @@ __all__ = [
 
 WIDTH = 5.2
 _SMALL = 10.5
-_HATCHES = ("", "//", "..", "xx")
+_HATCHES = ("", "//", "\\\\", "xx")
 _MARKS = "os^Dv"
 
 

@@ -44,6 +44,7 @@ DRAWINGS = {
     "lives": lambda: step.lives(LLAMA, 4096),
     "tide": lambda: charts.tide(LLAMA, 4096),
     "ring_rounds": cluster.ring_rounds,
+    "hidden": lambda: cluster.hidden(LLAMA, costlib.nodes["DGX-H100"], 8, [16384, 2048]),
     "folded": lambda: cluster.folded(planned(tensor=4, pipeline=2, data=4, sequence=True)),
     "folded_far": lambda: cluster.folded(planned(tensor=8, pipeline=4)),
     "filling": lambda: batches.filling(run(), 5),
@@ -159,3 +160,17 @@ def test_refilled_places_and_batches_are_simulated() -> None:
     told = f"Refilled places write 7 answers in {soon:.2f} s instead of {last:.2f}"
     assert drawn("refilled").title == told
     assert soon < last
+
+
+def test_gradients_hide_behind_what_is_still_to_be_computed() -> None:
+    node = costlib.nodes["DGX-H100"]
+    tiers = parallel.two_tier_sent("all_reduce", 2 * LLAMA.params(), node=8, nodes=8)
+    wires = tiers[0] / node.link + tiers[1] / node.network
+    for tokens in (16384, 2048):
+        backward = 4 * LLAMA.params() * tokens / node.device.compute_rate()
+        done, sent = cluster._backward(LLAMA, node, 8, tokens, 8)
+        assert done[-1][1] == pytest.approx(backward)
+        assert sum(end - begin for begin, end in sent) == pytest.approx(wires)
+        late = wires / 8 if backward > wires else wires + backward / 8 - backward
+        assert sent[-1][1] - backward == pytest.approx(late)
+        assert f"{tokens:,} tokens: {1e3 * late:.0f} ms of waiting" in drawn("hidden").title
