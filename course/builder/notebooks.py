@@ -146,16 +146,7 @@ def notebook(
     }
     checking = code_cell(_check_code(checks))
     if pieces:
-        before = next((i for i, p in enumerate(pieces) if p.kind != "text"), len(pieces))
-        cells = [markdown_cell(around.plain(p.content)) for p in pieces[:before]]
-        cells += [markdown_cell(around.words), code_cell(around.first_lines), checking]
-        for piece in pieces[before:]:
-            if piece.kind == "exercise":
-                cells += made.get(piece.content, [])
-            elif piece.kind == "text":
-                cells.append(markdown_cell(around.plain(piece.content)))
-            else:
-                cells.append(code_cell(piece.content))
+        cells = _in_place(pieces, made, checking, around)
     else:
         first = code_cell(f"{around.first_lines}\n\n{setup}".rstrip())
         cells = [markdown_cell(f"# {title}: exercises\n\n{around.words}"), first, checking]
@@ -165,6 +156,23 @@ def notebook(
     kernel = NotebookNode(display_name="Python 3", language="python", name="python3")
     metadata = NotebookNode(kernelspec=kernel, course=NotebookNode(about or {}))
     return NotebookNode(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5)
+
+
+def _in_place(
+    pieces: Sequence[Piece], made: dict[str, list[Any]], checking: Any, around: Surroundings
+) -> list[Any]:
+    """All that an author wrote, in its order, with the checks below the opening words."""
+    before = next((i for i, p in enumerate(pieces) if p.kind != "text"), len(pieces))
+    cells = [markdown_cell(around.plain(p.content)) for p in pieces[:before]]
+    cells += [markdown_cell(around.words), code_cell(around.first_lines), checking]
+    for piece in pieces[before:]:
+        if piece.kind == "exercise":
+            cells += made.get(piece.content, [])
+        elif piece.kind == "text":
+            cells.append(markdown_cell(around.plain(piece.content)))
+        else:
+            cells.append(code_cell(piece.content))
+    return cells
 
 
 def code_cell(source: str) -> Any:

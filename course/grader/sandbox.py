@@ -190,11 +190,16 @@ class Sandbox:
             start_new_session=True,
         )
         its.close()
-        mine.settimeout(60)
-        if mine.recv(5) != b"ready":
-            raise OSError("the sandbox does not start")
-        self._control = mine
+        self._control = _ready(mine)
         return mine
+
+
+def _ready(control: socket.socket) -> socket.socket:
+    """The fork server's channel, once it says that it is there."""
+    control.settimeout(60)
+    if control.recv(5) != b"ready":
+        raise OSError("the sandbox does not start")
+    return control
 
 
 class RunningQuestion:

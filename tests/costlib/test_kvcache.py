@@ -5,6 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from examples import LLAMA_2_7B as LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,6 @@ SMALL = Transformer(
     local_layers=4,
 )
 WINDOWED = SMALL.with_(local_layers=6)
-LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
 
 
 @pytest.mark.parametrize("row", MODELS, ids=lambda row: row["model"])

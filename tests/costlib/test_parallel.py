@@ -6,42 +6,27 @@ import pytest
 from costlib import Precision
 from costlib.kvcache import memory
 from costlib.parallel import (
+    Machine,
     all_reduce,
     bubble,
     memory_per_device,
     optimizer_memory,
     tensor_parallel,
 )
+from costlib.parallel.collectives import ring_all_reduce
 from costlib.transformer import MoE, Transformer
 
 LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
 DIVIDED = ("q_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding", "scores", "values")
 
 
-def ring_all_reduce(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """The algorithm itself, over devices × elements; also what each device sends."""
-    devices = len(values)
-    chunks = [list(np.array_split(row.astype(float), devices)) for row in values]
-    sent = 0
-    for step in range(devices - 1):  # reduce-scatter: add what comes from the left
-        going = [chunks[i][(i - step) % devices].copy() for i in range(devices)]
-        for i in range(devices):
-            chunks[(i + 1) % devices][(i - step) % devices] += going[i]
-        sent += going[0].size
-    for step in range(devices - 1):  # all-gather: pass on what is complete
-        going = [chunks[i][(i + 1 - step) % devices].copy() for i in range(devices)]
-        for i in range(devices):
-            chunks[(i + 1) % devices][(i + 1 - step) % devices] = going[i]
-        sent += going[0].size
-    return np.array([np.concatenate(row) for row in chunks]), sent
-
-
 @pytest.mark.parametrize("devices", [1, 2, 3, 8])
 def test_a_ring_sends_what_the_formula_says(devices):
     values = np.random.default_rng(0).integers(0, 9, (devices, 24))
-    result, sent = ring_all_reduce(values)
-    assert (result == values.sum(axis=0)).all()
-    assert sent == all_reduce(24, devices)
+    machine = Machine(devices)
+    result = machine.run(ring_all_reduce, list(values))
+    assert (np.array(result) == values.sum(axis=0)).all()
+    assert machine.busiest == all_reduce(24, devices)
 
 
 def test_an_uneven_ring_sends_its_largest_chunks():

@@ -7,6 +7,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 import sympy
+from examples import LLAMA_2_7B as LLAMA
 
 from costlib import devices, models, symbols
 from costlib.layers import Attention, Block, Mlp
@@ -39,7 +40,6 @@ from costlib.training import (
 from costlib.transformer import MLA, MoE, Transformer
 from paths import DATA
 
-LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
 H100 = devices["H100-SXM"]
 TINY = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
 EXPERTS = TINY.with_(moe=MoE(experts=8, per_token=2, width=48, shared_width=32, dense_layers=1))

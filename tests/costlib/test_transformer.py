@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from examples import LLAMA_2_7B as LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from paths import DATA
 
 FLOPS = json.loads((DATA / "flops.json").read_text())["torch"]
 EXTRA = json.loads((DATA / "extra_models.json").read_text())["models"]
-LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
 MIXED = Transformer(
     layers=6,
     d_model=64,

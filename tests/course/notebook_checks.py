@@ -16,6 +16,19 @@ from course.builder.source import read_source
 from paths import ROOT
 
 EXAMPLE = ROOT / "course" / "example" / "week-1.md"
+#: How a page begins that a test writes.
+HEAD = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+"""
 
 
 def key_from(page: Path, checks: Path) -> Key:

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 from notebook_checks import (
     EXAMPLE,
+    HEAD,
     holds_no_answer,
     is_the_solved_one_with_lines_removed,
     key_from,
@@ -262,18 +263,9 @@ def test_the_cells_of_an_answer(cells: list[str], labels: str) -> None:
     assert "".join(label for label, _ in answer_cells(named, "f", {"np"})) == labels
 
 
-MADE = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# Made
+MADE = (
+    HEAD
+    + """# Made
 
 ```{code-cell} ipython3
 import math
@@ -298,6 +290,7 @@ Divide.
 
 SOLUTION
 """
+)
 CELL = "```{{code-cell}} ipython3\n:tags: [hide-cell, solution]\n\n{}\n```"
 GOOD = 'def half(x=1.5):\n    """Half."""\n    return x / 2 + area\n\nprint(half(x=3.0))'
 
@@ -511,18 +504,9 @@ def test_doctests() -> None:
 
 # The whole of what an author wrote.
 
-WHOLE = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A week
+WHOLE = (
+    HEAD
+    + """# A week
 
 Hand in by Friday. ![a curve](curve.png)
 
@@ -582,6 +566,7 @@ plt.plot(data);
 
 Thank you.
 """
+)
 BY_HAND = """
 from course import Criterion, Question
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from notebook_checks import EXAMPLE
+from notebook_checks import EXAMPLE, HEAD
 
 from course.__main__ import main
 from course.builder.answer_key import Key, load_key
@@ -568,18 +568,9 @@ def test_an_empty_class_has_a_summary(built: Path) -> None:
 
 # Answers that a person marks.
 
-PAGE = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A week
+PAGE = (
+    HEAD
+    + """# A week
 
 **1. Half.** Half of x?
 
@@ -610,6 +601,7 @@ Because it is so.
 1 + 1
 ```
 """
+)
 CHECKS = """
 from course import Criterion, Deadline, Question
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from notebook_checks import HEAD
 
 import sampling
 from course.builder.assignments import build_one
@@ -30,18 +31,9 @@ pytestmark = [
 ]
 HOW_MANY = sampling.number(150, 2000)
 HONEST = ("ada", "bob@example.org", "Zo\u00eb Quine")
-PAGE = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A week
+PAGE = (
+    HEAD
+    + """# A week
 
 **1. Half.** Half of [[x]]?
 
@@ -61,6 +53,7 @@ print(half(3))
 
 Because it is so.
 """
+)
 CHECKS = """
 from course import Deadline, Question
 DEADLINE = Deadline("2026-11-30 12:00Z")

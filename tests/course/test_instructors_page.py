@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from notebook_checks import EXAMPLE
+from notebook_checks import EXAMPLE, HEAD
 
 from course import Deadline
 from course.builder.assignments import build_one, open_key, student_notebook
@@ -82,22 +82,6 @@ def test_what_the_page_names_exists() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-HEADER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A week of one's own
-
-"""
-
-
 @pytest.mark.usefixtures("fast")
 def test_the_exercises_that_the_page_shows_are_built_and_graded(tmp_path: Path) -> None:
     """A number, a function, a text and a figure, by copying what stands there; and the rules."""
@@ -107,7 +91,7 @@ def test_the_exercises_that_the_page_shows_are_built_and_graded(tmp_path: Path) 
     assert (len(pages), len(checks)) == (3, 4)
     rules = next(code for code in checks if "DEADLINE" in code)
     others = "\n".join(code for code in checks if code != rules)
-    (tmp_path / "own.md").write_text(HEADER + "\n".join(pages), "utf-8")
+    (tmp_path / "own.md").write_text(f"{HEAD}# A week of one's own\n\n" + "\n".join(pages), "utf-8")
     pool = others.replace('"rate_figure"', '"rate_figure", pool="bandwidth"')
     (tmp_path / "own.checks.py").write_text(f"{pool}\n{rules}", "utf-8")
     key = build_one(tmp_path / "own.md", tmp_path, ["ada"])

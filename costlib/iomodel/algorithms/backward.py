@@ -6,6 +6,7 @@ left in slow memory, instead of being read back.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,38 +64,45 @@ def flash_backward(
         with counted.allocate("dQ", cut(rows), width, fill=0.0) as zeros:
             counted.store(zeros, grads[0], rows)
     for j, cols in enumerate(spans(length, blocks["block_cols"])):
-        _backward_columns(work, grads, j, cols, blocks["block_rows"], causal, scale)
+
+        def tile(rows: slice, column: list[Block], cols: slice = cols) -> None:
+            _backward_tile(work, grads[0], column, rows, cols, causal, scale)
+
+        by_columns(work, grads, j, cols, blocks["block_rows"], causal, tile)
     return work.finish(*grads, blocks=blocks)
 
 
-def _backward_columns(
+def by_columns(
     work: Workplace,
-    grads: list[SlowArray],
+    grads: Sequence[SlowArray],
     j: int,
     cols: slice,
     block_rows: int,
     causal: bool,
-    scale: float,
+    tile: Callable[[slice, list[Block]], None],
 ) -> None:
-    """dK and dV of a block of keys and values, summed on chip over all queries."""
+    """dK and dV of a block of keys and values, summed on chip while blocks of queries pass.
+
+    ``tile`` is given each block of rows with K, V, dK and dV, and adds what that block adds.
+    """
     counted, (length, width) = work.memory, work.arrays["Q"].shape
     counted.step("keys and values", j)
     shape = (cut(cols), width)
     with (
         counted.load(work.arrays["K"], cols) as key,
         counted.load(work.arrays["V"], cols) as value,
-        temporaries(counted, dK=shape, dV=shape) as column,
+        temporaries(counted, dK=shape, dV=shape) as sums,
     ):
-        for block in column:
+        for block in sums:
             block.fill(0.0)
         for i, rows in enumerate(spans(length, block_rows)):
             if causal and rows.stop <= cols.start:
                 continue
             counted.step("tile", i, j)
-            _backward_tile(work, grads[0], [key, value, *column], rows, cols, causal, scale)
+            tile(rows, [key, value, *sums])
         counted.step("gradients of keys and values", j)
-        counted.store(column[0], grads[1], cols)
-        counted.store(column[1], grads[2], cols)
+        counted.store(sums[0], grads[1], cols)
+        counted.store(sums[1], grads[2], cols)
 
 
 def backward_inputs(memory: int | TwoLevelMemory | None, **arrays: Any) -> Workplace:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from costlib.iomodel.algorithms.backward import backward_inputs
+from costlib.iomodel.algorithms.backward import backward_inputs, by_columns
 from costlib.iomodel.algorithms.runs import Run, Workplace, resolved_blocks, temporaries
 from costlib.iomodel.algorithms.tiles import cut, finish_scores, live_columns
 from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
@@ -177,32 +177,21 @@ def _columns(
     with_queries: bool = False,
 ) -> None:
     """dK and dV of a block of keys and values, summed on chip while queries pass; dQ if asked."""
-    counted, (length, width) = work.memory, work.arrays["Q"].shape
-    counted.step("keys and values", j)
-    shape = (cut(cols), width)
-    with (
-        counted.load(work.arrays["K"], cols) as key,
-        counted.load(work.arrays["V"], cols) as value,
-        temporaries(counted, dK=shape, dV=shape) as sums,
-    ):
-        for block in sums:
-            block.fill(0.0)
-        for i, rows in enumerate(spans(length, block_rows)):
-            if causal and rows.stop <= cols.start:
-                continue
-            counted.step("tile", i, j)
-            state = [counted.load(array, rows) for array in queries]
-            total = counted.load(grads[0], rows) if with_queries else None
-            with _tile(counted, state, key, value, rows, cols, causal, scale) as (weight, change):
-                sums[0].add_product(change.T, state[0])
-                sums[1].add_product(weight.T, state[1])
-                if total is not None:
-                    total.add_product(change, key)
-                    counted.store(total, grads[0], rows)
-            counted.drop(*state, *([] if total is None else [total]))
-        counted.step("gradients of keys and values", j)
-        counted.store(sums[0], grads[1], cols)
-        counted.store(sums[1], grads[2], cols)
+    counted = work.memory
+
+    def tile(rows: slice, column: list[Block]) -> None:
+        key, value, key_gradient, value_gradient = column
+        state = [counted.load(array, rows) for array in queries]
+        total = counted.load(grads[0], rows) if with_queries else None
+        with _tile(counted, state, key, value, rows, cols, causal, scale) as (weight, change):
+            key_gradient.add_product(change.T, state[0])
+            value_gradient.add_product(weight.T, state[1])
+            if total is not None:
+                total.add_product(change, key)
+                counted.store(total, grads[0], rows)
+        counted.drop(*state, *([] if total is None else [total]))
+
+    by_columns(work, grads, j, cols, block_rows, causal, tile)
 
 
 @contextmanager

@@ -142,6 +142,16 @@ def naive_rows(N: Number, d: Number, *, causal: bool = False) -> Count:
     )
 
 
+def _by_columns(
+    N: Number, d: Number, block_rows: Number, block_cols: Number, causal: bool
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Sizes, blocks, and the rows that are read where each block of columns takes those it sees."""
+    N, d = sizes(N=N, d=d)
+    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    visits = covered_rows(N, block_rows, block_cols, causal=causal)
+    return N, d, minimum(block_rows, N), minimum(block_cols, N), visits
+
+
 def flash(
     N: Number,
     d: Number,
@@ -158,11 +168,8 @@ def flash(
     >>> flash(8, 4, 1, 4)
     Count(reads=224, writes=144, peak=50)
     """
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
-    visits = covered_rows(N, block_rows, block_cols, causal=causal)
+    N, d, rows, cols, visits = _by_columns(N, d, block_rows, block_cols, causal)
     state = d + 2
-    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
     return Count(
         reads=2 * N * d + visits * d + (visits - N if lazy_init else visits) * state,
         writes=(visits if lazy_init else visits + N) * state,
@@ -206,10 +213,7 @@ def flash_backward(
     >>> flash_backward(4, 2, 2, 2)
     Count(reads=96, writes=40, peak=46)
     """
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
-    visits = covered_rows(N, block_rows, block_cols, causal=causal)
-    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    N, d, rows, cols, visits = _by_columns(N, d, block_rows, block_cols, causal)
     return Count(
         reads=2 * N * d + visits * (4 * d + 2),
         writes=visits * d + 3 * N * d,
@@ -225,10 +229,7 @@ def flash2_backward(
     >>> flash2_backward(4, 2, 2, 2)
     Count(reads=96, writes=44, peak=40)
     """
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
-    visits = covered_rows(N, block_rows, block_cols, causal=causal)
-    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    N, d, rows, cols, visits = _by_columns(N, d, block_rows, block_cols, causal)
     return Count(
         reads=4 * N * d + visits * (3 * d + 2),
         writes=visits * d + 3 * N * d + N,
