@@ -72,7 +72,13 @@ class _Canvas:
 
 @contextmanager
 def canvas(
-    title: str, alt: str, *, columns: int = 1, width: float = 6.0, height: float = 3.6
+    title: str,
+    alt: str,
+    *,
+    rows: int = 1,
+    columns: int = 1,
+    width: float = 6.0,
+    height: float = 3.6,
 ) -> Iterator[_Canvas]:
     """Draw on ``.axes`` inside the block; afterwards ``.result`` is the Figure.
 
@@ -85,7 +91,7 @@ def canvas(
     drawing = _Canvas()
     with matplotlib.rc_context(_STYLE):
         drawing.figure = _paper()(figsize=(width, height), layout="constrained")
-        drawing.axes = drawing.figure.subplots(1, columns)
+        drawing.axes = drawing.figure.subplots(rows, columns)
         yield drawing
         _plain_powers(drawing.figure)
         raw = StringIO()

@@ -20,7 +20,7 @@ from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.figures.iomodel import cache_contents
 from costlib.figures.pebbles import pebbling
-from costlib.figures.rooflines import roofline
+from costlib.figures.rooflines import phases
 from costlib.figures.serving import frontiers, longest_pause, timelines
 from costlib.iomodel import Run, bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
@@ -166,7 +166,8 @@ def step(
         ]
         for name, row in [*slowest.iterrows(), ("all ops", spent.iloc[-1])]
     ]
-    return Explorer("step", roofline(ledger, devices[device]), ["op", "work", "moved", "ms"], rows)
+    figure = phases({"time": ledger}, devices[device])
+    return Explorer("step", figure, ["op", "work", "moved", "ms"], rows)
 
 
 def memory(

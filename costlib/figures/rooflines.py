@@ -9,20 +9,20 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.kvcache import largest_batch
 from costlib.ledger import Ledger
 from costlib.matmul import matmul
 from costlib.numbers import ceil_div
 from costlib.parallel import tensor_parallel
-from costlib.precision import Precision, precision_of
-from costlib.roofline import Device, Limit, limits, time
+from costlib.roofline import Device, limits, time
 from costlib.transformer import Transformer
 
 __all__ = [
     "decode_batches",
     "guesses",
+    "journey",
     "phases",
     "prompts",
-    "roofline",
     "splits",
     "tile_waves",
 ]
@@ -35,137 +35,125 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
 _MARKERS = "os^D"
 
 
-def roofline(
-    ledger: Ledger,
-    device: Device,
-    *,
-    precision: Precision | None = None,
-    named: int = 5,
-) -> Figure:
-    """Every op of a ledger as a point under a device's roofline; the slowest ones are named.
+def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
+    """Each op in a row of its own: its intensity in each ledger, and its share of the time.
 
-    Compute-bound ops are squares, memory-bound ones circles; area grows with the share of time.
+    Ledgers have the same ops; areas are shares of each one's time.
     """
-    points = [p for p in limits(ledger, device, precision) if p.flops]
-    total = sum(point.time for point in points)
-    slowest = _slowest(points, total)[:named]
-    compute = precision_of(precision).compute
-    ridge = device.ridge(compute)
-    memory = sum(point.time for point in points if not point.is_compute_bound) / total
-    title = f"{memory:.0%} of the time memory bound on {device.name} (ridge {ridge:,.0f})"
-    shares = "; ".join(
-        f"{text} of the time, {point.intensity:.3g} FLOPs per byte, {point.bound} bound"
-        for text, point in slowest
+    parts = {name: [p for p in limits(of, device) if p.flops] for name, of in ledgers.items()}
+    totals = {name: sum(point.time for point in points) for name, points in parts.items()}
+    bound = {
+        name: sum(point.time for point in points if not point.is_compute_bound) / totals[name]
+        for name, points in parts.items()
+    }
+    title = "; ".join(
+        f"{name}: {share:.0%} of the time memory bound" for name, share in bound.items()
+    )
+    told = "; ".join(
+        f"{name}, {bound[name]:.0%} of the time memory bound: "
+        + ", ".join(f"{p.name} {p.intensity:,.1f} and {p.time / totals[name]:.0%}" for p in points)
+        for name, points in parts.items()
     )
     alt = (
-        "Log-log chart of FLOP/s against FLOPs per byte. The roof rises to "
-        f"{quantity(device.compute_rate(compute), 'FLOP/s')} at the ridge and is flat from there. "
-        f"{shares}. {len(points)} ops in all."
+        f"A row for each op, with a marker for each of {' and '.join(ledgers)} at its FLOPs per "
+        f"byte, logarithmic. A line marks the ridge of {device.name}, {device.ridge():.0f}; beside "
+        f"each row stand shares of the time. {told}."
     )
-    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
-        axes = drawing.axes
-        _roof(axes, device, compute, [point.intensity for point in points])
-        _ops(axes, points, total)
-        _name(axes, slowest, INK, is_left=False)
-        axes.set_ylim(top=40 * device.compute_rate(compute))
-        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
-        axes.legend(loc="upper left", fontsize=_SMALL)
+    rows = {point.name: row for row, point in enumerate(next(iter(parts.values())))}
+    with canvas(title, alt, width=WIDTH, height=0.245 * len(rows) + 1.0) as drawing:
+        room = 1 - 0.125 * len(parts)
+        drawing.figure.get_layout_engine().set(rect=(0, 0, room, 1))
+        for number, (name, points) in enumerate(parts.items()):
+            shares = [(rows[p.name], p.intensity, p.time / totals[name]) for p in points]
+            _one_phase(drawing.axes, name, number, shares)
+        _names_and_ridge(drawing.axes, list(rows), device.ridge())
     return drawing.result
 
 
-def _slowest(points: Sequence[Limit], total: float) -> list[tuple[str, Limit]]:
-    """Ops that share a place on the roofline, with their share of the time, slowest first."""
-    places: dict[str, list[Limit]] = {}
-    for point in sorted(points, key=lambda point: -point.time):
-        places.setdefault(f"{point.intensity:.2g} {point.is_compute_bound}", []).append(point)
-    shares = {place: sum(p.time for p in there) / total for place, there in places.items()}
-    named = []
-    for place, there in sorted(places.items(), key=lambda item: -shares[item[0]]):
-        names = ", ".join(point.name for point in there[:2])
-        others = f" + {len(there) - 2}" if len(there) > 2 else ""
-        named.append((f"{names}{others}: {shares[place]:.0%}", there[0]))
-    return [each for each in named if not each[0].endswith(": 0%")]
+def _one_phase(
+    axes: Any, name: str, number: int, shares: Sequence[tuple[int, float, float]]
+) -> None:
+    """Markers of a phase, row by row, and its column of percentages."""
+    colour, marker = COLOURS[number], _MARKERS[number]
+    rows, places, parts = zip(*shares, strict=True)
+    areas = [14 + 330 * part for part in parts]
+    axes.scatter(places, rows, areas, color=colour, marker=marker, linewidth=0)
+    beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center"}
+    beside |= {"fontsize": _SMALL, "color": colour, "in_layout": False}
+    across = 1.18 + 0.22 * number
+    for row, part in zip(rows, parts, strict=True):
+        words = f"{part:.0%}" if part >= 0.005 else "–"
+        axes.text(across, row, words, ha="right", **beside)
+    axes.text(across, -1.15, name, ha="right", **beside)
 
 
-def _roof(axes: Any, device: Device, compute: str | None, intensities: Sequence[float]) -> None:
-    ridge = device.ridge(compute)
-    ends = [min(0.1, *intensities) / 2, ridge, max(ridge * 10, *intensities)]
-    axes.loglog(ends, device.attainable(np.array(ends), compute), color=INK, linewidth=1.5)
-    axes.axvline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
+def _names_and_ridge(axes: Any, names: Sequence[str], ridge: float) -> None:
+    axes.axvline(ridge, color=INK, linewidth=1.2, linestyle=":")
+    axes.text(ridge * 0.85, -1.15, f"ridge {ridge:.0f}", fontsize=_SMALL, ha="right", va="center")
+    axes.set_yticks(range(len(names)), names, fontsize=_SMALL)
+    axes.set(xscale="log", xlabel="FLOPs per byte", ylim=(len(names) - 0.4, -1.8))
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
 
 
-def _ops(axes: Any, points: Sequence[Limit], total: float) -> None:
-    for compute_bound, marker, colour in ((True, "s", COLOURS[1]), (False, "o", COLOURS[0])):
-        label = "compute bound" if compute_bound else "memory bound"
-        axes.plot([], [], marker, color=colour, label=label)
-        chosen = [point for point in points if point.is_compute_bound == compute_bound]
-        axes.scatter(
-            [point.intensity for point in chosen],
-            [point.rate for point in chosen],
-            [20 + 400 * point.time / total for point in chosen],
-            color=colour,
-            marker=marker,
-            alpha=0.7,
-        )
+def journey(model: Transformer, device: Device, cached: int, prompts: Sequence[int]) -> Figure:
+    """One model under a roof with its two regions: decode from one user to a full device, prompts.
 
-
-def phases(ledgers: Mapping[str, Ledger], device: Device, named: int = 4) -> Figure:
-    """Every op of several ledgers as a point under one roof; the slowest of each are named."""
-    shares, drawn = [], {}
-    for name, ledger in ledgers.items():
-        points = [point for point in limits(ledger, device) if point.flops]
-        total = sum(point.time for point in points)
-        bound = sum(point.time for point in points if point.is_compute_bound) / total
-        slowest = _slowest(points, total)[:named]
-        told = ", ".join(f"{text} near {point.intensity:,.1f}" for text, point in slowest)
-        shares.append(
-            f"{name}: {len(points)} ops, {bound:.0%} of the time compute bound; slowest {told}"
-        )
-        drawn[name] = points, total, slowest
-    title = "The same ops, far apart: " + " and ".join(ledgers)
-    alt = (
-        f"FLOP/s against FLOPs per byte under the roof of {device.name}, with its ridge at "
-        f"{device.ridge():.0f}. {'; '.join(shares)}. Areas are shares of each one's time."
+    A point is a whole step: its FLOPs per byte, and its FLOPs over its time, op by op. So it lies
+    below the roof wherever its ops wait for different things.
+    """
+    full = int(largest_batch(model, device, cached).largest)
+    users = sorted({1, 8, full} if full > 8 else {1, max(full, 1)})
+    steps = {f"{n} user{'s'[: n - 1]}": model.decode(n, cached - 1) for n in users}
+    reads = {f"prompt of {n:,}": model.prefill(1, n) for n in prompts}
+    peak, ridge = device.compute_rate(), device.ridge()
+    at = {
+        name: (float(work.intensity()), work.flops / time(work, device, too_large="ignore"))
+        for name, work in {**steps, **reads}.items()
+    }
+    shares = [rate / peak for _, rate in at.values()]
+    title = f"One model, one device: from {shares[0]:.1%} of the peak to {max(shares):.0%}"
+    told = ", ".join(
+        f"{name} at {intensity:,.1f} with {quantity(rate, 'FLOP/s', 3)}"
+        for name, (intensity, rate) in at.items()
     )
-    with canvas(title, alt, width=WIDTH, height=5) as drawing:
+    alt = (
+        f"FLOP/s against FLOPs per byte, log-log, under the roof of {device.name}. Left of its "
+        f"ridge of {ridge:.0f} the bytes take longer, right of it the FLOPs. The model's steps: "
+        f"{told}. Users have {cached:,} tokens cached each."
+    )
+    with canvas(title, alt, width=WIDTH, height=4.1) as drawing:
         axes = drawing.axes
-        places = [p.intensity for points, _, _ in drawn.values() for p in points if p.intensity]
-        top = device.compute_rate()
-        _roof(axes, device, None, places)
-        for number, (name, (points, total, slowest)) in enumerate(drawn.items()):
-            look = {"color": COLOURS[number], "marker": _MARKERS[number]}
-            sizes = [16 + 350 * point.time / total for point in points]
-            at = [(point.intensity, point.rate) for point in points]
-            axes.scatter(*zip(*at, strict=True), sizes, alpha=0.7, **look)
-            axes.plot([], [], linestyle="", label=name, **look)
-            _name(axes, slowest, COLOURS[number], is_left=not number)
-        axes.set(xlim=(min(places) / 8, 8e3), ylim=(None, 12 * top))
-        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
-        axes.legend(loc="upper left", fontsize=_SMALL)
+        ends = np.array([0.4, ridge, 6000])
+        axes.loglog(ends, device.attainable(ends), color=INK, linewidth=1.6)
+        _regions(axes, ridge, peak)
+        for number, works in enumerate((steps, reads)):
+            _path(axes, number, {name: at[name] for name in works}, ridge)
+        axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s", xlim=(0.4, 6000))
+        axes.set_ylim(device.memory_rate * 0.25, peak * 6)
     return drawing.result
 
 
-def _name(axes: Any, slowest: Sequence[tuple[str, Limit]], colour: str, is_left: bool) -> None:
-    """Names beside points: above the flat roof, else above the slope's left or below its right."""
-    last, lines = 0.0, 0
-    for text, point in sorted(slowest, key=lambda each: -each[1].intensity):
-        lines = lines + 1 if last / 4 < point.intensity and last else 0
-        last = point.intensity
-        if point.is_compute_bound:
-            place, align = (4, 14 + 15 * lines), "right"
-        elif is_left:
-            place, align = (-12, 4 + 15 * lines), "right"
-        else:
-            place, align = (10, -12 - 15 * lines), "left"
-        axes.annotate(
-            text,
-            (point.intensity, point.rate),
-            place,
-            textcoords="offset points",
-            ha=align,
-            fontsize=_SMALL,
-            color=colour,
-        )
+def _regions(axes: Any, ridge: float, peak: float) -> None:
+    """What is longer on each side of the ridge, in words and as a shade."""
+    axes.axvspan(0.4, ridge, color=COLOURS[0], alpha=0.1, linewidth=0)
+    axes.axvspan(ridge, 6000, color=COLOURS[1], alpha=0.1, linewidth=0)
+    style: dict[str, Any] = {"fontsize": 11, "ha": "center", "va": "center"}
+    axes.text((0.4 * ridge) ** 0.5, peak * 3, "bytes take longer", **style)
+    axes.text((6000 * ridge) ** 0.5, peak * 3, "FLOPs do", **style)
+
+
+def _path(axes: Any, number: int, places: Mapping[str, tuple[float, float]], ridge: float) -> None:
+    """Steps of one kind, joined in their order; the second kind is named above the slope."""
+    colour, marker = COLOURS[number], _MARKERS[number]
+    axes.plot(*zip(*places.values(), strict=True), "--", color=colour, linewidth=1.2)
+    axes.plot(*zip(*places.values(), strict=True), marker, color=colour, markersize=7)
+    for name, place in places.items():
+        offset, align = ((-8, 8), "right") if number else ((9, -9), "left")
+        if place[0] > ridge:
+            offset, align = (0, -16), "center"
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": align}
+        axes.annotate(name, place, offset, fontsize=_SMALL, **style)
 
 
 def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,19 +24,29 @@ def best_batch(
     stopped = "time" if crossing is None else f"time below {crossing:,} tokens, then memory"
     title = f"What limits the batch: {stopped}"
     at = [list(contexts).index(c) for c in (1024, 4096, 16000) if c in contexts]
-    alt = "Two panels against context length on logarithmic axes. " + "; ".join(
-        f"at {contexts[i]:,} tokens {most_that_fit[i]} sequences fit, {most_in_time[i]} are in "
-        f"time, and the best rate is {tokens_per_second[i]:,.0f} tokens per second"
-        for i in at
+    alt = (
+        "Two panels, one above the other, against context length on logarithmic axes. "
+        + "; ".join(
+            f"at {contexts[i]:,} tokens {most_that_fit[i]} sequences fit, {most_in_time[i]} are in "
+            f"time, and the best rate is {tokens_per_second[i]:,.0f} tokens per second"
+            for i in at
+        )
     )
-    with canvas(title, alt, columns=2, height=3.3) as drawing:
-        left, right = drawing.axes
-        left.loglog(contexts, most_that_fit, color=COLOURS[4], label="fit")
-        left.loglog(contexts, most_in_time, ":", color=COLOURS[1], label="in time")
+    with canvas(title, alt, rows=2, width=5.2, height=4.6) as drawing:
+        above, below = drawing.axes
         best = np.minimum(most_that_fit, most_in_time)
-        left.loglog(contexts, best, color=COLOURS[0], linewidth=3, alpha=0.5, label="best")
-        left.set(xlabel="context", title="sequences")
-        left.legend(fontsize=10)
-        right.loglog(contexts, tokens_per_second, color=COLOURS[0])
-        right.set(xlabel="context", title="tokens/s")
+        above.loglog(contexts, best, color=COLOURS[0], linewidth=7, alpha=0.4)
+        above.loglog(contexts, most_that_fit, color=COLOURS[4])
+        above.loglog(contexts, most_in_time, ":", color=COLOURS[1])
+        above.set(ylabel="sequences", xlim=(contexts[0], contexts[-1]))
+        at = len(contexts) // 12
+        style: dict[str, Any] = {"fontsize": 10.5, "ha": "center"}
+        above.text(contexts[at], most_that_fit[at] / 4, "fit in memory", **style)
+        above.text(contexts[at], most_in_time[at] * 1.8, "are in time", **style)
+        if crossing is not None:
+            for axes in drawing.axes:
+                axes.axvline(crossing, color=COLOURS[4], linewidth=1.2, linestyle="--")
+            above.text(crossing * 1.1, max(best), f"{crossing:,} tokens", fontsize=10.5, va="top")
+        below.loglog(contexts, tokens_per_second, color=COLOURS[0])
+        below.set(xlabel="context", ylabel="tokens/s", xlim=(contexts[0], contexts[-1]))
     return drawing.result

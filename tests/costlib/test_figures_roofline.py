@@ -7,7 +7,14 @@ import re
 import pytest
 
 import costlib
+from costlib.figures import Figure, hardware
 from costlib.figures import rooflines as figures
+from figure_checks import (
+    check_colours,
+    check_described,
+    check_small_and_readable_on_a_phone,
+    check_words_apart,
+)
 
 A100 = costlib.devices["A100-80GB"]
 LLAMA = costlib.models["llama-2-7b"]
@@ -19,19 +26,74 @@ def numbers(text: str) -> list[float]:
     return [float(each.replace(",", "")) for each in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
 
 
-def test_phases_tell_what_is_compute_bound() -> None:
+def check_drawing(figure: Figure) -> None:
+    check_described(figure)
+    check_colours(figure)
+    check_small_and_readable_on_a_phone(figure)
+    check_words_apart(figure)
+
+
+def test_phases_tell_what_is_memory_bound() -> None:
     prefill, decode = LLAMA.prefill(1, 512), LLAMA.decode(1, 511)
-    alt = figures.phases({"prefill": prefill, "decode": decode}, A100).alt
+    figure = figures.phases({"prefill": prefill, "decode": decode}, A100)
+    check_drawing(figure)
     bound, total = 0.0, 0.0
     for op in prefill:
         seconds = max(op.flops / PEAK, op.bytes() / BANDWIDTH)
         total += seconds if op.flops else 0
-        bound += seconds if op.flops / PEAK >= op.bytes() / BANDWIDTH else 0
-    assert 0.3 < bound / total < 0.95
-    assert f"prefill: 16 ops, {bound / total:.0%} of the time compute bound" in alt
-    assert "decode: 16 ops, 0% of the time compute bound" in alt
+        bound += seconds if op.flops / PEAK < op.bytes() / BANDWIDTH else 0
+    assert 0.05 < bound / total < 0.7
+    assert f"prefill, {bound / total:.0%} of the time memory bound" in figure.alt
+    assert "decode, 100% of the time memory bound" in figure.alt
     up = (2 * 512 * 4096 * 11008) / (2 * (4096 * 11008 + 512 * (4096 + 11008)))
-    assert re.search(rf"ffn\.gate, ffn\.up \+ 1: \d+% near {up:.1f}", alt)
+    assert re.search(rf"ffn\.up {up:.1f} and \d+%", figure.alt)
+    shares = [int(each) for each in re.findall(r"and (\d+)%", figure.alt)]
+    assert len(shares) == 32
+    assert sum(shares[:16]) == pytest.approx(100, abs=5)  # of whole per cents
+
+
+def test_a_journey_below_the_roof() -> None:
+    figure = figures.journey(LLAMA, A100, cached=2048, prompts=[128, 2048])
+    check_drawing(figure)
+    stops = re.findall(
+        r"(\d+ users?|prompt of [\d,]+) at ([\d.,]+) with ([\d.]+) TFLOP", figure.alt
+    )
+    assert stops[0][0] == "1 user"
+    assert len(stops) == 5
+    for _, intensity, rate in stops:
+        roof = min(PEAK, float(intensity.replace(",", "")) * BANDWIDTH)
+        assert 0.5 * roof < float(rate) * 1e12 < 1.03 * roof
+    seconds = sum(max(op.flops / PEAK, op.bytes() / BANDWIDTH) for op in LLAMA.prefill(1, 2048))
+    share = LLAMA.prefill(1, 2048).flops / seconds / PEAK
+    assert figure.title.endswith(f"of the peak to {share:.0%}")
+
+
+@pytest.mark.parametrize("name", ["A100-80GB", "H100-SXM"])
+def test_a_device_is_drawn_as_its_datasheet_says(name: str) -> None:
+    device = costlib.devices[name]
+    figure = hardware.gpu(device)
+    check_drawing(figure)
+    (cells,) = (
+        path for path in re.findall(r'<path d="([^"]+)"', figure.svg) if path.count("z") > 50
+    )
+    assert cells.count("z") == device.cores
+    assert f"{device.cores * device.on_chip / 1e6:.1f} MB in all" in figure.alt
+    figure = hardware.memories(device, LLAMA)
+    check_drawing(figure)
+    assert f"{device.cores * device.on_chip / device.capacity:.3%}" in figure.title
+    assert f"{2 * LLAMA.params() / 1e9:.1f} GB" in figure.alt
+    squares = [
+        [float(number) for number in re.findall(r"[\d.]+", path)]
+        for path in re.findall(r'<path d="([^"]+)"', figure.svg)[1:]
+    ]
+    sides = [max(path[::2]) - min(path[::2]) for path in squares]
+    assert sides[2] / sides[0] == pytest.approx((device.cache / device.capacity) ** 0.5, rel=0.01)
+
+
+def test_a_drawing_needs_the_datasheet() -> None:
+    bare = costlib.Device("bare", {"bf16": 1e12}, 1e11)
+    with pytest.raises(ValueError, match="bare needs cores"):
+        hardware.gpu(bare)
 
 
 def test_decode_batches_level_off_where_the_caches_say() -> None:
