@@ -40,7 +40,10 @@ def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
 
     Ledgers have the same ops; areas are shares of each one's time.
     """
-    parts = {name: [p for p in limits(of, device) if p.flops] for name, of in ledgers.items()}
+    parts = {
+        name: [p for p in limits(of, device) if p.flops and np.isfinite(p.intensity)]
+        for name, of in ledgers.items()
+    }
     totals = {name: sum(point.time for point in points) for name, points in parts.items()}
     bound = {
         name: sum(point.time for point in points if not point.is_compute_bound) / totals[name]
@@ -49,6 +52,8 @@ def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
     title = "; ".join(
         f"{name}: {share:.0%} of the time memory bound" for name, share in bound.items()
     )
+    if len(ledgers) == 1:
+        title = f"{next(iter(bound.values())):.0%} of the time memory bound on {device.name}"
     told = "; ".join(
         f"{name}, {bound[name]:.0%} of the time memory bound: "
         + ", ".join(f"{p.name} {p.intensity:,.1f} and {p.time / totals[name]:.0%}" for p in points)

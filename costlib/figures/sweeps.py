@@ -39,10 +39,10 @@ def best_batch(
         above.loglog(contexts, most_that_fit, color=COLOURS[4])
         above.loglog(contexts, most_in_time, ":", color=COLOURS[1])
         above.set(ylabel="sequences", xlim=(contexts[0], contexts[-1]))
-        at = len(contexts) // 12
+        place = len(contexts) // 12
         style: dict[str, Any] = {"fontsize": 10.5, "ha": "center"}
-        above.text(contexts[at], most_that_fit[at] / 4, "fit in memory", **style)
-        above.text(contexts[at], most_in_time[at] * 1.8, "are in time", **style)
+        above.text(contexts[place], most_that_fit[place] / 4, "fit in memory", **style)
+        above.text(2 * contexts[place], most_in_time[place] * 1.4, "are in time", **style)
         if crossing is not None:
             for axes in drawing.axes:
                 axes.axvline(crossing, color=COLOURS[4], linewidth=1.2, linestyle="--")
