@@ -38,7 +38,7 @@ _MARKERS = "os^D"
 def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
     """Each op in a row of its own: its intensity in each ledger, and its share of the time.
 
-    Ledgers have the same ops; areas are shares of each one's time.
+    An op that a ledger lacks leaves its row to the others; areas are shares of each one's time.
     """
     parts = {
         name: [p for p in limits(of, device) if p.flops and np.isfinite(p.intensity)]
@@ -64,7 +64,8 @@ def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
         f"byte, logarithmic. A line marks the ridge of {device.name}, {device.ridge():.0f}; beside "
         f"each row stand shares of the time. {told}."
     )
-    rows = {point.name: row for row, point in enumerate(next(iter(parts.values())))}
+    names = dict.fromkeys(point.name for points in parts.values() for point in points)
+    rows = {name: row for row, name in enumerate(names)}
     with canvas(title, alt, width=WIDTH, height=0.245 * len(rows) + 1.0) as drawing:
         room = 1 - 0.125 * len(parts)
         drawing.figure.get_layout_engine().set(rect=(0, 0, room, 1))

@@ -27,12 +27,13 @@ def figures(page: Path) -> list[Figure]:
     return [Figure(svg, title, "") for svg, title in zip(shown, titles, strict=True)]
 
 
-PAGES = sorted(page for page in BOOK.glob("*.ipynb") if figures(page))
+PAGES = sorted(BOOK.glob("*.ipynb"))
 
 
 def test_chapters_have_figures() -> None:
-    assert len(PAGES) > 12
-    assert sum(len(figures(page)) for page in PAGES) > 60
+    counts = [len(figures(page)) for page in PAGES]
+    assert sum(count > 0 for count in counts) > 12
+    assert sum(counts) > 60
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
