@@ -1693,6 +1693,17 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
         "write: costs 1",
         "delete: free",
     ]
+    page.keyboard.press(
+        "Escape"
+    )  # not from the menu: it stays until it is answered or tapped again
+    vertices.nth(4).focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".pebble-menu").count() == 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "write: costs 1"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == "4"
+    page.keyboard.press("Enter")
     page.click(".pebble-menu button:has-text('write')")
     settle(page)
     page.wait_for_function("location.hash.includes('moves=R0R1C4W4')")

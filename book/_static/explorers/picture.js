@@ -52,14 +52,12 @@ function decades(values) {
   return [from, to > from ? to : from * 10];
 }
 
-const SUPERSCRIPTS = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
-
-/** A tick of a logarithmic axis, as people write it. */
+/** A tick of a logarithmic axis as people write it, as SVG: powers are raised, in whatever face the page has. */
 export function tick(value, most = 1e5) {
-  const power = Math.round(Math.log10(value));
   if (value >= 1e-3 && value < most) return plain(value);
-  const ten = `10${[...String(Math.floor(Math.log10(value) + 1e-9))].map((c) => SUPERSCRIPTS[c]).join('')}`;
-  return Math.abs(Math.log10(value) - power) > 1e-9 ? `${value.toExponential()[0]}·${ten}` : ten;
+  const power = Math.floor(Math.log10(value) + 1e-9);
+  const digit = value.toExponential()[0];
+  return `${digit === '1' ? '' : `${digit}·`}10<tspan dy="-4" class="chart-power">${power}</tspan>`;
 }
 
 /** Values to mark on an axis, none closer than so many pixels to the next. */
@@ -128,7 +126,8 @@ class Places {
 
 const escaped = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const fixed = (value) => Math.round(value * 100) / 100; // of a pixel
-const text = (x, y, words, kind, anchor = 'start') => `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${escaped(words)}</text>`;
+const written = (x, y, svg, kind, anchor) => `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${svg}</text>`;
+const text = (x, y, words, kind, anchor = 'start') => written(x, y, escaped(words), kind, anchor);
 
 // ---------------------------------------------------------------- lines
 
@@ -188,8 +187,8 @@ export function frameOf(spec, width) {
 function axes(spec, { left, right, top, bottom, x, y }) {
   const [across, up] = [ticksOf(x, 44), ticksOf(y, 26)];
   const lines = across.map((value) => `M${fixed(x.place(value))} ${top}V${bottom}`).join('') + up.map((value) => `M${left} ${fixed(y.place(value))}H${fixed(right)}`).join('');
-  return `<path d="${lines}" class="chart-grid"/>${across.map((value) => text(x.place(value), bottom + 15, tick(value), 'chart-tick', 'middle')).join('')}`
-    + up.map((value) => text(left - 6, y.place(value) + 4, y.linear ? plain(value) : tick(value, 1e4), 'chart-tick', 'end')).join('')
+  return `<path d="${lines}" class="chart-grid"/>${across.map((value) => written(x.place(value), bottom + 15, tick(value), 'chart-tick', 'middle')).join('')}`
+    + up.map((value) => written(left - 6, y.place(value) + 4, y.linear ? plain(value) : tick(value, 1e4), 'chart-tick', 'end')).join('')
     + text((left + right) / 2, bottom + 33, spec.x.label, 'chart-axis', 'middle') + text(0, 11, spec.y.label, 'chart-axis');
 }
 
@@ -243,11 +242,11 @@ function dots(spec, { x, y }, places) {
     : [{ x: x.place(spec.xs[index]), y: y.place(value), r: series.sizes?.[index] ?? 5, index, colour: colourOf(series, at), name: spec.names?.[index] ?? series.label, names: series.unnamed || spec.marks?.some((mark) => mark.x === spec.xs[index]) ? '' : spec.names?.[index] ?? series.label }])) : []))
     .sort((a, b) => b.r - a.r);
   for (const { x: cx, y: cy, r } of found) places.take({ left: cx - r * 0.7, right: cx + r * 0.7, top: cy - r * 0.7, bottom: cy + r * 0.7 });
-  const written = found.map((dot) => {
+  const named = found.map((dot) => {
     const words = dot.names ? places.beside(dot.x, dot.y, dot.r, widthOf(dot.names), LINE) : null;
     return words ? leader(dot.x, dot.y, words) + text(places.take(words).left, words.top + 11, dot.names, 'chart-word') : '';
   });
-  return { found, svg: written.join('') + found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') };
+  return { found, svg: named.join('') + found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') };
 }
 
 /** A value as short as it can be read: with the unit of its axis, if that has one. */
