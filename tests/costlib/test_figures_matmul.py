@@ -54,13 +54,13 @@ def test_one_output() -> None:
 
 
 def test_intensity() -> None:
-    alt = drawn("intensity")().alt
+    alt = drawn("intensity").alt
     n = next(n for n in range(1, 10_000) if 2 * n**3 / (2 * 3 * n**2) > 312e12 / 2039e9)
     assert f"A100-80GB at 153, passed from n = {n} on" in alt
 
 
 def test_backward_multiplies_what_fits() -> None:
-    found = re.findall(r"(\S+) \((\w)×(\w)\)", drawn("backward")().alt)
+    found = re.findall(r"(\S+) \((\w)×(\w)\)", drawn("backward").alt)
     assert len(found) == 9
     sizes = {"m": 6, "k": 4, "n": 3}
     for first, second, result in (found[:3], found[3:6], found[6:]):
