@@ -146,6 +146,7 @@ PARTS = (
     Part(
         "Move the figures",
         pages=(
+            "explore_calculator",
             "explore_users",
             "explore_prefill",
             "explore_speculative",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from costlib import iomodel, kvcache, training
+from costlib.answers import answer
 from costlib.catalog import devices, models
 from costlib.catalog import nodes as catalogued
 from costlib.display import quantity
@@ -36,6 +37,7 @@ from costlib.sources import jamesnulliu
 __all__ = [
     "Explorer",
     "budget",
+    "calculator",
     "film",
     "frontier",
     "io",
@@ -298,6 +300,17 @@ def frontier(
     columns = ["target", "batch", "tokens/s for all", "ended by", f"price at {per_hour} an hour"]
     ways = {"16 bits": server, "fp8": Server(model, device, "fp8")}
     return Explorer("frontier", frontiers(ways, context), columns, rows)
+
+
+def calculator(
+    model: str = "llama-3.1-8b", device: str = "H100-SXM", batch: int = 8, context: int = 8192
+) -> Explorer:
+    """All that a model on a device is asked before it is rented, each number with its sum."""
+    asked = {"batch": batch, "context": context, "prompt": 2000}
+    found = answer(model, device, **asked, price_per_hour=3.99, watts=700, precision="bf16")
+    rows = [[row.name, row.shown, f"= {row.why}"] for row in found]
+    figure = frontiers({model: Server(model, device, "bf16")}, context)
+    return Explorer("calculator", figure, ["answer", "value", "the sum"], rows)
 
 
 def drawn(seed: int) -> tuple[list[float], list[float], list[float]]:

@@ -193,7 +193,7 @@ export class Explorer {
     this.result = this.page.compute(this.state);
     const charts = this.page.charts?.(this.state, this.result) ?? [];
     charts.forEach((chart, at) => {
-      this.charts[at] ??= new Chart(at ? this.rest : this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
+      this.charts[at] ??= new Chart(at || chart.below ? this.rest : this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
       this.charts[at].update(chart);
     });
     const words = this.page.summary?.(this.state, this.result) ?? [];
