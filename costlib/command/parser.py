@@ -49,7 +49,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+    """All commands and their options.
+
+    >>> parser().parse_args(["params", "gpt2"]).model
+    'gpt2'
+    """
     top = _Parser(
         prog="costlib",
         description=_HEAD,

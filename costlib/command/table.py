@@ -90,12 +90,20 @@ class Table:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: NumPy's numbers are numbers, what has no end is nothing."""
+    """A value as JSON has it: NumPy's numbers are numbers, what has no end is nothing.
+
+    >>> plain(2), plain(float("inf"))
+    (2, None)
+    """
     value = value.item() if hasattr(value, "item") else value
     return None if value == float("inf") else value
 
 
 def bold(text: str) -> str:
-    """Emphasis, on a terminal that wants it (https://no-color.org)."""
+    """Emphasis, on a terminal that wants it (https://no-color.org).
+
+    >>> bold("total")  # no terminal
+    'total'
+    """
     wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return f"\033[1m{text}\033[0m" if wanted and os.environ.get("TERM") != "dumb" else text

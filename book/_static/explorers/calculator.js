@@ -87,12 +87,12 @@ export function answers(state, { server, values, writes, reads, keeps, cache }) 
   const fitsOrNot = values.fits ? 'Yes' : 'No';
   return [
     ['Does it fit?', `${fitsOrNot}: ${inBytes(values.held_bytes)} of ${inBytes(values.given_bytes)}`, `weights ${gigabytes(keeps.weights)} + cache ${gigabytes(cache)} + activations ${gigabytes(batch * keeps.activations)} GB${on}, of the memory less a tenth`, 'kvcache.html#what-fits'],
-    ['How far would it go?', `batch ${plain(values.largest_batch)}, or ${plain(values.largest_context)} tokens`, `(${gigabytes(device.capacity)} − ${gigabytes(keeps.weights)} GB) / ${gigabytes(keeps.cache + keeps.activations)} GB a sequence; or as many tokens of ${plain(batch)} as there is room for`, 'kvcache.html#what-fits'],
+    ['How far?', `batch ${plain(values.largest_batch)}, or ${plain(values.largest_context)} tokens`, `(${gigabytes(device.capacity)} − ${gigabytes(keeps.weights)} GB) / ${gigabytes(keeps.cache + keeps.activations)} GB a sequence; or as many tokens of ${plain(batch)} as there is room for`, 'kvcache.html#what-fits'],
     ['First token', `after ${quantity(values.first_token_s, 's')}, ${values.first_token_bound} bound`, `${plain(prompt)} tokens of one prompt: ${sum(reads)}`, 'serving.html#one-step-four-limits'],
     ['Each token', `${quantity(values.per_token_s, 's')}, ${values.per_token_bound} bound`, `${plain(batch)} × ${plain(context)} tokens: ${sum(writes)}`, 'serving.html#one-step-four-limits'],
     ['Tokens a second', `${plain(values.one_tokens_per_s)} for one, ${plain(values.all_tokens_per_s)} for all`, `1 and ${plain(batch)} / ${quantity(values.per_token_s, 's')}`, 'serving.html#what-one-gives-up-all-get'],
     ['A million tokens', `${money(values.dollars_per_million_written)} to write, ${money(values.dollars_per_million_read)} to read`, `10⁶ × ${quantity(values.per_token_s / batch, 's')} written, × ${quantity(values.first_token_s / prompt, 's')} read, × $${plain(state.price)} an hour × ${shared}`, 'serving.html#what-a-million-tokens-cost'],
-    ['Energy of a million', `${quantity(values.joules_per_million_written, 'J', 3)} to write, ${quantity(values.joules_per_million_read, 'J', 3)} to read`, `the same seconds × ${plain(state.watts)} W × ${shared}`, 'serving.html#what-a-million-tokens-cost'],
+    ['Energy of these', `${quantity(values.joules_per_million_written, 'J', 3)} to write, ${quantity(values.joules_per_million_read, 'J', 3)} to read`, `the same seconds × ${plain(state.watts)} W × ${shared}`, 'serving.html#what-a-million-tokens-cost'],
     ['Weights', `${quantity(values.params, '', 4)} parameters, ${inBytes(values.weight_bytes)}`, `${plain(values.params, 16)} × ${plain(bytes.weights)} bytes`, 'transformer.html#to-the-last-parameter'],
     ['Cache of a token', inBytes(values.token_cache_bytes), `${plain(layers)} layers × ${plain(model.per_layer)} elements × ${plain(bytes.kv)} bytes${model.local_layers ? `; ${model.local_layers} of the layers keep ${plain(model.window)} tokens at most` : ''}`, 'kvcache.html#what-a-token-leaves-behind'],
   ];
@@ -112,7 +112,7 @@ export function build(explorer) {
   explorer.lines = explorer.stage.appendChild(make('div', { class: 'calculator' }));
   explorer.typed = make('code');
   const button = make('button', { type: 'button', '.onclick': () => copy(explorer.typed.textContent).then(() => explorer.say('The line is copied.')) }, 'Copy the line');
-  explorer.terminal = make('div', { class: 'explorer-panel' }, make('p', { class: 'explorer-title' }, 'The same in a terminal'), make('pre', { tabindex: '0' }, explorer.typed), button);
+  explorer.terminal = make('div', { class: 'explorer-panel' }, make('p', { class: 'explorer-title' }, 'The same in a terminal'), make('pre', { tabindex: '0' }, explorer.typed), make('div', { class: 'explorer-buttons' }, button));
   explorer.rest.append(explorer.terminal);
 }
 
@@ -157,6 +157,12 @@ export function charts(state, { server, values: { largest_batch: most } }) {
       { label: 'yours', scatter: true, colour: 1, ys: points.map(({ batch, seconds }) => (batch === chosen ? batch / seconds : null)) }],
     drag: (x) => ({ batch: points.reduce((best, point) => (Math.abs(Math.log(x * point.seconds)) < Math.abs(Math.log(x * best.seconds)) ? point : best)).batch }),
   }];
+}
+
+export function summary({ model, device, shared, batch, context }, { values }) {
+  const on = Number(shared) > 1 ? `${shared} × ${device}` : device;
+  const asked = `${plain(batch)} sequences of ${plain(context)} tokens`;
+  return [['In a word', values.fits ? `${model} on ${on} writes ${plain(values.one_tokens_per_s)} tokens a second for each of ${asked}; ${values.per_token_bound} binds a step` : `${model} with ${asked} does not fit ${on}`]];
 }
 
 export const note = () => 'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A tenth of the memory is kept back. Prompts that are read in between are left out.';
