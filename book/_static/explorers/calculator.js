@@ -138,7 +138,8 @@ export function draw(explorer, state) {
   explorer.lines.classList.toggle('calculator-too-large', !values.fits);
   explorer.rest.classList.toggle('calculator-no-room', !values.largest_batch);
   explorer.terminal.hidden = !canBeTyped(state);
-  explorer.typed.textContent = shell(state);
+  const words = shell(state).split(' ');
+  explorer.typed.replaceChildren(...words.flatMap((word, at) => [at ? ' ' : '', make('span', { class: 'calculator-word' }, word)]));
 }
 
 /** Every batch that fits: what one gets against what all get, and the one that is chosen. */
@@ -153,8 +154,8 @@ export function charts(state, { server, values: { largest_batch: most } }) {
     alt: `From ${plain(1 / points.at(-1).seconds)} tokens a second for one alone to ${plain(all[0])} for ${plain(most)} together.`,
     x: { label: 'tokens a second for one', fives: true }, y: { label: 'tokens a second for all', fives: true },
     xs: points.map(({ seconds }) => 1 / seconds), names: points.map(({ batch }) => `batch ${plain(batch)}`),
-    series: [{ label: 'every batch that fits', dash: 0, ys: all },
-      { label: 'yours', scatter: true, colour: 1, ys: points.map(({ batch, seconds }) => (batch === chosen ? batch / seconds : null)) }],
+    series: [{ label: 'every batch that fits', dash: 0, ys: all }],
+    at: { x: 1 / points.find(({ batch }) => batch === chosen).seconds, label: `batch ${plain(chosen)}` },
     drag: (x) => ({ batch: points.reduce((best, point) => (Math.abs(Math.log(x * point.seconds)) < Math.abs(Math.log(x * best.seconds)) ? point : best)).batch }),
   }];
 }
