@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools import ROOT
@@ -252,9 +253,34 @@ def _shown(output: Any, page: Page) -> str:
     makers: dict[str, Callable[[str], str]] = {
         "image/svg+xml": lambda _: f"[Figure]({page.address}): {_text(output, 'text/plain')}",
         "text/latex": lambda text: text,
+        "text/markdown": lambda text: text,
+        "text/html": in_words,
         "text/plain": lambda text: f"```text\n{text.rstrip()}\n```",
     }
     for kind, shown in makers.items():
-        if text := _text(output, kind):
-            return shown(text)
+        if (text := _text(output, kind)) and (said := shown(text)):
+            return said
     return ""
+
+
+def in_words(html: str) -> str:
+    """A table of an output as a table of Markdown; of other HTML its text.
+
+    >>> print(in_words("<p>So:</p><table><tr><th>a</th><td>1</td></tr></table>"))
+    So:
+    <BLANKLINE>
+    | a | 1 |
+    |---|---|
+    """
+    soup = BeautifulSoup(html, "html.parser")
+    for unseen in soup.select("style, script"):
+        unseen.decompose()
+    for table in soup.select("table"):
+        rows = [
+            " | ".join(cell.get_text(" ", strip=True) for cell in row.select("th, td"))
+            for row in table.select("tr")
+        ]
+        rule = "|---" * (rows[0].count(" | ") + 1) + "|" if rows else ""
+        lines = [f"| {row} |" for row in rows]
+        table.replace_with("\n\n" + "\n".join([*lines[:1], rule, *lines[1:]]) + "\n")
+    return re.sub(r"\n{3,}", "\n\n", soup.get_text()).strip()
