@@ -120,6 +120,67 @@ def test_the_style_sheet_is_small_and_complete() -> None:
     assert [file for file in files if not (SITE / "_static" / file).is_file()] == []
 
 
+LIGHTEST = 300_000
+FACES = ("fonts/source-sans-3-latin-wght-normal.woff2", "fonts/inconsolata-latin-400.woff2")
+LETTERS = ("katex/fonts/KaTeX_Main-Regular.woff2", "katex/fonts/KaTeX_Math-Italic.woff2")
+
+
+def loaded(page: Path) -> int:
+    """Compressed bytes of a page and what it loads at once, but for the scripts of explorers."""
+    html = page.read_text("utf-8")
+    asked = re.findall(r'<(?:script|link)\b[^>]*\b(?:src|href)="([^"?]+\.(?:js|css))', html)
+    files = {(page.parent / each).resolve() for each in asked if "explorers/" not in each}
+    texts = sum(len(gzip.compress(path.read_bytes())) for path in [page, *sorted(files)])
+    faces = FACES + (LETTERS if 'class="math' in html else ())
+    return texts + sum((SITE / "_static" / face).stat().st_size for face in faces)
+
+
+@pytest.mark.parametrize("page", sorted(SITE.glob("book/*.html")), **by_name)
+def test_a_page_is_light(page: Path) -> None:
+    assert loaded(page) <= LIGHTEST
+
+
+@pytest.mark.parametrize("page", sorted(SITE.glob("book/*.html")), **by_name)
+def test_little_of_a_page_is_laid_out_at_first(page: Path) -> None:
+    """Elements that stand before the first section that waits, and in the largest of these."""
+    html = page.read_text("utf-8")
+    parts = re.split(r'(?=<section class="later")', html)
+    counts = [len(re.findall(r"<[a-z]", part)) for part in parts]
+    assert counts[0] <= 5500
+    assert max(counts[1:], default=0) <= 3500
+
+
+def test_code_fits_a_phone(browser: Any, address: str) -> None:
+    """Lines go on below, indented, where they are longer than a phone is wide."""
+    pages = sampling.some(sorted(SITE.glob("book/[a-z]*.html")), 3, "code on a phone")
+    for page in [SITE / "book" / "kvcache.html", *pages]:
+        with Visit(browser, address, where(page), viewport=PHONE) as visit:
+            wide, cells = visit.page.evaluate(
+                """() => [...document.querySelectorAll('.highlight pre')].map((cell) =>
+                  cell.scrollWidth > cell.clientWidth).reduce(([wide, all], each) =>
+                  [wide + each, all + 1], [0, 0])"""
+            )
+        assert wide <= 0.05 * cells
+
+
+def test_what_a_phone_breaks_is_copied_whole(browser: Any, address: str) -> None:
+    with Visit(browser, address, "book/kvcache.html", viewport=PHONE) as visit:
+        shown, said = visit.page.evaluate(
+            """() => { const cell = document.querySelector('.highlight pre:has(.long)');
+              return [cell.innerText, cell.textContent]; }"""
+        )
+    assert shown.strip() == said.strip()
+
+
+def test_a_dark_page_is_printed_in_light(browser: Any, address: str) -> None:
+    with Visit(browser, address, "book/glossary.html", color_scheme="dark") as visit:
+        theme = "document.documentElement.dataset.theme"
+        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        printed = visit.page.evaluate(theme)
+        visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert (printed, visit.page.evaluate(theme)) == ("light", "dark")
+
+
 @pytest.mark.parametrize("page", PAGES, **by_name)
 def test_every_internal_link_leads_somewhere(page: Path) -> None:
     dead = []

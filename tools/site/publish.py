@@ -122,21 +122,22 @@ def draw_card(path: Path, *, site_name: str, title: str, description: str) -> No
     """One picture, 1200 by 630."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="#ffffff")
+    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="#15181d")
     figure.patches.append(_band(figure))
     style: dict[str, Any] = {"ha": "left", "va": "top", "parse_math": False}
     name = textwrap.fill(title, 34, max_lines=2, placeholder="…")
-    figure.text(0.06, 0.86, site_name, size=22, color="#2f7fc1", **style)
-    figure.text(0.06, 0.74, name, size=42, weight="bold", color="#1f2328", **style)
+    if site_name != title:
+        figure.text(0.06, 0.86, site_name, size=22, color="#7fb9ea", **style)
+    figure.text(0.06, 0.74, name, size=42, weight="bold", color="#ffffff", **style)
     what = textwrap.fill(description, 62, max_lines=4, placeholder="…")
-    figure.text(0.06, 0.4, what, size=22, color="#404850", linespacing=1.4, **style)
+    figure.text(0.06, 0.4, what, size=22, color="#d3d8de", linespacing=1.4, **style)
     figure.savefig(path, metadata={"Software": None})
 
 
 def _band(figure: Any) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((0, 0), 0.02, 1, transform=figure.transFigure, color="#2f7fc1")
+    return Rectangle((0, 0), 0.02, 1, transform=figure.transFigure, color="#f0a868")
 
 
 # ---------------------------------------------------------------- the book on paper
