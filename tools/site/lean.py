@@ -60,7 +60,9 @@ def lines(code: str) -> str:
         text = re.sub(r"<[^>]+>", "", line).replace("&quot;", '"').rstrip("\n")
         if len(re.sub(r"&\w+;", "&", text)) > PHONE:
             indent = len(text) - len(text.lstrip())
-            line = f'<span class="long" style="--in:{indent + 4}ch">{line}</span>'
+            bare = line.rstrip("\n")
+            end = line[len(bare) :]
+            line = f'<span class="long" style="--in:{indent + 4}ch">{bare}</span>{end}'
         made.append(line)
     return "".join(made)
 

@@ -17,13 +17,14 @@ import tempfile
 import textwrap
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup
 
 from tools import ROOT
+from tools.contents import PARTS
 from tools.site.identity import Identity, identity
 
 BROWSERS = ("chromium", "google-chrome", "chrome")
@@ -35,6 +36,11 @@ pre, figure, svg, .cell_input, .highlight { break-inside: avoid; }
 pre { white-space: pre-wrap; }
 h1, h2, h3, h4 { break-after: avoid; }
 details > summary { font-weight: 600; }
+h1.part { margin-top: 40vh; text-align: center; break-before: page; break-after: page; }
+article.inner h2 { font-size: 2.25rem; margin-top: 0 !important; }
+article.inner h3 { font-size: 1.625rem; }
+article.inner h4 { font-size: 1.25rem; }
+.cell_output svg.costlib-figure { display: block !important; }
 .headerlink, .copybtn, .toggle-details, button { display: none !important; }
 """
 
@@ -192,9 +198,11 @@ def one_page(site: Path, who: Identity) -> str:
     order = re.findall(r"<loc>([^<]+)</loc>", (site / "sitemap.xml").read_text("utf-8"))
     listed = (site / "llms.txt").read_text("utf-8")
     names = [address.removeprefix(f"{who.site}/").removesuffix(".html") for address in order]
-    names = [name for name in names if "/api/" not in name]  # for a screen: 100 pages on paper
+    # For a screen: a reference of 100 pages, and explorers, whose figures stand in their chapters.
+    names = [name for name in names if "/api/" not in name and "/explore_" not in name]
     names.sort(key=lambda name: listed.index(f"/{name}.md)"))
-    articles = "\n".join(article(site, name, names, who) for name in names)
+    parts = begins()
+    articles = "\n".join(parts.get(n, "") + article(site, n, names, who) for n in names)
     title = re.search("# (.+)", listed)
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light" data-mode="light"><head>'
@@ -204,15 +212,42 @@ def one_page(site: Path, who: Identity) -> str:
     )
 
 
+def begins() -> dict[str, str]:
+    """The heading of each part of the book, by the page that it stands before."""
+    first = {part.caption: (*(c.name for c in part.chapters), *part.pages)[0] for part in PARTS}
+    return {
+        f"book/{name}": f'<h1 class="part">{escape(caption)}</h1>'
+        for caption, name in first.items()
+        if not name.startswith("explore_")
+    }
+
+
+def for_paper(found: Any, address: str) -> None:
+    """A page as one reads it on paper: folded text open, explorers as figures with a link."""
+    for unseen in found.select("script, button, a.headerlink, .toctree-wrapper"):
+        unseen.decompose()
+    for details in found.select("details"):
+        if details.summary.get_text() == "code":
+            details.decompose()  # what draws a figure is on the site
+        else:
+            details["open"] = ""
+    for explorer in found.select("[data-explorer]"):
+        place = explorer.find_parent("section")
+        link = f"{address}#{place['id']}" if place else address
+        lead = BeautifulSoup(f'<p>To be moved at <a href="{link}">{link}</a>.</p>', "html.parser")
+        (explorer.p or explorer).replace_with(lead)
+    if not address.endswith("/index.html"):  # below the heading of its part
+        found["class"] = [*found["class"], "inner"]
+        for heading in found.select("h1, h2, h3, h4, h5"):
+            heading.name = f"h{int(heading.name[1]) + 1}"
+
+
 def article(site: Path, name: str, names: list[str], who: Identity) -> str:
     """One page's text, its ids and links made unique in the whole."""
     soup = BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
     found = soup.select_one("article.bd-article")
     assert found is not None, name
-    for script in found.select("script, button, a.headerlink, .toctree-wrapper"):
-        script.decompose()
-    for details in found.select("details"):
-        details["open"] = ""
+    for_paper(found, who.page(f"{name}.html"))
     own = _tag(name)
     for tag in found.find_all(True):
         for key in ("id", "for", "aria-labelledby", "aria-describedby", "name"):
