@@ -88,6 +88,10 @@ def test_tide_has_the_state_below_and_the_peaks_of_three_ways() -> None:
         held = activations(LLAMA, 1, 4096, scores=scores, recompute=again)
         peak = held.of_layers() + max(held.again(), held.outside())
         assert f"{name}, at most {peak / 1e9:.1f} GB" in drawn("tide").alt
+    written, _, again = (
+        float(peak) for peak in re.findall(r"at most ([\d.]+) GB", charts.tide(LLAMA, 8192).alt)
+    )
+    assert written > state / 1e9 > 15 * again  # the page: more than double, hardly anything
 
 
 def test_a_ring_sends_each_part_to_the_next_and_adds_up() -> None:
