@@ -67,6 +67,10 @@ SLOW = (
 )
 
 
+#: What `make test` asks for.
+WHOLE = ["tests", "costlib", "tools", "book"]
+
+
 def pytest_report_header() -> str:
     """Which part of what is drawn this run has."""
     return "everything, nothing drawn" if sampling.EVERYTHING else f"drawn by SEED={sampling.SEED}"
@@ -85,9 +89,28 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_left else None
 
 
+@functools.cache
+def pages_left() -> set[Path]:
+    """Notebooks that do not run: neither they nor the library have changed, and not drawn."""
+    pages = sorted((ROOT / "book").glob("*.ipynb"))
+    run = sampling.some(pages, 8, "notebooks", first=lambda page: sampling.is_new(page.stem))
+    return {*pages} - {*run}
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remember that everything was green, for the next run."""
+    asked, is_worker = session.config.option, hasattr(session.config, "workerinput")
+    is_whole = session.config.args == WHOLE and not (asked.keyword or asked.markexpr)
+    if exitstatus == 0 and is_whole and not is_worker:
+        sampling.is_green()
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the files whose tests take long at the beginning, and mark what is slow."""
+    if "book" in config.args:  # and not one of its pages by name
+        config.hook.pytest_deselected(items=[item for item in items if item.path in pages_left()])
+        items[:] = [item for item in items if item.path not in pages_left()]
 
     @functools.cache
     def place(file: Path) -> int:

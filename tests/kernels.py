@@ -60,7 +60,7 @@ class Forked(Alone):
         self.kc = BlockingKernelClient(connection_file=file)
         self.kc.load_connection_file()
         self.pid = nursery().fork(file, self.folder)
-        self.kc.start_channels()
+        self.kc.start_channels(hb=False)  # a busy machine misses a beat, and is alive all the same
         self.kc.wait_for_ready(timeout=timeout)
         self._ensure_iopub_up()
 

@@ -14,9 +14,12 @@ from tools.pages import pairs, survives
 
 matplotlib.use("Agg")
 CHAPTERS = [chapter.name for chapter in contents.CHAPTERS]
+PAGES = sampling.some(
+    pairs.paired(), 5, "survives", first=lambda page: sampling.changed(f"book/{page.name}")
+)
 CASES = [
     (page, change)
-    for page in pairs.paired()
+    for page in PAGES
     for change in sampling.some(
         survives.changes(page), 2 if sampling.changed(f"book/{page.name}") else 1, page.stem
     )
