@@ -91,7 +91,7 @@ def height(part: str) -> int:
     """Roughly how high a section will be where a line holds ninety letters.
 
     >>> height("<h2>Title</h2><p>" + 90 * "word " + "</p>")
-    310
+    265
     """
     figures = re.findall(
         r'<svg class="costlib-figure"[^>]* width="([\d.]+)" height="([\d.]+)"', part
@@ -105,6 +105,5 @@ def height(part: str) -> int:
         35 * part.count("<tr") + 50 * part.count("<details") + 70 * part.count('<div class="math')
     )
     text = re.sub(r"<[^>]+>", "", re.sub(r"<pre>.*?</pre>", "", bare, flags=re.DOTALL))
-    return round(
-        high + 30 * len(text) / 90 + 18 * bare.count("<p>") + 60 + 36 * bare.count("<h2>"), -1
-    )
+    letters = len(text) / 90
+    return int(high + 30 * letters + 18 * bare.count("<p>") + 60 + 36 * bare.count("<h2>"))
