@@ -84,12 +84,27 @@ export function ticksOf({ low, high, linear, from, to }, apart) {
 
 const crosses = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
 
+const COLUMN = 24; // pixels
+
 /** Keeps words apart: gives each the first free place of those it could have, the one least crossed by lines. */
 class Places {
   constructor(bounds, track) {
     this.bounds = bounds;
-    this.track = track; // points on lines, x and y in turn, which words had better not cover
     this.taken = [];
+    this.columns = []; // points on lines, which words had better not cover: x and y in turn, by where x is
+    for (let at = 0; at < track.length; at += 2) (this.columns[Math.floor(track[at] / COLUMN)] ??= []).push(track[at], track[at + 1]);
+  }
+
+  /** How many points on lines a box covers; more than some is not counted. */
+  crossed({ left, right, top, bottom }, some) {
+    let count = 0;
+    for (let column = Math.floor(left / COLUMN); column <= right / COLUMN; column += 1) {
+      const points = this.columns[column] ?? [];
+      for (let at = 0; at < points.length && count < some; at += 2) {
+        if (points[at + 1] > top && points[at + 1] < bottom && points[at] > left && points[at] < right) count += 1;
+      }
+    }
+    return count;
   }
 
   free(box) {
@@ -105,15 +120,11 @@ class Places {
     const open = (places) => places.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
     const beside = open(corners);
     const boxes = beside.length ? beside : open(further);
-    let best = null;
+    let [best, least] = [null, Infinity];
     for (const box of boxes) {
-      let cost = 0;
-      for (let at = 0; at < this.track.length; at += 2) {
-        const [px, py] = [this.track[at], this.track[at + 1]];
-        if (px > box.left && px < box.right && py > box.top && py < box.bottom) cost += 1;
-      }
-      if (!best || cost < best.cost) best = { ...box, cost };
-      if (!cost) break;
+      const count = this.crossed(box, least);
+      if (count < least) [best, least] = [box, count];
+      if (!count) break;
     }
     return best && { ...best, far: !beside.length };
   }
@@ -144,7 +155,7 @@ function track(points, found) {
   for (let at = 1; at < points.length; at += 1) {
     const [fromX, fromY] = points[at - 1];
     const [across, down] = [points[at][0] - fromX, points[at][1] - fromY];
-    const steps = Math.min(80, Math.ceil(Math.max(Math.abs(across), Math.abs(down)) / 8));
+    const steps = Math.min(80, Math.ceil(Math.max(Math.abs(across), Math.abs(down)) / 10));
     for (let step = 0; step < steps; step += 1) found.push(fromX + (across * step) / steps, fromY + (down * step) / steps);
   }
 }
