@@ -193,16 +193,18 @@ REFERENCE = {
     "vocabulary": ("numbers", "precision", "ledger", "display"),
     **{chapter.name: chapter.modules for chapter in CHAPTERS if chapter.modules},
     "catalog": ("catalog",),
+    "command": ("command",),
 }
 #: Titles of those that no chapter gives.
 REFERENCE_TITLES = {"vocabulary": "Sizes, ops and ledgers", "catalog": "Models and devices"}
+REFERENCE_TITLES |= {"command": "In a terminal"}
 
 
 def pages() -> tuple[str, ...]:
     """Every page in reading order, relative to book/ and without its ending.
 
     >>> pages()[:3], pages()[-1]
-    (('index', 'matmul', 'attention'), 'api/catalog')
+    (('index', 'matmul', 'attention'), 'api/command')
     """
     listed = [name for part in PARTS for name in (*(c.name for c in part.chapters), *part.pages)]
     return ("index", *listed, *(f"api/{name}" for name in REFERENCE))

@@ -1,5 +1,10 @@
 """The command line: ``costlib MODEL --on DEVICE``, or ``python -m costlib``.
 
+``costlib --help`` lists what can be asked, ``costlib COMMAND --help`` how. MODEL is a name of the
+catalogue, a ``config.json``, its folder, or ``-`` to read one; DEVICE may be several, as
+``H100-SXMx8``, or a node, as ``DGX-H100``. ``--json`` and ``--csv`` are for programs. The exit code
+is 0 for an answer, 1 where it does not fit or nothing meets the target, 2 for a wrong question.
+
 It reads what was asked (`asked`, `parser`), asks costlib (`answers`), and writes (`table`).
 """
 
