@@ -46,7 +46,7 @@ PARTS = (
                 "what does each token pay to look at the others, and when does that overtake "
                 "everything else?",
                 ("attention",),
-                figure="fig-attention-one-query",
+                figure="fig-attention-kv-kept",
             ),
             Chapter(
                 "transformer",
@@ -59,13 +59,13 @@ PARTS = (
                 "what does memory of the past cost, and from what context on is it all that "
                 "matters?",
                 ("kvcache",),
-                figure="fig-kvcache-blocks",
+                figure="fig-kvcache-phases",
             ),
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
                 ("device", "roofline", "messages", "sweeps"),
-                figure="fig-roofline-roofs",
+                figure="fig-roofline-journey",
             ),
         ),
     ),

@@ -200,9 +200,11 @@ export function build(explorer) {
   explorer.stage.addEventListener('pointerdown', drag);
   explorer.stage.addEventListener('pointermove', drag);
   explorer.stage.addEventListener('mousedown', (event) => { if (event.target.closest('.users-stack')) event.preventDefault(); }); // or else the handle loses its focus
+  let room = null;
   new ResizeObserver(([{ contentRect }]) => {
-    if (!explorer.users || explorer.users.width === contentRect.width) return;
-    explorer.users.width = contentRect.width;
+    if (!explorer.users || room === contentRect.width) return;
+    room = contentRect.width;
+    explorer.users.width = explorer.users.stack.clientWidth;
     draw(explorer, explorer.state, explorer.result);
   }).observe(explorer.stage);
 }
