@@ -46,7 +46,7 @@ PARTS = (
                 "what does each token pay to look at the others, and when does that overtake "
                 "everything else?",
                 ("attention",),
-                figure="fig-attention-kv-kept",
+                figure="fig-attention-one-query",
             ),
             Chapter(
                 "transformer",
@@ -88,7 +88,7 @@ PARTS = (
                 "lowerbounds",
                 "how few can any schedule move, and how close does FlashAttention come?",
                 ("iomodel.pebbles", "iomodel.counting.bounds", "iomodel.counting.compression"),
-                figure="fig-lowerbounds-tree",
+                figure="fig-lowerbounds-segment",
             ),
         ),
     ),
@@ -112,7 +112,7 @@ PARTS = (
                 "given a target for the wait, how many readers, how many machines, and at what "
                 "price?",
                 ("serving", "answers"),
-                figure="fig-serving-pieces",
+                figure="fig-serving-refilled",
             ),
         ),
     ),
