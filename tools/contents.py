@@ -182,6 +182,7 @@ PARTS = (
 CHAPTERS = tuple(chapter for part in PARTS for chapter in part.chapters)
 #: Pages that calculate with what the reader has: on the front page they follow the chapters.
 CALCULATORS = (
+    "explore_calculator",
     "explore_step",
     "explore_memory",
     "explore_mesh",

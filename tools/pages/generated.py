@@ -105,8 +105,8 @@ def plain_title(name: str) -> str:
 
 
 def asks_of(name: str) -> str:
-    """The question that a page begins with, in bold."""
-    found = re.search(r"^\*\*(.+\?)\*\*", (BOOK / f"{name}.md").read_text("utf-8"), re.MULTILINE)
+    """What a page begins with, in bold: its question, or what it is for."""
+    found = re.search(r"^\*\*(.+[.?])\*\*$", (BOOK / f"{name}.md").read_text("utf-8"), re.MULTILINE)
     if not found:
         raise ValueError(f"book/{name}.md begins with no question: **Who asks what?**")
     return found[1]
