@@ -146,8 +146,8 @@ def test_little_of_a_page_is_laid_out_at_first(page: Path) -> None:
     html = page.read_text("utf-8")
     parts = re.split(r'(?=<section class="later")', html)
     counts = [len(re.findall(r"<[a-z]", part)) for part in parts]
-    assert counts[0] <= 5500
-    assert max(counts[1:], default=0) <= 3500
+    assert counts[0] <= 2000 or page.stem == "models", "one long table"
+    assert max(counts[1:], default=0) <= 4500
 
 
 def test_code_fits_a_phone(browser: Any, address: str) -> None:
