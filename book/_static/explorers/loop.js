@@ -1,5 +1,5 @@
 // The event loop of costlib.serving.simulate, one step at a time: who waits, is read, writes, leaves.
-import { held, serverOf, step, timed } from './server.js';
+import { held, linked, serverOf, spent, step } from './server.js';
 
 export { serverOf };
 
@@ -7,8 +7,8 @@ const CLOSE = 1e-6; // as costlib.serving.clock: how straight a line must be, or
 const PIECES = 32;
 const MIXING = ['scores', 'softmax', 'values'];
 
-const mixes = (op) => MIXING.includes(op.name);
-const seconds = ({ ops, link }, which) => ops.filter(which).reduce((sum, op) => sum + op.time, 0) + link;
+const mixes = (name) => MIXING.includes(name);
+const treatsAlike = (name) => !mixes(name);
 
 /** Seconds of any pass: tables of what treats tokens alike, and of what mixes them. */
 export class Clock {
@@ -24,15 +24,15 @@ export class Clock {
   }
 
   mixing(sequences, context) {
-    return this.remember(`m ${sequences} ${context}`, () => seconds({ ...timed(this.server, { batch: sequences, cached: context, fresh: 1, latent: 'absorbed' }), link: 0 }, mixes));
+    return this.remember(`m ${sequences} ${context}`, () => spent(this.server, { batch: sequences, cached: context, fresh: 1, latent: 'absorbed' }, mixes));
   }
 
   reading(fresh, cached) {
-    return this.remember(`r ${fresh} ${cached}`, () => seconds({ ...timed(this.server, { batch: 1, cached, fresh }), link: 0 }, mixes));
+    return this.remember(`r ${fresh} ${cached}`, () => spent(this.server, { batch: 1, cached, fresh }, mixes));
   }
 
   alike(tokens) {
-    return this.remember(`a ${tokens}`, () => seconds(timed(this.server, { batch: 1, fresh: tokens }), (op) => !mixes(op)));
+    return this.remember(`a ${tokens}`, () => spent(this.server, { batch: 1, fresh: tokens }, treatsAlike) + linked(this.server, { batch: 1, fresh: tokens }));
   }
 
   /** What further tokens take to be written, beyond the one of a prompt. */

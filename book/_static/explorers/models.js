@@ -12,11 +12,16 @@ export function sixteenBit(device) {
   return device.flops_per_s.bf16 ?? device.flops_per_s.fp16 ?? device.flops_per_s.fp32;
 }
 
-/** Every op: its FLOPs and its elements by kind, on one of so many devices. */
-export function ledger(model, { batch, cached = 0, fresh, scores = 'onchip', latent = 'naive', shared = 1 }) {
+/** The names of all ops, and five numbers of each in turn: FLOPs, and elements by kind. */
+export function flat(model, { batch, cached = 0, fresh, scores = 'onchip', latent = 'naive', shared = 1 }) {
   const form = `${model.family}_${scores}_${model.latent ? latent : 'naive'}`;
-  const values = ledgers[form](batch, cached, fresh, model.shares[shared]);
-  return ops[form].map((name, at) => {
+  return [ops[form], ledgers[form](batch, cached, fresh, model.shares[shared])];
+}
+
+/** Every op: its FLOPs and its elements by kind, on one of so many devices. */
+export function ledger(model, pass) {
+  const [names, values] = flat(model, pass);
+  return names.map((name, at) => {
     const [flops, weights, activations, kv, written] = values.slice(5 * at, 5 * at + 5);
     return { name, flops, weights, activations, kv, scores: written };
   });

@@ -1,7 +1,7 @@
 // A server as costlib.serving has it: seconds of its passes, and what fits beside its weights.
 import { precisions } from './generated/catalogue.js';
 import { fits, fits_window, op_time, sent } from './generated/formulas.js';
-import { deviceChoices, deviceNamed, ledger, modelNamed, moved } from './models.js';
+import { deviceChoices, deviceNamed, flat, ledger, modelNamed, moved } from './models.js';
 
 const FAR = 2 ** 24; // sequences: so many that whatever can be computed faster than read, is
 const MILLION = 1e6;
@@ -28,21 +28,39 @@ export function serverOf({ model: name, device: on, precision: recipe = '16-bit'
 
 /** Every op of a pass with its seconds; experts' weights as another one reads them, if it is given. */
 export function timed(server, pass, all = null) {
-  const { model, device, shared, bytes, rate, bandwidth } = server;
+  const { model, shared, bytes, rate, bandwidth } = server;
   const ops = ledger(model, { shared, ...pass }).map((op, at) => {
     const read = all && op.name.startsWith('experts.') ? { ...op, weights: all[at].weights } : op;
     const total = moved(read, bytes);
     return { ...read, bytes: total, compute: read.flops / rate, memory: total / bandwidth, time: op_time(read.flops, total, rate, bandwidth) };
   });
-  const message = bytes.activations * sent(pass.batch, pass.fresh, model.d_model, model.layers, model.reduces, shared);
-  return { ops, link: message ? message / device.interconnect : 0 };
+  return { ops, link: linked(server, pass) };
+}
+
+/** Seconds of the messages of a pass. */
+export function linked({ model, device, shared, bytes }, { batch, fresh }) {
+  const message = bytes.activations * sent(batch, fresh, model.d_model, model.layers, model.reduces, shared);
+  return message ? message / device.interconnect : 0;
+}
+
+/** Seconds of those ops of a pass that are asked for, one after another, and nothing else about them. */
+export function spent({ model, shared, bytes, rate, bandwidth }, pass, which = () => true) {
+  const [names, values] = flat(model, { shared, ...pass });
+  let seconds = 0;
+  for (let at = 0; at < names.length; at += 1) {
+    if (!which(names[at])) continue;
+    const [of, each] = [5 * at, bytes];
+    const moves = values[of + 1] * each.weights + values[of + 2] * each.activations + values[of + 3] * each.kv + values[of + 4] * each.scores;
+    seconds += op_time(values[of], moves, rate, bandwidth);
+  }
+  return seconds;
 }
 
 const total = ({ ops, link }) => ops.reduce((sum, op) => sum + op.time, 0) + link;
 const decode = (batch, cached) => ({ batch, cached, fresh: 1, latent: 'absorbed' });
 
 /** Seconds of a decode step of so many sequences, each with so many tokens cached. */
-export const step = (server, batch, context) => total(timed(server, decode(batch, context)));
+export const step = (server, batch, context) => spent(server, decode(batch, context)) + linked(server, decode(batch, context));
 /** Seconds until a prompt is read and its first token written. */
 export const prefill = (server, prompt) => total(timed(server, { batch: 1, fresh: prompt }));
 

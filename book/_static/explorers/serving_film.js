@@ -41,6 +41,14 @@ export function requestsOf({ rate, count, prompt, answer, seed }) {
 }
 
 let last = { key: '' };
+let timed = { key: '' };
+
+/** The clock of a server, kept as long as only requests and rules change. */
+function clockOf(server, { model, device, shared, precision, most }, longest) {
+  const key = [model, device, shared, precision, most, longest].join();
+  if (timed.key !== key) timed = { key, clock: new Clock(server, most, longest) };
+  return timed.clock;
+}
 
 /** Both films of a setting; while only the moment moves, they stay as they are. */
 function films(state) {
@@ -49,7 +57,7 @@ function films(state) {
   if (last.key === key) return last;
   const [server, requests] = [serverOf(state), requestsOf(state)];
   const policy = { most: state.most, reserve: state.reserve };
-  const clock = new Clock(server, state.most, Math.max(...requests.prompt.map((tokens, at) => tokens + requests.answer[at])));
+  const clock = clockOf(server, state, Math.max(...requests.prompt.map((tokens, at) => tokens + requests.answer[at])));
   const both = [0, state.piece].map((chunk) => simulate(requests, server, { ...policy, chunk }, clock));
   last = { key, server, requests, both, seconds: Math.max(...both.map((run) => run.seconds)) };
   return last;
