@@ -102,7 +102,7 @@ COMPUTED = """
 const {like} = await import(`${process.argv[1]}/live.js`);
 const answers = {};
 for (const [page, asked] of Object.entries(JSON.parse(process.argv[2]))) {
-  const {shown} = await import(`${process.argv[1]}/explorers/generated/live_${page}.js`);
+  const {$shown: shown} = await import(`${process.argv[1]}/explorers/generated/live_${page}.js`);
   answers[page] = asked.map(([name, settings, text]) => {
     const [formula, , words] = shown[name];
     const values = settings.map((each) => formula(...each));

@@ -78,8 +78,8 @@ class Live:
             for each in self.shown
         )
         start = "import { start } from '../../live.js';\n"
-        written += [constant("moved", moved), f"export const shown = {{{answers}}};\n"]
-        return start + "".join(written) + "start(moved, shown);\n"
+        written += [constant("$moved", moved), f"export const $shown = {{{answers}}};\n"]
+        return start + "".join(written) + "start($moved, $shown);\n"
 
 
 def of(markdown: str) -> Live | None:

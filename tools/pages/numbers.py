@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.pages import claims
+from tools.pages import claims, live
 
 SMALL = 12  # counts up to a dozen are words written as digits
 BEFORE, AFTER = 3, 2
@@ -203,7 +203,7 @@ def prose(markdown: str) -> str:
     >>> prose(r"In Llama 3.1, $6.7 \\times 10^{9}$ of `8` [are](x.org/9) in 16 bits.").split()
     ['In', ',', '6.7e9', 'of', '[are', 'in', '.']
     """
-    text = re.split(r"^## (?:Further reading)", markdown, flags=re.MULTILINE)[0]
+    text = re.split(r"^## (?:Further reading)", live.without(markdown), flags=re.MULTILINE)[0]
     text = re.sub(r"^(?:#+ |> \*\*Predict|> - ).*$|^\*\*\d+\. ", "", text, flags=re.MULTILINE)
     text = FORMULA.sub(lambda formula: _plain(formula[0]), NOT_PROSE.sub(" ", text))
     return NAMES.sub(" ", text)
