@@ -37,7 +37,11 @@ export function like(text, value, words = []) {
   const round = (count) => ({ minimumSignificantDigits: digits.includes('.') ? count : 1, maximumSignificantDigits: count });
   let count = digits.includes('.') ? most : Math.max(1, digits.replace(/[,]/g, '').replace(/0+$/, '').length);
   while (count < most && put(value, round(count)) !== text) count += 1;
-  return (now) => put(now, isWhole && Number.isInteger(now) ? { maximumFractionDigits: 0 } : round(count));
+  const hasParts = digits.includes('.') || most < 3 || scales || share !== 1; // 3,579 tokens: never 894.7
+  return (now) => {
+    if (isWhole && Number.isInteger(now)) return put(now, { maximumFractionDigits: 0 });
+    return put(hasParts || Math.abs(now) < 10 ? now : Math.round(now), round(count));
+  };
 }
 
 /** How a number that can be moved is written, as in the text. */

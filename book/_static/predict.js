@@ -12,8 +12,8 @@ export function number(text) {
 
 /** How far a guess is from the answer, in a sentence; both are texts. */
 export function verdict(guess, answer) {
-  const said = `You said ${guess}`;
   const [one, other] = [number(guess), number(answer)];
+  const said = one ? `You said ${guess}` : `You said “${guess}”`;
   const ratio = one / other;
   const factor = Math.max(ratio, 1 / ratio);
   if (guess === answer || factor < 1.03) return `${said}: right.`;
@@ -85,7 +85,7 @@ function typed(question, right, commit) {
   form.onsubmit = (event) => {
     event.preventDefault();
     if (number(input.value)) commit(`${input.value.trim()} ${unit}`.trim());
-    else input.focus();
+    input.focus(); // the button is gone, and focus should not be
   };
   return { form, done: (guess) => {
     input.value = input.value || String(number(guess) ?? '');

@@ -19,6 +19,7 @@ import pytest
 import sampling
 from browsing import Visit
 from paths import ROOT, SITE
+from tools import contents
 from tools.pages import live
 from tools.site.page_weight import packaged_node
 
@@ -38,7 +39,6 @@ def boxes() -> list[tuple[str, str]]:
         (name, re.sub(r"^> ?", "", box, flags=re.MULTILINE))
         for name, text in TEXTS.items()
         for box in BOXES.findall(text)
-        if "<details>" in box
     ]
 
 
@@ -58,6 +58,10 @@ def test_a_prediction_is_answered_in_its_box(box: str) -> None:
         assert len(options) != 1
         assert re.search(r"\]\(#[\w-]+\)", why), "an answer leads to where it is derived"
         assert re.search(r"\?$", question.split("\n\n- ")[0].strip()), "a question ends the words"
+
+
+def test_every_chapter_has_a_prediction() -> None:
+    assert {chapter.name for chapter in contents.CHAPTERS} <= {name for name, _ in boxes()}
 
 
 SAID = """
@@ -92,7 +96,7 @@ def test_how_far_off_a_guess_is() -> None:
         "You said 180: close, within a factor of 2.",
         "You said 5 ms: close, within a factor of 2.",
         "You said 400 times, 13 times too high.",
-        "You said memory; it comes out otherwise.",
+        "You said “memory”; it comes out otherwise.",
     ]
 
 
