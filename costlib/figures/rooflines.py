@@ -281,7 +281,8 @@ def splits(model: Transformer, device: Device, seq: int, devices: Sequence[int])
             label="all-reduces",
         )
         axes.set_xticks(places, [str(count) for count in devices])
-        axes.set(xlabel="devices", ylabel="milliseconds")
+        most = 1e3 * max(w + s for w, s in zip(works, sends, strict=True))
+        axes.set(xlabel="devices", ylabel="milliseconds", ylim=(0, 1.08 * most))
         axes.legend(fontsize=_SMALL)
         axes.grid(False)
     return drawing.result
