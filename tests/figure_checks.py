@@ -28,6 +28,11 @@ def check_described(figure: Figure) -> None:
 def check_small_and_readable_on_a_phone(figure: Figure) -> None:
     """Few bytes, and no text below 9 px where the page is 375 px wide."""
     assert len(figure.svg.encode()) < 62_000
+    check_readable_on_a_phone(figure)
+
+
+def check_readable_on_a_phone(figure: Figure) -> None:
+    """No text below 9 px where the page is 375 px wide."""
     width = float(re.search(r'width="([\d.]+)"', figure.svg)[1])
     sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", figure.svg)
     assert min(map(float, sizes)) * min(1, 343 / width) >= 9  # a margin of 16 px on each side

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from costlib.figures import Figure
-from figure_checks import check_words_apart
+from figure_checks import check_readable_on_a_phone, check_words_apart
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -37,6 +37,7 @@ def test_chapters_have_figures() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_no_word_on_another_or_beyond_the_edge(page: Path) -> None:
+def test_words_stand_apart_and_are_legible_on_a_phone(page: Path) -> None:
     for figure in figures(page):
         check_words_apart(figure)
+        check_readable_on_a_phone(figure)
