@@ -32,15 +32,16 @@ collect_ignore = ["data"]
 #: What takes longest begins first, so that no processor waits at the end: files by the time of a
 #: processor that they took, processes of theirs included, then whatever is left.
 LONGEST_FIRST = (
-    *("tests/site/test_site", "tests/site/test_explorers", "tests/site/test_survives"),
-    *("book/measured", "tests/course/test_practice", "tests/site/test_style"),
-    *("tests/site/test_publish", "tests/site/test_colab", "book/parallel"),
-    *("tests/course/test_submissions", "book/serving", "tests/costlib/test_catalog"),
-    *("tests/site/test_gates", "tests/course/test_class", "tests/costlib/test_families"),
-    *("tests/costlib/iomodel/test_iomodel_figures", "tests/costlib/test_readings"),
-    *("tests/costlib/iomodel/test_pebbles_search", "book/iomodel", "book/training"),
-    *("tests/costlib/test_search", "tests/costlib/iomodel", "book", "tests/course", "tests/site"),
-    *("tests/costlib/test_figures_", "tests/costlib/test_serving"),
+    *("tests/site/test_explorers", "tests/site/test_site.", "tests/site/test_survives"),
+    *("tests/course/test_practice", "book/measured", "tests/site/test_publish"),
+    *("tests/course/test_submissions", "book/parallel", "tests/course/test_class"),
+    *("tests/site/test_colab", "book/serving", "tests/site/test_book", "tests/site/test_gates"),
+    *("tests/site/test_sentences", "tests/site/test_style", "tests/costlib/test_command"),
+    *("tests/costlib/test_readings", "tests/costlib/test_catalog", "tests/costlib/test_families"),
+    *("tests/costlib/iomodel/test_iomodel_figures", "tests/costlib/iomodel/test_pebbles_search"),
+    *("book/iomodel", "book/training", "tests/costlib/test_search", "tests/costlib/iomodel"),
+    *("book", "tests/course", "tests/site", "tests/costlib/test_figures_"),
+    *("tests/costlib/test_bench_prediction", "tests/costlib/test_checkpoint"),
 )
 #: What `make quick` leaves to `make test`, without as much as importing them: figures, imports by
 #: other programs, what is fitted to measurements, and long tables of configs.
@@ -64,6 +65,9 @@ SLOW = (
     *("::test_the_figures_to_reach", "::test_one_changed_field_is_noticed"),
     *("::test_leading_terms_of_the_backward_passes", "::test_runs_equal_every_attention_row"),
     *("::test_any_pebbling_gives_a_partition", "::test_no_tile_shape_beats_the_bounds"),
+    *("::test_other_programs_can_read_it", "::test_lines_of_the_readme_run_as_printed"),
+    *("::test_numpy_alone_answers_everything", "::test_every_legal_plan_is_found_once"),
+    *("::test_ints_arrays_and_symbols_agree", "::test_every_checkpoint_of_the_catalogue_can"),
 )
 
 
