@@ -232,8 +232,8 @@ def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> 
     with Visit(browser, address, PAGE) as visit:
         page = visit.page
         vectors, longer = (page.locator(f"[data-live={each}]") for each in ("vectors", "longer"))
+        vectors.scroll_into_view_if_needed()  # what is far from the screen has no inner text
         assert (vectors.get_attribute("role"), vectors.inner_text()) == ("slider", "128")
-        vectors.scroll_into_view_if_needed()
         box = vectors.bounding_box()
         page.mouse.move(box["x"] + 5, box["y"] + 8)
         page.mouse.down()
