@@ -238,7 +238,7 @@ export function draw(explorer, state, result) {
   const names = ['left', 'right'].map((side) => NAMES[state[side]]);
   const shares = both.map((run, at) => share(run, standings[at]));
   explorer.title.textContent = `After ${plain(clock)} entries moved`;
-  const cell = Math.min(8.75, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
+  const cell = Math.min(8, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
   explorer.panels.forEach((panel, at) => {
     const events = frame === clocks.length - 1 ? both[at].events.length : eventsBy(both[at], clock);
     panel.title.textContent = `${names[at]}: ${shares[at] === 1 ? 'done' : percent(Math.floor(100 * shares[at]) / 100)}`;
