@@ -232,19 +232,19 @@ def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> 
     with Visit(browser, address, PAGE) as visit:
         page = visit.page
         vectors, longer = (page.locator(f"[data-live={each}]") for each in ("vectors", "longer"))
-        vectors.scroll_into_view_if_needed()  # what is far from the screen has no inner text
-        assert (vectors.get_attribute("role"), vectors.inner_text()) == ("slider", "128")
+        vectors.scroll_into_view_if_needed()
+        assert (vectors.get_attribute("role"), vectors.text_content()) == ("slider", "128")
         box = vectors.bounding_box()
         page.mouse.move(box["x"] + 5, box["y"] + 8)
         page.mouse.down()
         page.mouse.move(box["x"] + 60, box["y"] + 8, steps=3)
         page.mouse.up()
-        assert float(longer.inner_text()) > 3
+        assert float(longer.text_content()) > 3
         page.keyboard.press("Home")
-        assert (vectors.get_attribute("aria-valuetext"), longer.inner_text()) == ("1", "1.00")
-        page.wait_for_function("document.querySelector('.live-said').innerText.includes('1.00')")
+        assert (vectors.get_attribute("aria-valuetext"), longer.text_content()) == ("1", "1.00")
+        page.wait_for_function("document.querySelector('.live-said').textContent.includes('1.00')")
         page.keyboard.press("Escape")
-        assert (vectors.inner_text(), longer.inner_text()) == ("128", "1.06")
+        assert (vectors.text_content(), longer.text_content()) == ("128", "1.06")
         assert visit.errors == []
 
 
@@ -267,7 +267,7 @@ def test_a_finger_moves_a_number_sideways_and_the_page_upwards(browser: Any, add
                 wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
             wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
             page.wait_for_timeout(100)
-            return vectors.inner_text(), page.evaluate("scrollY") - before
+            return vectors.text_content(), page.evaluate("scrollY") - before
 
         moved, scrolled = swipe(50, 0)
         assert int(moved) > 128
