@@ -54,7 +54,8 @@ CHANGE = """([what, turn]) => {
   };
   const tried = tries.find(({ label }) => label === what);
   const state = control ? { [what]: one(control) } : tried.state;
-  explorer.set({ ...explorer.state, ...state });
+  explorer.opening ??= explorer.state; // as the page opens: changes do not add up
+  explorer.set({ ...explorer.opening, ...state });
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())));
 }"""
 TURNS = 9  # of each

@@ -59,7 +59,8 @@ function films(state) {
   const policy = { most: state.most, reserve: state.reserve };
   const clock = clockOf(server, state, Math.max(...requests.prompt.map((tokens, at) => tokens + requests.answer[at])));
   const both = [0, state.piece].map((chunk) => simulate(requests, server, { ...policy, chunk }, clock));
-  last = { key, server, requests, both, seconds: Math.max(...both.map((run) => run.seconds)) };
+  last = { key, server, requests, both, seconds: Math.max(...both.map((run) => run.seconds)),
+    felt: both[0].tooLong ? null : both.map((run) => felt(run, requests)), alone: prefill(server, Math.max(...requests.prompt)) };
   return last;
 }
 
@@ -69,15 +70,18 @@ const median = (values) => quantile(values, 0.5);
 /** What readers of a run feel: seconds to the first token, and the longest they stood still. */
 export function felt(run, requests) {
   const first = run.runs.map((each, at) => each.first - requests.arrival[at]);
-  const gaps = run.runs.flatMap(({ tokens }) => tokens.slice(1).map((at, before) => at - tokens[before]));
-  return { first: median(first), slowest: Math.max(...first), gap: gaps.length ? median(gaps) : 0, pause: gaps.length ? Math.max(...gaps) : 0, done: run.seconds };
+  const gaps = new Float64Array(run.runs.reduce((sum, { tokens }) => sum + Math.max(0, tokens.length - 1), 0));
+  let count = 0;
+  for (const { tokens } of run.runs) for (let at = 1; at < tokens.length; at += 1) gaps[count++] = tokens[at] - tokens[at - 1];
+  gaps.sort();
+  return { first: median(first), slowest: Math.max(...first), gap: count ? gaps[Math.ceil(count / 2) - 1] : 0, pause: count ? gaps[count - 1] : 0, done: run.seconds };
 }
 
 export function compute(state) {
-  const { server, requests, both, seconds } = films(state);
+  const { server, requests, both, seconds, felt: all, alone } = films(state);
   const now = (seconds * state.moment) / POSITIONS;
   const at = both.map(({ rows }) => { let found = [0, 0, 0, 0, 0, 0]; for (const row of rows) { if (row[0] > now) break; found = row; } return found; });
-  return { server, requests, both, seconds, now, at, tooLong: both[0].tooLong, felt: both[0].tooLong ? null : both.map((run) => felt(run, requests)), alone: prefill(server, Math.max(...requests.prompt)) };
+  return { server, requests, both, seconds, now, at, tooLong: both[0].tooLong, felt: all, alone };
 }
 
 const NAMES = ({ piece }) => ['Prompts read whole', `Prompts in pieces of ${plain(piece)}`];
@@ -119,7 +123,13 @@ function timeline(run, requests, { width, seconds, row, memory }) {
     for (const moment of back) waits += box(moment, passes.find(([from]) => from >= moment)?.[0] ?? moment, at);
     for (const [from, to] of passes) reads += box(from, to, at);
     writes += box(first, finish, at);
-    for (const moment of tokens) ticks += `M${place(moment).toFixed(2)} ${at * row + 1}v${row - 2}`;
+    let before = -1;
+    for (const moment of tokens) {
+      const x = Math.round(2 * place(moment)) / 2;
+      if (x === before) continue; // two on one half of a pixel are one line
+      ticks += `M${x} ${at * row + 1}v${row - 2}`;
+      before = x;
+    }
   });
   path(writes, 'server-writes');
   path(ticks, 'server-ticks');
