@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 from paths import ROOT
 from tools.site import extras, publish
@@ -239,6 +240,27 @@ def test_pages_of_the_pdf_share_no_id(published: dict[str, Path]) -> None:
     assert len(kept) > 10
     assert kept <= set(ids), "the others lead to pages that the small book lacks"
     assert "katex" in html
+
+
+def test_on_paper_hatches_are_lines_and_code_that_draws_is_left_out() -> None:
+    page = BeautifulSoup(
+        '<article class="bd-article"><details class="quiet"><summary>code</summary>x</details>'
+        '<details class="quiet"><summary>solution</summary>y</details>'
+        '<svg class="costlib-figure"><pattern id="h"><rect fill="#d0640c"></rect>'
+        '<path d="M 0 72 L 72 0" style="stroke: red"></path></pattern>'
+        '<path d="M 10 10 L 100 20" style="fill: url(#h); fill-opacity: 0.5"></path></svg>'
+        '<section id="here"><div data-explorer="io"><p>On the page</p></div></section></article>',
+        "html.parser",
+    ).article
+    publish.for_paper(page, "https://a.org/book/x.html")
+    assert [each["open"] for each in page.select("details")] == [""], "the solution alone"
+    shape = page.select_one("svg > path")
+    assert shape["style"].startswith("fill: #d0640c")
+    lines = shape.find_next_sibling("g")
+    assert lines["opacity"] == "0.5"
+    assert len(lines.select("path")) == 2, "one for each tile that the shape reaches into"
+    assert "url(#" not in shape["style"]
+    assert page.select_one("[data-explorer] a")["href"] == "https://a.org/book/x.html#here"
 
 
 def test_without_a_browser_there_is_no_pdf_and_it_says_so(

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from html import escape, unescape
 from pathlib import Path
@@ -28,8 +28,12 @@ from tools.contents import PARTS
 from tools.site.identity import Identity, identity
 
 BROWSERS = ("chromium", "google-chrome", "chrome")
+#: Not on paper: a reference of 100 pages, explorers, whose figures stand in their chapters, and the
+#: tables of the catalogue, thousands of cells to look something up in.
+ON_SCREEN = ("/api/", "/explore_", "book/models", "book/devices")
 PAPER = """
 body { background: #fff; }
+*, ::before, ::after { background-image: none !important; box-shadow: none !important; }
 .bd-content { max-width: none; margin: 0; display: block; }
 article:not(:last-of-type) { break-after: page; }
 pre, figure, svg, .cell_input, .highlight { break-inside: avoid; }
@@ -198,8 +202,7 @@ def one_page(site: Path, who: Identity) -> str:
     order = re.findall(r"<loc>([^<]+)</loc>", (site / "sitemap.xml").read_text("utf-8"))
     listed = (site / "llms.txt").read_text("utf-8")
     names = [address.removeprefix(f"{who.site}/").removesuffix(".html") for address in order]
-    # For a screen: a reference of 100 pages, and explorers, whose figures stand in their chapters.
-    names = [name for name in names if "/api/" not in name and "/explore_" not in name]
+    names = [name for name in names if not any(part in name for part in ON_SCREEN)]
     names.sort(key=lambda name: listed.index(f"/{name}.md)"))
     parts = begins()
     articles = "\n".join(parts.get(n, "") + article(site, n, names, who) for n in names)
@@ -231,15 +234,65 @@ def for_paper(found: Any, address: str) -> None:
             details.decompose()  # what draws a figure is on the site
         else:
             details["open"] = ""
+    for code in found.select(".highlight pre"):
+        code.string = code.get_text()  # each coloured word is an object of the PDF
+    for formula in found.select(".katex"):
+        if (spoken := formula.select_one(".katex-mathml")) is not None:
+            formula["role"], formula["aria-label"] = "math", spoken.get_text()
+            spoken.decompose()
     for explorer in found.select("[data-explorer]"):
         place = explorer.find_parent("section")
         link = f"{address}#{place['id']}" if place else address
         lead = BeautifulSoup(f'<p>To be moved at <a href="{link}">{link}</a>.</p>', "html.parser")
         (explorer.p or explorer).replace_with(lead)
+    for figure in found.select("svg.costlib-figure"):
+        without_patterns(figure)
     if not address.endswith("/index.html"):  # below the heading of its part
         found["class"] = [*found["class"], "inner"]
         for heading in found.select("h1, h2, h3, h4, h5"):
             heading.name = f"h{int(heading.name[1]) + 1}"
+
+
+def without_patterns(figure: Any) -> None:
+    """Hatches as lines within the shapes that have them: a pattern becomes one bitmap a shape."""
+    patterns = {pattern["id"]: pattern for pattern in figure.select("pattern")}
+    for at, shape in enumerate(figure.select('[style*="fill: url(#"]')):
+        name = re.findall(r"fill: url\(#([^)]+)\)", shape["style"])[0]
+        ground, lines = patterns[name].rect, patterns[name].path
+        shape["style"] = shape["style"].replace(f"url(#{name})", ground["fill"])
+        numbers = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", shape.get("d", ""))]
+        if not numbers:
+            continue
+        drawn = "".join(tiles(lines, numbers[::2], numbers[1::2]))
+        clip, veil = f"{name}-{at}", re.search(r"opacity: *([\d.]+)", shape["style"])
+        text = (
+            f'<clippath id="{clip}"><path d="{shape["d"]}"/></clippath>'
+            f'<g clip-path="url(#{clip})" opacity="{veil[1] if veil else 1}">{drawn}</g>'
+        )
+        shape.insert_after(BeautifulSoup(text, "html.parser"))
+
+
+def tiles(lines: Any, across: list[float], down: list[float]) -> Iterator[str]:
+    """The lines of a pattern, 72 wide and high, that come near a shape with these corners."""
+    strokes = [
+        (stroke, [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", stroke)])
+        for stroke in re.findall(r"M[^M]+", lines["d"])
+    ]
+    for x in range(int(min(across) // 72) * 72, int(max(across)) + 1, 72):
+        for y in range(int(min(down) // 72) * 72, int(max(down)) + 1, 72):
+            near = [
+                stroke
+                for stroke, at in strokes
+                if min(at[::2]) + x <= max(across)
+                and max(at[::2]) + x >= min(across)
+                and min(at[1::2]) + y <= max(down)
+                and max(at[1::2]) + y >= min(down)
+            ]
+            if near:
+                yield (
+                    f'<path transform="translate({x} {y})" d="{"".join(near)}" '
+                    f'style="{lines["style"]}"/>'
+                )
 
 
 def article(site: Path, name: str, names: list[str], who: Identity) -> str:
