@@ -66,11 +66,11 @@ def picture(page: Path, name: str | None) -> Picture:
 
 
 def pictures(book: Path) -> Iterator[tuple[str, Picture]]:
-    """Every page that has a card, and what is on it."""
-    for chapter in contents.CHAPTERS:
-        yield chapter.name, picture(book / f"{chapter.name}.ipynb", chapter.figure)
-    for name in contents.CALCULATORS:
-        yield name, picture(book / f"{name}.ipynb", None)
+    """Every page of the build that has a card, and what is on it."""
+    figures = {chapter.name: chapter.figure for chapter in contents.CHAPTERS}
+    for name, figure in {**figures, **dict.fromkeys(contents.CALCULATORS)}.items():
+        if (page := book / f"{name}.ipynb").is_file():
+            yield name, picture(page, figure)
 
 
 def front_again(app: Sphinx, *_: Any) -> list[str]:
