@@ -21,7 +21,7 @@ export const controls = [
 ];
 
 export const tries = [
-  { label: 'One reader', state: { batch: 1 }, say: 'A step reads all weights for a single token, so the price of a token is the price of a read.' },
+  { label: 'One reader', state: { batch: 1 }, say: 'A step reads all weights for a single token, and that token pays for it alone: five times what it costs among eight.' },
   { label: 'As many as fit', state: { batch: 57 }, say: 'Seven times as many readers share each read of the weights, but every one brings a cache: all get twice as much together, and each waits three times as long.' },
   { label: 'A device too small', state: { device: 'T4' }, say: 'The weights alone are larger than the memory. With int4 weights, under Precision, they fit.' },
   { label: '70 billion on four', state: { model: 'llama-3.1-70b', shared: '4' }, say: 'Each device holds a quarter of the weights and of the cache, and sends its share of every sum to the others.' },
@@ -162,8 +162,9 @@ export function charts(state, { server, values: { largest_batch: most } }) {
 
 export function summary({ model, device, shared, batch, context }, { values }) {
   const on = Number(shared) > 1 ? `${shared} × ${device}` : device;
-  const asked = `${plain(batch)} sequences of ${plain(context)} tokens`;
-  return [['In a word', values.fits ? `${model} on ${on} writes ${plain(values.one_tokens_per_s)} tokens a second for each of ${asked}; ${values.per_token_bound} binds a step` : `${model} with ${asked} does not fit ${on}`]];
+  const of = `of ${plain(context)} ${context > 1 ? 'tokens' : 'token'}`;
+  const asked = batch > 1 ? `${plain(batch)} sequences ${of}` : `one sequence ${of}`;
+  return [['In a word', values.fits ? `${model} on ${on} writes ${plain(values.one_tokens_per_s)} tokens a second for ${batch > 1 ? 'each of ' : ''}${asked}; ${values.per_token_bound} binds a step` : `${model} with ${asked} does not fit ${on}`]];
 }
 
 export const note = () => 'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A tenth of the memory is kept back. Prompts that are read in between are left out.';

@@ -21,7 +21,7 @@ export const tries = [
   { label: 'Weights in 4 bits', state: { target: 6, precision: 'int4' }, say: 'Within the same 6 ms three times as many are served, for weights are read in a quarter of the time. The top of the curve stays where it was: arithmetic is still done in 16 bits.' },
   { label: 'A long context', state: { context: 32000 }, say: 'A cache of 32,000 tokens is long to read and large to keep: memory is full before arithmetic counts.' },
   { label: 'A mixture', state: { model: 'qwen3-30b-a3b', target: 10 }, say: 'A few sequences touch most experts, and little is computed with each: arithmetic begins where no memory reaches.' },
-  { label: 'Too fast', state: { target: 3 }, say: 'No batch is that fast: one sequence alone has to read all weights. The line below says how many devices would do.' },
+  { label: 'Too fast', state: { target: 3 }, say: 'No batch is that fast: one sequence alone has to read all weights. The line under the chart says how many devices would do.' },
 ];
 
 const SHOWN = 96; // batches of a curve
@@ -58,6 +58,7 @@ export function instead(state) {
 }
 
 const money = (dollars) => `$${plain(dollars, 3)}`;
+const together = (rate) => plain(rate < 1000 ? rate : Math.round(rate)); // as the chapter prints it
 const many = (count, what) => `${plain(count)} ${what}${count === 1 ? '' : 's'}`;
 
 export function charts(state, { frontier, best, lines, most, one }) {
@@ -67,8 +68,8 @@ export function charts(state, { frontier, best, lines, most, one }) {
   const slow = [...frontier].reverse(); // a chart's values rise
   const limits = [[lines.even, 'caches'], [lines.bend, 'arithmetic'], [most, 'memory full']].filter(([batch]) => batch >= 1 && batch <= most);
   return [
-    { title: best ? `${many(best.batch, 'reader')}, ${plain(best.throughput)} tokens a second for all` : `No batch writes a token in ${plain(state.target)} ms`,
-      alt: `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the most that fit, get ${plain(slow[0].perUser)} each and ${plain(slow[0].throughput)} together.`,
+    { title: best ? `${many(best.batch, 'reader')}, ${together(best.throughput)} tokens a second for all` : `No batch writes a token in ${plain(state.target)} ms`,
+      alt: `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the most that fit, get ${plain(slow[0].perUser)} each and ${together(slow[0].throughput)} together.`,
       x: { label: 'tokens a second for one user', fives: true }, y: { label: 'tokens a second for all' }, xs: slow.map((point) => point.perUser), names: slow.map(({ batch }) => `batch ${plain(batch)}`),
       series: [{ label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
         { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => point.throughput).reverse() }],
@@ -104,7 +105,7 @@ export function summary(state, { best, most, lines, one, first, dollars, read, i
   const [what, share] = binding(parts);
   return [
     ['For one', `${plain(1 / best.perToken)} tokens a second, ${quantity(best.perToken, 's')} each; the first after ${quantity(first, 's')}`],
-    ['For all', `${plain(best.throughput)} tokens a second from a batch of ${plain(best.batch)}; ${best.limit === 'memory' ? 'memory ends it' : 'the target ends it'}`],
+    ['For all', `${together(best.throughput)} tokens a second from a batch of ${plain(best.batch)}; ${best.limit === 'memory' ? 'memory ends it' : 'the target ends it'}`],
     ['A million tokens', `${money(dollars)} to write, ${money(read)} to read`],
     ['Binds', `${what}, ${percent(share)} of the step`],
     ['What counts', limitsInWords(lines, most)],

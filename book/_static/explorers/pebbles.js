@@ -18,7 +18,7 @@ export const controls = [
 export const tries = [
   { label: 'The sum', state: { graph: 'tree', red: '3' }, say: 'Three red pebbles are too few to keep partial sums: some must be written, and read again. How few?' },
   { label: 'One pebble more', state: { graph: 'tree', red: '4' }, say: 'One partial sum still has to go out and come back, and no more than one. With five pebbles none has to.' },
-  { label: 'Compute twice', state: { graph: 'diamond', red: '3' }, say: 'The best schedule computes a value twice, in place of writing and reading it. Find it, or let the solver show you.' },
+  { label: 'Compute twice', state: { graph: 'diamond', red: '3' }, say: 'The best schedule reads the corner twice and computes three values twice: one read in place of a write and a read. Find it, or let the solver show you.' },
   { label: 'A matrix product', state: { graph: 'matmul', red: '4' }, say: 'Go row by row, then by whole columns of A: which needs fewer pebbles at once?' },
 ];
 
