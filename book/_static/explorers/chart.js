@@ -30,7 +30,8 @@ export class Chart {
     if (this.width) this.draw();
     if (!this.told) return;
     this.told = false;
-    this.say(this.words(this.index()));
+    const { at, xs, title } = spec;
+    this.say(at?.label && !xs.includes(at.x) ? `${at.label}: ${title}` : this.words(this.index())); // between two values there are none to read
   }
 
   draw() {

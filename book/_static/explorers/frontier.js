@@ -73,7 +73,7 @@ export function charts(state, { frontier, best, lines, most, one }) {
       x: { label: 'tokens a second for one user', fives: true }, y: { label: 'tokens a second for all' }, xs: slow.map((point) => point.perUser), names: slow.map(({ batch }) => `batch ${plain(batch)}`),
       series: [{ label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
         { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => point.throughput).reverse() }],
-      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` }, drag: (x) => ({ target: 1000 / x }) },
+      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` }, drag: (x) => ({ target: 1000 / x }), press: (way, far) => ({ target: way > 0 ? Math.min(state.target - 0.1, state.target / (far ? 2 : 1.05)) : Math.max(state.target + 0.1, state.target * (far ? 2 : 1.05)) }) }, // a tenth of a millisecond at least
     { title: `A step of ${on}`, alt: `Milliseconds from ${plain(1000 * one)} for one to ${plain(1000 * slow[0].perToken)} for ${plain(most)}.`,
       x: { label: 'batch', fives: true }, y: { label: 'ms a token', fives: true }, xs: frontier.map(({ batch }) => batch),
       series: [{ label: 'a step', dash: 0, ys: frontier.map((point) => 1000 * point.perToken) },
