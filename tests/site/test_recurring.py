@@ -70,7 +70,8 @@ def texts() -> Iterator[tuple[str, str]]:
         notebook = pairs.read_notebook(page)
         assert notebook is not None
         for cell in notebook.cells:
-            yield page.stem, cell.source if cell.cell_type == "markdown" else ""
+            said = cell.source if cell.cell_type == "markdown" else ""
+            yield page.stem, re.sub(r"^> - .*$", "", said, flags=re.MULTILINE)  # guesses
             yield from ((page.stem, text) for text in numbers._shown(cell))
 
 
