@@ -92,6 +92,8 @@ def numbers(text: str) -> list[int]:
         if not ends:
             raise ValueError(f"{part!r} is no number or range such as 8, 1:64, 1:64:8 or 1:64:x2")
         first, last, step = int(ends[1]), int(ends[2] or ends[1]), int(ends[4] or 1)
+        if last < first:
+            raise ValueError(f"{part!r} ends before it begins; write {last}:{first}")
         found += _doubled(first, last, step) if ends[3] else range(first, last + 1, max(1, step))
     return [int(size("numbers", each)) for each in found]
 

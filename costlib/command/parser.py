@@ -37,7 +37,7 @@ _EXAMPLES = """examples:
   costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99
   costlib config.json --on A100-80GBx4 --why
   costlib serve llama-3.1-8b --on H100-SXM --within 25 --rate 40
-  costlib plan llama-3-70b --on DGX-H100x16 --batch 512 --context 4096
+  costlib plan llama-3.1-70b --on DGX-H100x16 --batch 512 --context 4096
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
 
 

@@ -128,6 +128,7 @@ WRONG = {
     "sweep llama-3-8b --on T4x2": "write T4",
     "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
     "sweep llama-3-8b --on T4 --batch 1-8": "no number or range",
+    "sweep llama-3-8b --on T4 --batch 64:1": "write 1:64",
     "serve llama-3.1-8b --on H100-SXM --within 2": "one sequence takes",
     "serve llama-3.1-8b --on H100-SXM --rate 0": "rate",
     "compare llama-3-8b gpt2 --on H100-SXMx8": "gpt2 on H100-SXMx8",
@@ -253,3 +254,11 @@ def test_help_names_every_command(capsys):
         with pytest.raises(SystemExit) as end:
             main([name, "--help"])
         assert end.value.code == 0
+
+
+def test_examples_of_the_help_run(capsys):
+    assert main([]) == 0
+    _, examples = capsys.readouterr().out.split("examples:\n")
+    for line in examples.strip().splitlines():
+        name, *words = line.replace("config.json", "llama-3.1-70b").split()
+        assert (name, main(words)) == ("costlib", 0), line
