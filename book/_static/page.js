@@ -46,3 +46,29 @@ function named(text) {
     return text;
   }
 }
+
+// The list of the page's headings says where one is. Only what is near is asked where it stands:
+// a section that waits, and then the headings inside the one that is read.
+const entries = [...document.querySelectorAll('.bd-sidebar-secondary a.nav-link[href^="#"]')]
+  .map((link) => [document.getElementById(decodeURIComponent(link.hash.slice(1))), link])
+  .filter(([place]) => place);
+const places = [...new Set(entries.map(([place]) => place))];
+const [outer, inner] = [false, true].map((nested) => places.filter((place) =>
+  (place.parentElement.closest('section.later') !== null) === nested));
+const passed = (some) => some.filter((place) => place.getBoundingClientRect().top < 200).pop();
+let asked = false;
+function mark() {
+  asked = false;
+  const section = passed(outer);
+  const here = passed(inner.filter((place) => section?.contains(place))) ?? section;
+  for (const [place, link] of entries) {
+    link.classList.toggle('active', place === here);
+    if (place === here) link.setAttribute('aria-current', 'true');
+    else link.removeAttribute('aria-current');
+  }
+}
+addEventListener('scroll', () => {
+  if (!asked) requestAnimationFrame(mark);
+  asked = true;
+}, { passive: true });
+mark();

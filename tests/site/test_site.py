@@ -403,3 +403,10 @@ def test_theme_can_be_switched_by_keyboard(browser: Any, address: str) -> None:
             if visit.page.evaluate("document.documentElement.dataset.theme") == "dark":
                 break
         assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_list_of_headings_says_where_one_is(browser: Any, address: str) -> None:
+    with Visit(browser, address, "book/kvcache.html", viewport=DESK) as visit:
+        visit.page.evaluate("document.querySelector('#what-fits').scrollIntoView()")
+        visit.page.wait_for_selector('.bd-sidebar-secondary a[aria-current][href="#what-fits"]')
+        assert visit.errors == []
