@@ -40,6 +40,7 @@ export function like(text, value, words = []) {
   const hasParts = digits.includes('.') || most < 3 || scales || share !== 1; // 3,579 tokens: never 894.7
   return (now) => {
     if (isWhole && Number.isInteger(now)) return put(now, { maximumFractionDigits: 0 });
+    if (!hasParts && count === most && Math.abs(now) >= 10) return put(Math.round(now), { maximumFractionDigits: 0 });
     return put(hasParts || Math.abs(now) < 10 ? now : Math.round(now), round(count));
   };
 }

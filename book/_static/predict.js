@@ -84,7 +84,8 @@ function typed(question, right, commit) {
   const form = made('form', { class: 'predict-typed' }, input, ` ${unit} `, button);
   form.onsubmit = (event) => {
     event.preventDefault();
-    if (number(input.value)) commit(`${input.value.trim()} ${unit}`.trim());
+    const typed = input.value.trim();
+    if (number(typed)) commit(typed.endsWith(unit) ? typed : `${typed} ${unit}`);
     input.focus(); // the button is gone, and focus should not be
   };
   return { form, done: (guess) => {

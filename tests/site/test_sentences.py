@@ -117,6 +117,17 @@ console.log(JSON.stringify(answers));
 """
 
 
+WHOLE = """
+const {like} = await import(`${process.argv[1]}/live.js`);
+const write = like('3,579', 3578.6);
+console.log(JSON.stringify([write(3578.6), write(114516.1), write(111.8)]));
+"""
+
+
+def test_a_whole_number_keeps_its_digits() -> None:
+    assert in_node(WHOLE) == ["3,579", "114,516", "112"]
+
+
 def asked() -> dict[str, list[tuple[str, list[list[Any]], str]]]:
     """Of each page each answer: its name, the sizes to try, first as printed, and the text."""
     found = {}

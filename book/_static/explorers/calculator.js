@@ -23,7 +23,7 @@ export const controls = [
 export const tries = [
   { label: 'One reader', state: { batch: 1 }, say: 'A step reads all weights for a single token, and that token pays for it alone: five times what it costs among eight.' },
   { label: 'As many as fit', state: { batch: 57 }, say: 'Seven times as many readers share each read of the weights, but every one brings a cache: all get twice as much together, and each waits three times as long.' },
-  { label: 'A device too small', state: { device: 'T4' }, say: 'The weights alone are larger than the memory. With int4 weights, under Precision, they fit.' },
+  { label: 'A device too small', state: { device: 'T4' }, say: 'The weights alone are larger than the memory given out. With int4 weights, under Precision, they fit.' },
   { label: '70 billion on four', state: { model: 'llama-3.1-70b', shared: '4' }, say: 'Each device holds a quarter of the weights and of the cache, and sends its share of every sum to the others.' },
 ];
 

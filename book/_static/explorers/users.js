@@ -16,7 +16,7 @@ export const tries = [
   { label: 'Thirty users', state: { users: 30 }, say: 'Everyone waits twice as long as one alone, and together they get fifteen times the tokens.' },
   { label: 'Fill the memory', state: { users: 1000000 }, say: 'Most of what is read now are caches. Nothing computes much: the arithmetic units are still idle most of the time.' },
   { label: 'Weights in 4 bits', state: { precision: 'int4' }, say: 'A quarter of the weights to read, and one user gets more than three times the tokens. More users fit, and caches outweigh weights much sooner.' },
-  { label: 'Short conversations', state: { context: 512, users: 200 }, say: 'Small caches let hundreds in. From here on arithmetic takes longer than reading weights, and each user more costs computing.' },
+  { label: 'Short conversations', state: { context: 512, users: 161 }, say: 'Small caches let hundreds in. From here on arithmetic takes longer than reading weights, and each user more costs computing.' },
   { label: 'A mixture of experts', state: { model: 'qwen3-30b-a3b' }, say: 'Three billion of its thirty billion parameters work for one token, so one user is fast. Let more in and more experts are read: the weights are no longer free to share.' },
 ];
 
@@ -178,7 +178,7 @@ export function draw(explorer, state, result) {
   list(p.key, [...PARTS.map(([name, part, words]) => [part, here.parts[name] > 0.02 * here.seconds ? `${words} ${quantity(here.parts[name], 's', 2)}` : '']),
     ['users-units', `arithmetic units busy ${quantity(here.busy, 's', 2)}`]]);
   p.slider.value = users;
-  p.hint.hidden = users > 1;
+  p.hint.hidden = users > 1 || (1 - share(result, users)) * p.width < 150; // or else it would break into a column
   p.slider.setAttribute('aria-valuetext', `${people(users)}: ${rate(1 / here.seconds)} tokens a second each, ${rate(users / here.seconds)} together`);
   for (const mark of p.marks.children) mark.classList.toggle('users-passed', users >= Number(mark.dataset.from));
 }
