@@ -25,7 +25,10 @@ LATER = (("book/api/", 0.35), ("book/bibliography", 0.3), ("book/explore_", 0.5)
 LATER_SECTIONS = {"exercises": 0.4, "further-reading": 0.4, "what-this-leaves-out": 0.7}
 #: Terms of the glossary and exercises come after the sections that explain.
 NAMED = 0.3
-NOT_TEXT = (nodes.literal_block, nodes.math_block, nodes.raw, nodes.image, nodes.section)
+NOT_TEXT = (
+    *(nodes.literal_block, nodes.math_block, nodes.raw, nodes.image, nodes.section),
+    nodes.system_message,  # what docutils says of the source
+)
 TERM = re.compile(r"[A-Z0-9].*\.$")
 EXERCISE = re.compile(r"\d+\. .*\.$")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
