@@ -262,7 +262,7 @@ def _of_money(
     for name, seconds in (("read", read), ("written", written)):
         each = f"{quantity(seconds, 's')} a token"
         if price is not None:
-            paid = per_million(seconds, price * server.tensor)
+            paid = per_million(seconds, amount("price_per_hour", price, least=0) * server.tensor)
             why = f"10⁶ × {each} × ${price:g} an hour × {server.tensor}"
             yield Answer(f"dollars_per_million_{name}", f"a million {name}", paid, "$", why, where)
         if watts is not None:

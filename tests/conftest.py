@@ -48,6 +48,9 @@ LONGEST_FIRST = (
 SLOW_FILES = (
     *("test_figures_", "test_iomodel_figures", "costlib/figures/", "costlib/measured/"),
     *("test_imports.py", "test_mutants.py", "test_wild_configs.py", "test_bench_prediction.py"),
+    *("test_command.py", "costlib/test_search.py", "parallel/search.py", "test_simulator.py"),
+    *("test_served.py", "test_plans.py", "test_plan_rows.py", "test_pebbles_search.py"),
+    *("test_readings.py", "test_published.py", "test_iomodel_bounds.py"),
 )
 #: Tests that it leaves as well: exhaustive searches, and arrays whose library takes longer to load
 #: than all formulas take to run.

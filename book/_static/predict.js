@@ -86,8 +86,11 @@ function typed(question, right, commit) {
     event.preventDefault();
     const typed = input.value.trim();
     if (number(typed)) commit(typed.endsWith(unit) ? typed : `${typed} ${unit}`);
+    else input.setCustomValidity('A number, please, such as 400, 10k or 2.5 million.');
+    input.reportValidity();
     input.focus(); // the button is gone, and focus should not be
   };
+  input.oninput = () => input.setCustomValidity('');
   return { form, done: (guess) => {
     input.value = input.value || String(number(guess) ?? '');
     input.readOnly = true;

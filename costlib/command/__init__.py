@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Answer what was asked: the exit code.
 
     >>> main(["models", "gpt2-x"])
-    1 models
+    1 model
     name
     gpt2-xl
     0

@@ -239,6 +239,11 @@ _DEGREES |= {"expert": "expert", "zero": "zero", "micro": "microbatch", "chunks"
 
 def sweep(given: Namespace) -> tuple[Any, int]:
     """A row for each batch and context, of every model and device that is named."""
+    rows = len(given.batch) * len(given.context) * len(given.model) * len(given.on)
+    if rows > asked.MOST:
+        raise ValueError(
+            f"{rows:,} rows are more than {asked.MOST:,}: ask costlib.sweep, in Python"
+        )
     tables = []
     for model, device in product(given.model, given.on):
         name, many = asked.times(device)
@@ -335,7 +340,8 @@ def listed(given: Namespace) -> tuple[Any, int]:
     names = [name for name in kind if sought in lookup.plain(name)]
     if not names:
         raise Unmet(f"no name among {len(kind)} {given.command} has {given.pattern!r} in it")
-    return Table(f"{len(names)} {given.command}", {"name": names}, {"name": names}, {}), 0
+    counted = given.command if len(names) != 1 else given.command[:-1]
+    return Table(f"{len(names)} {counted}", {"name": names}, {"name": names}, {}), 0
 
 
 class Unmet(Exception):

@@ -13,7 +13,10 @@ from costlib.numbers import size
 from costlib.parallel import Cluster
 from costlib.transformer import Transformer
 
-__all__ = ["cluster", "machine", "model", "numbers"]
+__all__ = ["MOST", "cluster", "machine", "model", "numbers"]
+
+#: Numbers of a range, and rows of a sweep, that are taken.
+MOST = 1_000_000
 
 _TIMES = re.compile(
     r"(?P<name>.*\S)\s*[x×*]\s*(?P<many>\d+)|(?P<first>\d+)\s*[x×*]\s*(?P<last>\S.*)"
@@ -94,7 +97,10 @@ def numbers(text: str) -> list[int]:
         first, last, step = int(ends[1]), int(ends[2] or ends[1]), int(ends[4] or 1)
         if last < first:
             raise ValueError(f"{part!r} ends before it begins; write {last}:{first}")
-        found += _doubled(first, last, step) if ends[3] else range(first, last + 1, max(1, step))
+        some = _doubled(first, last, step) if ends[3] else range(first, last + 1, max(1, step))
+        if len(some) > MOST:
+            raise ValueError(f"{part!r} are more than {MOST:,} numbers: take steps, as 1:64:8")
+        found += some
     return [int(size("numbers", each)) for each in found]
 
 

@@ -126,6 +126,8 @@ WRONG = {
     "llama-3-8b --on T4 --precision fp7": "fp32, tf32, bf16",
     "llama-3-8b --on T4 --json --csv": "not allowed with",
     "sweep llama-3-8b --on T4x2": "write T4",
+    "sweep llama-3-8b --on T4 --batch 1:2000 --context 1:2000": "4,000,000 rows are more than",
+    "sweep llama-3-8b --on T4 --batch 1:100000000": "more than 1,000,000",
     "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
     "sweep llama-3-8b --on T4 --batch 1-8": "no number or range",
     "sweep llama-3-8b --on T4 --batch 64:1": "write 1:64",
