@@ -45,7 +45,8 @@ TASK = 2**20
 #: A number of tokens up to which steps are worked out for every number from 1 on, and looked up.
 LOOKED_UP = 2**16
 
-_BOUND = ("compute", "memory", "overhead")
+#: What binds a row, by its number in `columns`.
+BOUND = ("compute", "memory", "overhead")
 
 
 def sweep(
@@ -224,7 +225,7 @@ class _Case:
             "seconds": flat["seconds"],
             "tokens_per_s": rate,
             "per_user": rate / sequences,
-            "bound": pd.Categorical.from_codes(flat["bound"], _BOUND),
+            "bound": pd.Categorical.from_codes(flat["bound"], BOUND),
             "memory": flat["memory"],
             "fits": self._fits(flat["memory"]),
         }

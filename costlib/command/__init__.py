@@ -3,7 +3,8 @@
 ``costlib --help`` lists what can be asked, ``costlib COMMAND --help`` how. MODEL is a name of the
 catalogue, a ``config.json``, its folder, or ``-`` to read one; DEVICE may be several, as
 ``H100-SXMx8``, or a node, as ``DGX-H100``. ``--json`` and ``--csv`` are for programs. The exit code
-is 0 for an answer, 1 where it does not fit or nothing meets the target, 2 for a wrong question.
+is 0 for an answer, 1 where it does not fit or no name is found, 2 for a wrong question, a target
+that no batch meets among them.
 
 It reads what was asked (`asked`, `parser`), asks costlib (`answers`), and writes (`table`).
 """

@@ -24,12 +24,11 @@ from costlib.parallel import search
 from costlib.roofline import limits
 from costlib.serving import Best, Saturation, Server, best_batch, saturation
 from costlib.serving.money import per_million
+from costlib.sweeps import BOUND
 from costlib.sweeps import columns as swept
+from costlib.transformer import Transformer
 
 __all__ = ["QUESTIONS"]
-
-#: What `costlib.sweeps` calls 0, 1 and 2.
-_BOUND = ("compute", "memory", "overhead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +70,10 @@ def _asked(given: Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
 
 
-def _answers(given: Namespace, model: str, device: str) -> Answers:
+def _answers(given: Namespace, model: Transformer, device: str) -> Answers:
     found, many = asked.machine(device)
     return answer(
-        asked.model(model),
+        model,
         found,
         devices=many,
         batch=given.batch,
@@ -91,15 +90,16 @@ _CASE = ("model", "on", "batch", "context", "prompt", "precision", "price", "wat
 
 def everything(given: Namespace) -> tuple[Any, int]:
     """Does it fit, how fast, what binds, what does it cost?"""
-    found = _answers(given, given.model, given.on)
+    found = _answers(given, asked.model(given.model), given.on)
     title = f"{given.model} on {given.on}: {given.batch} × {given.context:,} tokens"
     return Sheet(title, found.rows, _asked(given, *_CASE), given.why), 0 if found.fits else 1
 
 
 def compare(given: Namespace) -> tuple[Any, int]:
-    """The same answers for several models, devices or precisions, side by side."""
+    """The same answers for several models or devices, side by side."""
     cases = [*product(given.model, given.on)]
-    found = [_named(given, *case) for case in cases]
+    models = {name: asked.model(name) for name in given.model}
+    found = [_named(given, models[name], f"{name} on {on}", on) for name, on in cases]
     longest_first = sorted(found, key=lambda each: -len(each.rows))
     keys = {row.key: row.name for each in longest_first for row in each}
     columns: dict[str, list[Any]] = {"answer": list(keys)}
@@ -116,12 +116,12 @@ def compare(given: Namespace) -> tuple[Any, int]:
     return Table(title, columns, shown, _asked(given, *_CASE)), 0
 
 
-def _named(given: Namespace, model: str, device: str) -> Answers:
+def _named(given: Namespace, model: Transformer, case: str, device: str) -> Answers:
     """The answers of one case; what is wrong with it says whose fault it is."""
     try:
         return _answers(given, model, device)
     except ValueError as problem:
-        raise ValueError(f"{model} on {device}: {problem}") from problem
+        raise ValueError(f"{case}: {problem}") from problem
 
 
 def params(given: Namespace) -> tuple[Any, int]:
@@ -160,7 +160,7 @@ def memory(given: Namespace) -> tuple[Any, int]:
     names, sizes = list(parts), [float(each) for each in parts.values()]
     shown = {"part": names, "bytes": [f"{each:,.0f}" for each in sizes]}
     shown["GB"] = [f"{each / 1e9:,.2f}" for each in sizes]
-    found = _answers(given, given.model, given.on)
+    found = _answers(given, server.model, given.on)
     verdict = "It fits." if found.fits else "It does not fit."
     long, most = found["largest_context"], found["largest_batch"]
     notes = [f"{verdict} Largest batch {most:,}, longest context {long:,.0f}."]
@@ -245,11 +245,13 @@ def sweep(given: Namespace) -> tuple[Any, int]:
             f"{rows:,} rows are more than {asked.MOST:,}: ask costlib.sweep, in Python"
         )
     tables = []
+    models = {name: asked.model(name) for name in given.model}
     for model, device in product(given.model, given.on):
         name, many = asked.times(device)
         if many > 1:
             raise ValueError(f"a sweep is of one device: write {name}, or ask compare for {device}")
-        tables.append(_swept(given, model, device))
+        rows_of = _swept(given, models[model], device)
+        tables.append({"model": [model] * len(rows_of["batch"]), **rows_of})
     columns = {name: [value for table in tables for value in table[name]] for name in tables[0]}
     shown = {name: [_short(name, each) for each in column] for name, column in columns.items()}
     for name, values in (("model", given.model), ("device", given.on)):
@@ -259,20 +261,19 @@ def sweep(given: Namespace) -> tuple[Any, int]:
     return Table(title, columns, shown, _asked(given, "model", "on", "precision")), 0
 
 
-def _swept(given: Namespace, model: str, device: str) -> dict[str, list[Any]]:
-    found, where = asked.model(model), catalog.devices[device]
+def _swept(given: Namespace, model: Transformer, device: str) -> dict[str, list[Any]]:
+    where = catalog.devices[device]
     batch, context = np.array(given.batch)[:, None], np.array(given.context)[None, :]
-    table = swept(found, where, batch, context, given.precision)
+    table = swept(model, where, batch, context, given.precision)
     many = table["seconds"].size
     batch, context = (np.broadcast_to(each, table["seconds"].shape) for each in (batch, context))
     return {
-        "model": [model] * many,
         "device": [device] * many,
         "batch": batch.ravel().tolist(),
         "context": context.ravel().tolist(),
         "per_token_s": table["seconds"].ravel().tolist(),
         "tokens_per_s": (batch / table["seconds"]).ravel().tolist(),
-        "bound": [_BOUND[which] for which in table["bound"].ravel()],
+        "bound": [BOUND[which] for which in table["bound"].ravel()],
         "memory_bytes": table["memory"].ravel().tolist(),
         "fits": (table["memory"] <= where.usable).ravel().tolist(),
     }
@@ -292,7 +293,7 @@ def serve(given: Namespace) -> tuple[Any, int]:
     context = given.prompt + given.answer // 2
     target = float("inf") if given.within is None else given.within / 1000
     best = best_batch(server, context, target)
-    full = saturation(server, given.prompt, given.answer, batch=_whole(server, given, best.batch))
+    full = saturation(server, given.prompt, given.answer, batch=_places(server, given, best.batch))
     title = f"{given.model} on {given.on}: prompts of {given.prompt:,}, answers of {given.answer:,}"
     asks = _asked(given, "model", "on", "prompt", "answer", "within", "rate", "precision", "price")
     return Sheet(title, [*_served(given, server, best, full)], asks, given.why), 0
@@ -328,7 +329,7 @@ def _served(given: Namespace, server: Server, best: Best, full: Saturation) -> I
         yield Answer("dollars_per_million", "a million tokens written", paid, "$", why, where)
 
 
-def _whole(server: Server, given: Namespace, batch: int) -> int:
+def _places(server: Server, given: Namespace, batch: int) -> int:
     """The batch, or as many as memory has when every answer is at its end."""
     return max(1, min(batch, int(server.room(given.prompt + given.answer))))
 
@@ -345,7 +346,7 @@ def listed(given: Namespace) -> tuple[Any, int]:
 
 
 class Unmet(Exception):
-    """Nothing answers what was asked: no fault of the asking, so its exit code is its own."""
+    """No plan fits, or no name is like it: no fault of the asking, so the exit code is its own."""
 
 
 QUESTIONS = {

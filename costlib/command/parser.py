@@ -31,7 +31,8 @@ COMMANDS = {
 }
 
 _HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once; MODEL is a name or a config.json.
-Exit codes: 0 answered, 1 it does not fit or nothing meets the target, 2 asked wrongly."""
+Exit codes: 0 answered, 1 it does not fit or no name is found, 2 asked wrongly, or
+for a target that no batch meets."""
 
 _EXAMPLES = """examples:
   costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99

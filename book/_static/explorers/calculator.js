@@ -1,9 +1,8 @@
 // What everybody asks who serves a model: costlib.answer in the page, each number with its sum.
-import { fits, fits_window } from './generated/formulas.js';
 import { copy, make } from './dom.js';
-import { modelChoices } from './models.js';
+import { deviceNamed, modelChoices } from './models.js';
 import { bytes as inBytes, plain, quantity, sweep } from './numbers.js';
-import { held, perMillion, precisionChoices, room, serverOf, servingDevices, sharedChoices, step, timed } from './server.js';
+import { held, longest, perMillion, precisionChoices, room, serverOf, servingDevices, sharedChoices, step, timed } from './server.js';
 
 const whole = (id, label, unit, value, max) => ({ id, label, unit, type: 'number', min: 1, max, value, powers: true, more: true });
 
@@ -36,15 +35,6 @@ function spent({ ops, link }) {
   const [binds] = Object.entries(found).sort((a, b) => b[1] - a[1])[0];
   const sum = (of) => ops.reduce((all, op) => all + op[of], 0);
   return { binds, seconds: found.compute + found.memory + link, flops: sum('flops'), bytes: sum('bytes'), computing: sum('compute'), moving: sum('memory'), link };
-}
-
-/** The longest context of so many sequences that fits beside the weights, the new token not counted. */
-function longest({ model, device, shared, bytes }, batch) {
-  const [params, each, widest] = model.held[shared];
-  const given = [bytes.weights, bytes.activations, bytes.kv];
-  const isWindowed = model.window && model.local_layers;
-  const sizes = isWindowed ? [params, each, model.global_layers, model.local_layers, model.window, model.d_model, widest] : [params, each, model.global_layers, model.d_model, widest];
-  return Math.max(0, (isWindowed ? fits_window : fits)(batch, 1, device.capacity, sizes, given)[1] - 1);
 }
 
 export function compute(state) {
@@ -106,7 +96,7 @@ export function shell({ model, device, shared, precision, batch, context, prompt
 }
 
 /** Whether the command can say it: a cache in bytes of its own it cannot. */
-const canBeTyped = ({ kv, device, precision }) => kv === 'own' && (precision !== '16-bit' || 'bf16' in serverOf({ model: controls[0].value, device }).device.flops_per_s);
+const canBeTyped = ({ kv, device, precision }) => kv === 'own' && (precision !== '16-bit' || 'bf16' in deviceNamed(device).flops_per_s);
 
 export function build(explorer) {
   explorer.lines = explorer.stage.appendChild(make('div', { class: 'calculator' }));
