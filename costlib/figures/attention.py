@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costlib.attention import MLA, attention, latent_attention, pairs
-from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.canvas import ARRAYS, COLOURS, INK, Figure, canvas
 from costlib.figures.sketch import SMALL, TINT, Sketch, sketch
 from costlib.ledger import Ledger
 
@@ -46,12 +46,12 @@ def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
     with canvas(title, alt, width=5.4, height=3.5) as drawing:
         axes, w = drawing.axes, head_dim
         at = {"scores": w + 1.5, "weights": w + 4.3, "values": w + 7.1}
-        _cells(axes, (0, 2.1), 1, w, "query q", COLOURS[0])
-        _cells(axes, (0, 0), keys, w, "keys K", COLOURS[0])
-        _cells(axes, (at["scores"], 0), keys, 1, "scores", COLOURS[4])
-        _cells(axes, (at["weights"], 0), keys, 1, "weights", COLOURS[1], strength)
-        _cells(axes, (at["values"], 0), keys, w, "values V", COLOURS[2])
-        _cells(axes, (at["values"], -keys - 1.3), 1, w, "", COLOURS[2])
+        _cells(axes, (0, 2.1), 1, w, "query q", ARRAYS["Q"])
+        _cells(axes, (0, 0), keys, w, "keys K", ARRAYS["K"])
+        _cells(axes, (at["scores"], 0), keys, 1, "scores", ARRAYS["S"])
+        _cells(axes, (at["weights"], 0), keys, 1, "weights", ARRAYS["P"], strength)
+        _cells(axes, (at["values"], 0), keys, w, "values V", ARRAYS["V"])
+        _cells(axes, (at["values"], -keys - 1.3), 1, w, "", ARRAYS["O"])
         axes.text(at["values"] - 0.3, -keys - 1.8, "output o", ha="right", va="center", fontsize=11)
         for left in (w + 0.3, w + 2.9, w + 5.7):
             _arrow(axes, (left, -keys / 2), (left + 1, -keys / 2))
@@ -219,7 +219,7 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
             _sharing(drawing, (left, 60), model)
             elements = model.kv_elements_per_layer()
             side = 74 * math.sqrt(elements / most)
-            shades = [COLOURS[3]] if model.mla else [COLOURS[1], COLOURS[2]]
+            shades = [_LATENT] if model.mla else [ARRAYS["K"], ARRAYS["V"]]
             high = side / len(shades)
             for part, shade in enumerate(shades):
                 drawing.box((left, 157 + part * high), side, high, fill=shade + TINT)
@@ -229,6 +229,7 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
     return drawing.result
 
 
+_LATENT = COLOURS[4]  #: what keys and values are made from
 _SHOWN = 8  #: query heads that are drawn of each model
 
 
@@ -250,16 +251,16 @@ def _sharing(drawing: Sketch, corner: tuple[float, float], model: Transformer) -
         for group in range(groups)
     ]
     for head, x in enumerate(middles):
-        drawing.box((x - cell / 2, top), cell, 14, fill=COLOURS[0] + TINT, line=0.8)
+        drawing.box((x - cell / 2, top), cell, 14, fill=ARRAYS["Q"] + TINT, line=0.8)
         ends = (x, top + 14), (shared[head * groups // _SHOWN], below)
         drawing.line(*ends, width=0.8, dashed=bool(model.mla))
     if model.mla:
         span = (_SHOWN - 1) * step + cell
-        drawing.box((left, below), span, 16, fill=COLOURS[3] + TINT, line=0.8)
+        drawing.box((left, below), span, 16, fill=_LATENT + TINT, line=0.8)
     else:
         for x in shared:
-            drawing.box((x - cell / 2, below), cell, 8, fill=COLOURS[1] + TINT, line=0.8)
-            drawing.box((x - cell / 2, below + 8), cell, 8, fill=COLOURS[2] + TINT, line=0.8)
+            drawing.box((x - cell / 2, below), cell, 8, fill=ARRAYS["K"] + TINT, line=0.8)
+            drawing.box((x - cell / 2, below + 8), cell, 8, fill=ARRAYS["V"] + TINT, line=0.8)
 
 
 def latent_forms(heads: int, mla: MLA, context: int) -> Figure:

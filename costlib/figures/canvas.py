@@ -17,11 +17,14 @@ from io import StringIO
 from typing import Any
 from zlib import crc32
 
-__all__ = ["COLOURS", "INK", "Figure", "canvas"]
+__all__ = ["ARRAYS", "COLOURS", "INK", "Figure", "canvas"]
 
 #: Seven hues that keep a contrast of 3:1 on white and on the dark page, told apart by colour-blind
 #: readers in this order (blue, orange, green, purple, grey, violet, ochre).
 COLOURS = ("#2f7fc1", "#d0640c", "#14916a", "#b5559b", "#808080", "#7a74c9", "#a8801a")
+
+#: The arrays of a product and of attention, each in one colour in every chapter.
+ARRAYS = dict(zip("ABCQKOVSP", (*COLOURS[:3], *COLOURS[:4], *COLOURS[5:]), strict=True))
 
 #: Stands for the page's own text colour until the SVG is finished.
 INK = "#010203"

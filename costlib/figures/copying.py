@@ -7,7 +7,7 @@ from typing import Any
 
 from costlib.device import Device
 from costlib.display import quantity
-from costlib.figures.canvas import COLOURS, Figure
+from costlib.figures.canvas import ARRAYS, COLOURS, Figure
 from costlib.figures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
 from costlib.iomodel.algorithms.runs import Run
 from costlib.numbers import sizes
@@ -16,8 +16,9 @@ __all__ = ["overlap", "stay_and_pass", "traffic"]
 
 # ---------------------------------------------------------------- between two memories
 
-_LOOKS = {"load": ("read", COLOURS[0]), "store": ("written", COLOURS[1])}
+_VERBS = {"load": "read", "store": "written"}
 _GAP = 7.0
+_WORDS = 13.0  #: a thinner arrow has its words above it
 
 _Flows = dict[tuple[str, str], int]  #: entries by matrix and kind of move, as they first come
 
@@ -37,8 +38,7 @@ def traffic(runs: Mapping[str, Run]) -> Figure:
     flows = {name: _flows(name, run) for name, run in runs.items()}
     title = "Entries moved: " + ", ".join(f"{n} {run.total:,}" for n, run in runs.items())
     told = "; ".join(
-        f"{name}: "
-        + ", ".join(f"{n:,} of {of} {_LOOKS[kind][0]}" for (of, kind), n in found.items())
+        f"{name}: " + ", ".join(f"{n:,} of {of} {_VERBS[kind]}" for (of, kind), n in found.items())
         for name, found in flows.items()
     )
     alt = (
@@ -61,7 +61,7 @@ def _flows(name: str, run: Run) -> _Flows:
         raise ValueError(f"runs: {name!r} has no trace; run it on TwoLevelMemory(M, trace=True)")
     found: _Flows = {}
     for event in run.trace:
-        if event.kind in _LOOKS:
+        if event.kind in _VERBS:
             of = (event.array, event.kind)
             found[of] = found.get(of, 0) + event.entries
     return found
@@ -69,7 +69,8 @@ def _flows(name: str, run: Run) -> _Flows:
 
 def _thick(entries: int, scale: float) -> float:
     """How much of the height an arrow and its words need."""
-    return max(entries * scale, 11.0) + _GAP
+    thick = entries * scale
+    return thick + _GAP + (_WORDS if thick < _WORDS else 0)
 
 
 def _exchange(drawing: Sketch, left: float, top: float, scale: float, found: _Flows) -> None:
@@ -84,9 +85,10 @@ def _exchange(drawing: Sketch, left: float, top: float, scale: float, found: _Fl
         step = _thick(entries, scale)
         ends = (left + 26, left + 146)
         start, end = ends if kind == "load" else ends[::-1]
-        verb, colour = _LOOKS[kind]
-        _flow(drawing, start, end, y + step / 2, entries * scale, colour)
-        drawing.text((left + 86, y + step / 2), f"{name}: {entries:,} {verb}", align="middle")
+        thick, colour = entries * scale, ARRAYS.get(name, COLOURS[4])
+        _flow(drawing, start, end, y + step - (thick + _GAP) / 2, thick, colour)
+        middle = y + (step if thick >= _WORDS else _WORDS) / 2
+        drawing.text((left + 86, middle), f"{name}: {entries:,} {_VERBS[kind]}", align="middle")
         y += step
 
 
@@ -246,8 +248,8 @@ def stay_and_pass() -> Figure:
         for (name, passes), (left, top) in zip(ORDERS.items(), places, strict=True):
             drawing.text((left, top + 8), name, bold=True)
             x = left + 24.0
-            for number, (stay, pass_) in enumerate(passes):
-                _area(drawing, (x, top + 34), stay, pass_, COLOURS[number])
+            for stay, pass_ in passes:
+                _area(drawing, (x, top + 34), stay, pass_)
                 x += _SQUARE * len(pass_) + 44
             drawing.text((x - 34, top + 34 + _SQUARE), f"= {areas[name]}", size=13, bold=True)
     return drawing.result
@@ -261,11 +263,10 @@ def _area(
     corner: tuple[float, float],
     stay: tuple[str, ...],
     pass_: tuple[str, ...],
-    colour: str,
 ) -> None:
     """A rectangle of squares with what stays at its left and what passes above it."""
     cells = [(row, column) for row in range(len(stay)) for column in range(len(pass_))]
-    drawing.fill(corner, cells, _SQUARE, colour + TINT)
+    drawing.fill(corner, cells, _SQUARE, COLOURS[4] + TINT)
     drawing.cells(corner, len(stay), len(pass_), _SQUARE)
     for number, name in enumerate(stay):
         drawing.text((corner[0] - 5, corner[1] + (number + 0.5) * _SQUARE), name, align="right")

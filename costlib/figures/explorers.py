@@ -19,7 +19,7 @@ from costlib.catalog import devices, models
 from costlib.catalog import nodes as catalogued
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.figures.iomodel import cache_contents
+from costlib.figures.iomodel import cache_contents, look
 from costlib.figures.pebbles import pebbling
 from costlib.figures.rooflines import phases
 from costlib.figures.serving import frontiers, longest_pause, timelines
@@ -52,13 +52,8 @@ __all__ = [
 
 _DASHES = ("-", "--", ":", "-.")
 
-#: The algorithms that move with the reader's sizes, and what a chart calls them.
-ATTENTIONS = {
-    "naive": "standard",
-    "flash": "FlashAttention",
-    "flash2": "FlashAttention-2",
-    "small_cache": "small cache",
-}
+#: The algorithms that move with the reader's sizes.
+ATTENTIONS = ("naive", "flash", "flash2", "small_cache")
 
 #: The parts of a step that are messages which do not hide.
 MESSAGES = ("tensor", "sequence", "context", "expert", "pipeline", "data")
@@ -231,8 +226,7 @@ def io(N: int = 4096, d: int = 64) -> Explorer:
     """Entries that attention moves against the fast memory it has, and the bound."""
     M = np.geomspace(d * 8, N * d * 4, 97).astype(int)
     curves = {
-        title: plain_count(name, N, d, largest_plain_size(name, d, M)).total
-        for name, title in ATTENTIONS.items()
+        name: plain_count(name, N, d, largest_plain_size(name, d, M)).total for name in ATTENTIONS
     }
     bound = bounds.attention(N, d, M)
     figure = _io_figure(N, d, M, curves, bound)
@@ -240,7 +234,8 @@ def io(N: int = 4096, d: int = 64) -> Explorer:
         [f"{M[at]:,}", *(f"{values[at]:,.0f}" for values in curves.values()), f"{bound[at]:,.0f}"]
         for at in range(0, len(M), 16)
     ]
-    return Explorer("io", figure, ["M", *curves, "lower bound"], rows)
+    names = [look(name)["label"] for name in curves]
+    return Explorer("io", figure, ["M", *names, "lower bound"], rows)
 
 
 def budget(
@@ -488,14 +483,14 @@ def _valley(fit: training.Fit, spent: float, chosen: float, title: str) -> Figur
 def _io_figure(N: int, d: int, M: Any, curves: dict[str, Any], bound: Any) -> Figure:
     title = f"I/O of attention, N = {N:,}, d = {d}"
     at = int(np.searchsorted(M, d * d))
-    said = ", ".join(f"{name} {values[at] / 1e6:.1f}" for name, values in curves.items())
+    said = ", ".join(f"{look(name)['label']} {of[at] / 1e6:.1f}" for name, of in curves.items())
     alt = (
         f"Log-log chart of entries moved against fast memory. Near M = d², in millions: {said}; "
         f"the lower bound is {bound[at] / 1e6:.1f}."
     )
     with canvas(title, alt, width=5.6, height=4.2) as drawing:
-        for number, (name, values) in enumerate(curves.items()):
-            drawing.axes.loglog(M, values, _DASHES[number], color=COLOURS[number], label=name)
+        for name, values in curves.items():
+            drawing.axes.loglog(M, values, **look(name))
         drawing.axes.loglog(M, bound, color=INK, linewidth=1.2, label="lower bound")
         drawing.axes.axvline(d * d, color=COLOURS[4], linewidth=1, linestyle=":")
         drawing.axes.set(xlabel="fast memory M, entries", ylabel="entries moved", title=title)

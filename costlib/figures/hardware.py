@@ -11,9 +11,10 @@ from costlib.figures.canvas import COLOURS, Figure
 from costlib.figures.sketch import SMALL, TINT, Sketch, sketch
 from costlib.transformer import Transformer
 
-__all__ = ["gpu", "memories"]
+__all__ = ["CACHE", "CORE", "MEMORY", "gpu", "memories"]
 
-_MEMORY, _CACHE, _CORE = COLOURS[0], COLOURS[3], COLOURS[1]
+#: The levels of a memory, each in one colour in every chapter.
+MEMORY, CACHE, CORE = COLOURS[0], COLOURS[3], COLOURS[1]
 
 
 def gpu(device: Device) -> Figure:
@@ -27,29 +28,33 @@ def gpu(device: Device) -> Figure:
         f"{_size(cache)}, and a grid of {cores} cores. Each core computes "
         f"{quantity(each, 'FLOP/s', 3)} and has {_size(on_chip)} of its own, "
         f"{_size(cores * on_chip)} in all. A broad arrow between memory and cache "
-        f"carries {quantity(device.memory_rate, 'B/s', 3)}, a thin one to other devices "
-        f"{quantity(link, 'B/s', 3)}: widths are to scale."
+        f"carries {quantity(device.memory_rate, 'B/s', 3)}, a thin one to and from other devices "
+        f"{quantity(link, 'B/s', 3)} each way: widths are to scale."
     )
     with sketch(title, alt, height=262) as drawing:
         drawing.box((120, 34), 236, 162, dashed=True)
         drawing.text((126, 25), "the chip", size=SMALL)
-        drawing.box((6, 40), 64, 150, fill=_MEMORY + TINT)
+        drawing.box((6, 40), 64, 150, fill=MEMORY + TINT)
         _stack(drawing, 38, ("memory", _size(capacity)), 115)
-        _way(drawing, (71, 115), 125, 40.0)
+        drawing.fill((71, 95), [(0, 0)], (54, _BROAD), MEMORY)
         drawing.text((95, 84), quantity(device.memory_rate, "B/s", 3), align="middle", size=SMALL)
-        drawing.box((126, 40), 44, 150, fill=_CACHE + TINT)
+        drawing.box((126, 40), 44, 150, fill=CACHE + TINT)
         _stack(drawing, 148, ("cache", _size(cache)), 115)
-        thin = 40.0 * link / device.memory_rate
-        _way(drawing, (38, 192), 232, thin, upright=True)
-        told = f"to other devices: {quantity(link, 'B/s', 3)}"
+        for end in (192, 232):
+            thin = max(1.0, _BROAD * link / device.memory_rate)
+            drawing.arrow((38, 212), (38, end), width=thin, colour=MEMORY)
+        told = f"other devices: {quantity(link, 'B/s', 3)} each way"
         drawing.text((6, 243), told, size=SMALL)
         _cores(drawing, (190, 40), cores)
         drawing.text((190, 10), f"{cores} cores", bold=True)
         drawing.text((190, 24), f"{quantity(device.compute_rate(), 'FLOP/s', 3)} in all")
-        drawing.box((190, 212), 10, 10, fill=_CORE)
+        drawing.box((190, 212), 10, 10, fill=CORE)
         drawing.text((205, 217), f"in each {_size(on_chip)}", size=SMALL)
         drawing.text((205, 231), f"and {quantity(each, 'FLOP/s', 2)}", size=SMALL)
     return drawing.result
+
+
+_BROAD = 40.0  #: the way between memory and cache
 
 
 def _datasheet(device: Device) -> tuple[Any, ...]:
@@ -72,17 +77,6 @@ def _stack(drawing: Sketch, across: float, words: tuple[str, ...], middle: float
         drawing.text(place, word, align="middle", size=SMALL)
 
 
-def _way(
-    drawing: Sketch, start: tuple[float, float], end: float, breadth: float, upright: bool = False
-) -> None:
-    """An arrow to a place across, or down, as broad as what it carries."""
-    x, y = start
-    if upright:
-        drawing.arrow((x, y), (x, end), width=max(1.0, breadth), colour=_MEMORY)
-        return
-    drawing.fill((x, y - breadth / 2), [(0, 0)], (end - x, breadth), _MEMORY)
-
-
 def _cores(drawing: Sketch, corner: tuple[float, float], cores: int) -> None:
     """A square for each core, the last row as full as it is."""
     columns = ceil(sqrt(cores))
@@ -91,7 +85,7 @@ def _cores(drawing: Sketch, corner: tuple[float, float], cores: int) -> None:
     inner = (side * 0.8, side * 0.8)
     for_each = [(row * side / inner[1], column * side / inner[0]) for row, column in cells]
     start = corner[0] + side * 0.1, corner[1] + side * 0.1
-    drawing.fill(start, for_each, inner, _CORE)
+    drawing.fill(start, for_each, inner, CORE)
 
 
 def memories(device: Device, model: Transformer) -> Figure:
@@ -102,10 +96,10 @@ def memories(device: Device, model: Transformer) -> Figure:
     share = own / capacity
     title = f"All {cores} cores together hold {share:.3%} of what the memory holds"
     held = {
-        "memory": (capacity, _MEMORY),
-        "cache": (cache, _CACHE),
-        "cores, all": (own, _CORE),
-        "one core": (on_chip, _CORE),
+        "memory": (capacity, MEMORY),
+        "cache": (cache, CACHE),
+        "cores, all": (own, CORE),
+        "one core": (on_chip, CORE),
     }
     told = ", ".join(f"{name} {_size(size)}" for name, (size, _) in held.items())
     alt = (
@@ -114,16 +108,18 @@ def memories(device: Device, model: Transformer) -> Figure:
         f"{weights / capacity:.0%}."
     )
     with sketch(title, alt, height=254) as drawing:
-        drawing.box((8, 10), side, side, fill=_MEMORY + TINT)
+        drawing.box((8, 10), side, side, fill=MEMORY + TINT)
         part = side * float(weights / capacity)
-        drawing.box((8, 10 + side - min(part, side)), side, min(part, side), fill=_MEMORY)
+        drawing.box((8, 10 + side - min(part, side)), side, min(part, side), fill=MEMORY)
         drawing.text((18, 28), f"memory: {_size(capacity)}", bold=True)
         drawing.text((18, 1 + side - part), f"a model's weights: {_size(weights)}")
         for row, name in enumerate(("cache", "cores, all", "one core")):
             size, colour = held[name]
             edge = side * sqrt(size / capacity)
             top = 40 + 62 * row
-            drawing.box((258, top - edge / 2), edge, edge, fill=colour, line=0)
-            drawing.text((258 + max(edge, 4) + 6, top), name, bold=True)
-            drawing.text((258, top + 17), _size(size))
+            is_seen = edge >= 1
+            if is_seen:
+                drawing.box((258, top - edge / 2), edge, edge, fill=colour, line=0)
+            drawing.text((258 + (edge + 6) * is_seen, top), name, bold=True)
+            drawing.text((258, top + 17), _size(size) + ("" if is_seen else ", invisible"))
     return drawing.result

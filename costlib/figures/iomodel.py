@@ -7,15 +7,16 @@ call it, on your own run. Shapes, dashes and hatches say what colours say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from costlib.catalog import devices
-from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costlib.figures.copying import overlap, stay_and_pass, traffic
+from costlib.figures.hardware import CACHE, CORE, MEMORY
 from costlib.figures.tiles import GREY, SMALL, WIDTH, ink, tile_life, tiles_order
 from costlib.iomodel import algorithms, bounds
 from costlib.iomodel.algorithms.runs import Run
@@ -28,6 +29,7 @@ __all__ = [
     "cache_contents",
     "io_against_memory",
     "ladder",
+    "look",
     "measured_runs",
     "overlap",
     "regimes",
@@ -42,21 +44,30 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How one algorithm is drawn wherever it appears."""
+    """How one algorithm is drawn wherever it appears, in Matplotlib's words."""
 
     label: str
-    colour: str
+    color: str
     marker: str
-    dashes: Any  #: as Matplotlib takes it
+    linestyle: Any
 
 
 _LOOKS = {
-    "naive": _Look("naive", COLOURS[3], "s", ":"),
+    "naive": _Look("standard", COLOURS[3], "s", ":"),
     "flash": _Look("FlashAttention-1", COLOURS[1], "^", "--"),
     "flash2": _Look("FlashAttention-2", COLOURS[0], "o", "-"),
     "small_cache": _Look("small cache", COLOURS[2], "D", "-."),
     "fused": _Look("fused", COLOURS[6], "v", (0, (6, 1, 1, 1, 1, 1))),
 }
+
+
+def look(name: str) -> dict[str, Any]:
+    """Colour, dashes and label of an algorithm's line, the same in every chart.
+
+    >>> look("flash2")["label"]
+    'FlashAttention-2'
+    """
+    return {key: getattr(_LOOKS[name], key) for key in ("color", "linestyle", "label")}
 
 
 # ---------------------------------------------------------------- I/O against M
@@ -104,21 +115,19 @@ def io_against_memory(N: int = 128, d: int = 16, capacities: Sequence[int] | Non
         _io_title(N, d, runs), _io_alt(N, d, runs, capacities), width=WIDTH, height=5.6
     ) as drawing:
         axes = drawing.axes
-        for name, look in _LOOKS.items():
+        for name, each in _LOOKS.items():
             M, total = _visible_steps(name, N, d)
             axes.step(
-                M / d**2, total, where="post", color=look.colour, linestyle=look.dashes, lw=1.6
+                M / d**2, total, where="post", color=each.color, linestyle=each.linestyle, lw=1.6
             )
             axes.plot(
                 [capacity / d**2 for capacity in runs[name]],
                 [run.total for run in runs[name].values()],
-                look.marker,
-                color=look.colour,
+                each.marker,
+                color=each.color,
                 markersize=6,
             )
-            axes.plot(
-                [], [], look.marker, color=look.colour, linestyle=look.dashes, label=look.label
-            )
+            axes.plot([], [], each.marker, **look(name))
         _shade_bounds(axes, N, d)
         _mark_regimes(axes)
         _mark_chips(axes)
@@ -159,8 +168,8 @@ def _io_alt(
     told = []
     for M in capacities:
         moved = ", ".join(
-            f"{look.label} {runs[name][M].total:,}"
-            for name, look in _LOOKS.items()
+            f"{each.label} {runs[name][M].total:,}"
+            for name, each in _LOOKS.items()
             if M in runs[name]
         )
         told.append(
@@ -364,9 +373,8 @@ def bound_gap() -> Figure:
 
 def _leading_curves(axes: Any, across: Array, x: Array, unit: Array) -> None:
     for name, (curve, formula) in _LEADING.items():
-        look = _LOOKS[name]
-        label = f"{look.label}: {formula}"
-        axes.plot(across, curve(x) / unit, color=look.colour, linestyle=look.dashes, label=label)
+        line = look(name)
+        axes.plot(across, curve(x) / unit, **line | {"label": f"{line['label']}: {formula}"})
 
 
 def _mark_capacities(axes: Any) -> None:
@@ -456,6 +464,7 @@ def _contents_alt(run: Run, shown: Mapping[str, Array], part: slice) -> str:
 
 def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
     bottom = np.zeros(part.stop - part.start, dtype=int)
+    colours = _colours(shown)
     for index, (name, held) in enumerate(shown.items()):
         top = bottom + held
         changes = np.flatnonzero(np.diff(bottom, prepend=-1) | np.diff(top, prepend=-1))
@@ -466,7 +475,7 @@ def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
             bottom[corners],
             top[corners],
             step="post",
-            facecolor=COLOURS[index] + "99",
+            facecolor=colours[name] + "99",
             edgecolor=ink(),
             hatch=_HATCHES[index],
             linewidth=0,
@@ -475,9 +484,16 @@ def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
         bottom = top
 
 
+def _colours(names: Iterable[str]) -> dict[str, str]:
+    """Of each array: its own, or one that no other has; grey for those that are summed."""
+    found = {name: GREY if name == "others" else ARRAYS.get(name, "") for name in names}
+    spare = iter([colour for colour in COLOURS if colour not in found.values()])
+    return {name: colour or next(spare) for name, colour in found.items()}
+
+
 def _capacity_line(axes: Any, capacity: int | None, left: int) -> None:
     if capacity is not None:
-        axes.axhline(capacity, linestyle="--", color=COLOURS[1], linewidth=1.5)
+        axes.axhline(capacity, linestyle="--", color=ink(), linewidth=1.5)
         axes.text(left, capacity * 1.03, f"M = {capacity:,}", fontsize=SMALL)
 
 
@@ -499,10 +515,10 @@ def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> Non
 
 _LADDER = ("A100-80GB", "H100-SXM", "B200", "MI300X", "RTX-4090", "TPU-v5e")
 _RUNGS = (
-    ("one core's own", "o", 0),
-    ("all cores' own", "D", 1),
-    ("last cache", "s", 2),
-    ("main memory", "^", 3),
+    ("one core's own", "o", COLOURS[6]),
+    ("all cores' own", "D", CORE),
+    ("last cache", "s", CACHE),
+    ("main memory", "^", MEMORY),
 )
 
 
@@ -529,11 +545,11 @@ def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figu
             axes.plot(list(held.values()), [-row] * len(held), color=GREY, linewidth=1, zorder=1)
             for label, marker, colour in _RUNGS:
                 if label in held:
-                    axes.plot([held[label]], [-row], marker, color=COLOURS[colour], markersize=9)
+                    axes.plot([held[label]], [-row], marker, color=colour, markersize=9)
         for label, marker, colour in _RUNGS:
-            axes.plot([], [], marker, color=COLOURS[colour], label=label)
+            axes.plot([], [], marker, color=colour, label=label)
         for name, entries in wanted.items():
-            axes.axvline(entries, color=ink(), linewidth=1, linestyle=":")
+            axes.plot([entries] * 2, [-len(rungs) + 0.4, 0.5], ":", color=ink(), linewidth=1)
             axes.text(entries, 0.62, name, ha="center", fontsize=SMALL)
         axes.set(xscale="log", xlabel="entries of 2 bytes", ylim=(-len(rungs) + 0.4, 1.0))
         axes.set_yticks([-row for row in range(len(rungs))], list(rungs))

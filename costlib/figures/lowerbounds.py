@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costlib.figures.sketch import TINT, Sketch, sketch
 from costlib.figures.tiles import GREY, SMALL, WIDTH
 from costlib.numbers import sizes
@@ -74,9 +74,9 @@ def _spent(drawing: Sketch, left: float, shape: tuple[int, int], d: int, cell: f
     rows, columns = shape
     x, y = left + d * cell + 14, 92 + d * cell + 4
     for corner, size, name, colour in (
-        ((x, y - d * cell - 3), (d, columns), "K", COLOURS[1]),
-        ((x - d * cell - 3, y), (rows, d), "Q", COLOURS[0]),
-        ((x, y), (rows, columns), "", GREY),
+        ((x, y - d * cell - 3), (d, columns), "K", ARRAYS["K"]),
+        ((x - d * cell - 3, y), (rows, d), "Q", ARRAYS["Q"]),
+        ((x, y), (rows, columns), "", ARRAYS["S"]),
     ):
         cells = [(row, column) for row in range(size[0]) for column in range(size[1])]
         drawing.fill(corner, cells, cell, colour + TINT)
@@ -95,7 +95,7 @@ def _kept(drawing: Sketch, left: float, count: int, cell: float) -> None:
     rows = -(-count // 8)
     cells = [divmod(number, 8) for number in range(count)]
     corner = (left + 6, 92 + 3 * cell)
-    drawing.fill(corner, cells, cell, GREY + TINT)
+    drawing.fill(corner, cells, cell, ARRAYS["S"] + TINT)
     drawing.cells(corner, rows, 8, cell, line=0.5)
     for number, line in enumerate((f"{count} made before:", f"{count} scores")):
         drawing.text((left + 44, 206 + 16 * number), line, align="middle", bold=bool(number))
@@ -128,11 +128,11 @@ def segment(rows: int = 4, cols: int = 4, d: int = 2, M: int = 16, N: int = 8) -
     with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
         axes = drawing.axes
         _grid(axes, N, rows, cols)
-        _strip(axes, "Q", N, rows, d, at=-0.4, upright=True, colour=0)
-        _strip(axes, "O", N, rows, d, at=-0.4 - d - 0.9, upright=True, colour=2)
-        _strip(axes, "K", N, cols, d, at=0.4, upright=False, colour=1)
-        _strip(axes, "V", N, cols, d, at=0.4 + d + 0.9, upright=False, colour=3)
-        _tally(axes, parts, N, M)
+        _strip(axes, "Q", N, rows, d, at=-0.4, upright=True)
+        _strip(axes, "O", N, rows, d, at=-0.4 - d - 0.9, upright=True)
+        _strip(axes, "K", N, cols, d, at=0.4, upright=False)
+        _strip(axes, "V", N, cols, d, at=0.4 + d + 0.9, upright=False)
+        _tally(axes, parts, N, f"{held} of 2M = {2 * M}\n{pairs} pairs, grey")
         axes.set(aspect="equal", xlim=(-2 * d - 3.2, N + 6.4), ylim=(-N - 0.6, 2 * d + 3))
         axes.axis("off")
     return drawing.result
@@ -143,17 +143,14 @@ def _grid(axes: Any, N: int, rows: int, cols: int) -> None:
     for row in range(N):
         for column in range(N):
             _box(axes, column, -row - 1, GREY, "55" if row < rows and column < cols else "")
-    axes.text(cols / 2, -rows / 2, f"{rows * cols} pairs", ha="center", va="center", fontsize=12)
 
 
-def _strip(
-    axes: Any, name: str, N: int, whole: int, d: int, *, at: float, upright: bool, colour: int
-) -> None:
+def _strip(axes: Any, name: str, N: int, whole: int, d: int, *, at: float, upright: bool) -> None:
     """A matrix along a side of the grid, d entries to a row; the available ones are filled."""
     for index in range(N):
         for entry in range(d):
             x, y = (at - entry - 1, -index - 1) if upright else (index, at + entry)
-            _box(axes, x, y, COLOURS[colour], "88" if index < whole else "")
+            _box(axes, x, y, ARRAYS[name], "88" if index < whole else "")
     middle = (at - d / 2, 0.5) if upright else (N + 0.5, at + d / 2)
     axes.text(*middle, name, ha="center", va="center", fontsize=12)
 
@@ -165,9 +162,9 @@ def _box(axes: Any, x: float, y: float, colour: str, filled: str) -> None:
     axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor=colour, linewidth=0.8))
 
 
-def _tally(axes: Any, parts: dict[str, int], N: int, M: int) -> None:
-    """The entries, added up beside the grid."""
+def _tally(axes: Any, parts: dict[str, int], N: int, told: str) -> None:
+    """The entries beside the grid, and what they come to."""
     words = {"Q": "of Q", "K": "of K", "V": "of V", "O": "output trees"}
     lines: Sequence[str] = [f"{parts[name]:3} {words[name]}" for name in words]
-    text = "\n".join([*lines, "", f"{sum(parts.values())} of 2M = {2 * M}"])
+    text = "\n".join([*lines, "", told])
     axes.text(N + 0.9, -N / 2, text, ha="left", va="center", fontsize=SMALL)

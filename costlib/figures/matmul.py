@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from costlib.display import quantity
-from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costlib.figures.sketch import TINT, Sketch, sketch
 from costlib.matmul import exact, matmul, matmul_backward
 from costlib.precision import Precision
@@ -20,7 +20,6 @@ __all__ = [
     "one_output",
 ]
 
-A_LOOK, B_LOOK, C_LOOK = COLOURS[0], COLOURS[1], COLOURS[2]
 WIDTH = 5.2  #: of a chart, in inches; a phone makes it little smaller
 
 
@@ -61,9 +60,9 @@ def _three_grids(
     lefts = (6, 6 + k * side + 46, 6 + (k + n) * side + 92)
     along, down = [(1, i) for i in range(k)], [(i, 1) for i in range(k)]
     for left, name, size, cells, colour in (
-        (lefts[0], "A", (m, k), along, A_LOOK),
-        (lefts[1], "B", (k, n), down, B_LOOK),
-        (lefts[2], "C", (m, n), [(1, 1)], C_LOOK),
+        (lefts[0], "A", (m, k), along, ARRAYS["A"]),
+        (lefts[1], "B", (k, n), down, ARRAYS["B"]),
+        (lefts[2], "C", (m, n), [(1, 1)], ARRAYS["C"]),
     ):
         drawing.fill((left, top), cells, side, colour + TINT)
         drawing.cells((left, top), *size, side)
@@ -87,13 +86,13 @@ def _chain(
         drawing.arrow((left - step + wide, middle), (left, middle))
         before = left - (step - wide) / 2 - 2
         drawing.text((before, middle - 8), str(held[i]), align="middle", bold=True)
-        for at, number, colour in ((wide / 2 - 9, a, A_LOOK), (wide / 2 + 9, b, B_LOOK)):
+        for at, number, colour in ((wide / 2 - 9, a, ARRAYS["A"]), (wide / 2 + 9, b, ARRAYS["B"])):
             drawing.box((left + at - 8, top - 19), 16, 16, str(number), fill=colour + TINT)
             drawing.arrow((left + at, top - 3), (left + at, top + 18))
         drawing.box((left, top + 18), wide, 32, "× +", size=13)
     end = 36 + (len(row) - 1) * step + wide / 2
     drawing.arrow((end, top + 50), (end, top + 64))
-    drawing.box((end - 12, top + 64), 24, 20, str(sums[-1]), fill=C_LOOK + TINT, bold=True)
+    drawing.box((end - 12, top + 64), 24, 20, str(sums[-1]), fill=ARRAYS["C"] + TINT, bold=True)
 
 
 # ---------------------------------------------------------------- rounding and intensity
@@ -215,7 +214,7 @@ def _product(
         name, rows, columns = _parts(matrix)
         wide, high = unit * sizes[columns], unit * sizes[rows]
         top = middle - high / 2
-        colour = COLOURS["ABC".index(matrix[0])]
+        colour = ARRAYS[matrix[0]]
         drawing.box((left, top), wide, high, name, fill=colour + TINT, size=15)
         if columns == shared and sign == "×":
             drawing.line((left, top), (left + wide, top), colour=colour, width=4)

@@ -137,7 +137,7 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
             _whiskers(axes, where, values, [row[level][1] for row in ends.values()], most)
         axes.set_yticks(range(len(regimes)), [fill(r, 17) for r in regimes], fontsize=_SMALL)
         axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
-        axes.set_xlim(0, 1.5 * most)
+        axes.set_xlim(0, 1.55 * most)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.grid(visible=False, axis="y")
         _legend_above(drawing, len(levels))
@@ -150,7 +150,8 @@ def _whiskers(axes: Any, where: Any, values: Any, far: Any, most: float) -> None
     for at, value, end in zip(where, values, far, strict=True):
         axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
         words = f"{value:.0%} ({end:.0%})"
-        axes.text(min(end, most) + 0.02 * most, at, words, va="center", fontsize=10.5)
+        gap = 0.06 if end > most else 0.02
+        axes.text(min(end, most) + gap * most, at, words, va="center", fontsize=10.5)
 
 
 def _told(ends: Mapping[str, Mapping[str, Any]], levels: Sequence[str]) -> tuple[str, str]:

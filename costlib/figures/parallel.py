@@ -91,7 +91,7 @@ def times(
         )
         axes.axvline(crossing, color=COLOURS[4], linewidth=1, linestyle=":")
         axes.set(xlabel="bytes of the value", ylabel="seconds")
-        axes.legend(loc="upper left", fontsize=_SMALL)
+        axes.legend(loc="lower right", fontsize=_SMALL)
     return drawing.result
 
 

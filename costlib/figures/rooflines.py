@@ -181,11 +181,11 @@ def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) 
         for number, (context, line) in enumerate(lines.items()):
             look = {"color": COLOURS[number], "linestyle": _DASHES[number]}
             axes.loglog(batch, line, **look)
-            axes.text(4600, line[-1], f"{context:,} keys", fontsize=_SMALL, color=COLOURS[number])
+            look = {"ha": "right", "va": "top", "color": COLOURS[number]}
+            axes.text(4096, 0.84 * line[-1], f"{context:,} keys", fontsize=_SMALL, **look)
         axes.axhline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
         axes.text(1, ridge * 1.12, f"ridge {ridge:.0f}", fontsize=_SMALL)
-        axes.set(xlabel="batch", ylabel="FLOPs per byte", xlim=(0.9, 60000))
-        axes.set_xticks([1, 10, 100, 1000])
+        axes.set(xlabel="batch", ylabel="FLOPs per byte", xlim=(0.9, 5000))
     return drawing.result
 
 
@@ -215,13 +215,13 @@ def prompts(model: Transformer, device: Device, rows: int) -> Figure:
         f"FLOPs per byte against the length of the prompt, log-log. All lines pass the ridge of "
         f"{ridge:.0f} near {first} tokens and part further on. {told}."
     )
-    with canvas(title, alt, width=WIDTH) as drawing:
+    with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
         axes = drawing.axes
         for number, (name, line) in enumerate(lines.items()):
             axes.loglog(seq, line, _DASHES[number], color=COLOURS[number], label=name)
         _ridge_line(axes, ridge, 16)
-        axes.set(xlabel="tokens of the prompt", ylabel="FLOPs per byte", ylim=(10, 1e5))
-        axes.legend(loc="upper left", fontsize=_SMALL)
+        axes.set(xlabel="tokens of the prompt", ylabel="FLOPs per byte", ylim=(10, 1e4))
+        drawing.figure.legend(loc="outside upper left", fontsize=_SMALL)
     return drawing.result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from costlib.display import quantity
-from costlib.figures.canvas import COLOURS, Figure
+from costlib.figures.canvas import ARRAYS, COLOURS, Figure
 from costlib.figures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
 from costlib.matmul import matmul
 from costlib.numbers import sizes
@@ -13,8 +13,6 @@ from costlib.transformer import Transformer
 __all__ = ["lives", "three_products"]
 
 # ------------------------------------------------------------------------------- products
-
-_NAMES = {"A": COLOURS[0], "B": COLOURS[2], "C": COLOURS[1]}
 
 
 def three_products(m: int = 6, k: int = 4, n: int = 3) -> Figure:
@@ -64,7 +62,7 @@ def _matrix(
 ) -> None:
     """A rectangle around a height; what was kept since the forward pass has a second frame."""
     (x, middle), (wide, high) = place, size
-    colour, corner = _NAMES[name[0]], (x, middle - high / 2)
+    colour, corner = ARRAYS[name[0]], (x, middle - high / 2)
     is_gradient = "′" in name
     fill = "none" if is_gradient else colour + TINT
     drawing.box(corner, wide, high, fill=fill, edge=colour, line=1.4, dashed=is_gradient)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costlib.figures.sketch import SMALL as TINY
 from costlib.figures.sketch import TINT, Sketch, sketch
 from costlib.iomodel import counts
@@ -114,13 +114,12 @@ def _first_gap(held: Iterable[tuple[str, int, int]], entries: int) -> int:
 def _bars(axes: Any, frames: Sequence[_Frame], room: int) -> None:
     from matplotlib.patches import Rectangle
 
-    colours = dict(zip(("Q", "O", "K", "S", "V"), (0, 2, 1, 5, 3), strict=True))
     for row, (caption, held) in enumerate(frames):
         bottom = -row * 1.7
         axes.text(0, bottom + 1.08, caption, fontsize=SMALL, va="bottom")
         axes.add_patch(Rectangle((0, bottom), room, 1, facecolor="none", edgecolor=ink()))
         for name, place, size in held:
-            colour = COLOURS[colours[name]] if name in colours else GREY
+            colour = ARRAYS.get(name, GREY)
             box = Rectangle((place, bottom), size, 1, facecolor=colour + "88", edgecolor=colour)
             axes.add_patch(box)
             if size > room / 12:
@@ -202,6 +201,7 @@ def _band(axes: Any, name: str, tiles: int, *, upright: bool, stays: bool) -> No
     """The blocks of an input along one side of the grid: the first is resident, or all pass by."""
     from matplotlib.patches import Rectangle
 
+    colour = ARRAYS[name[0]]
     for index in range(tiles):
         corner = (-0.8, -index - 1) if upright else (index, 0.2)
         shape = (0.6, 1) if upright else (1, 0.6)
@@ -210,8 +210,8 @@ def _band(axes: Any, name: str, tiles: int, *, upright: bool, stays: bool) -> No
             Rectangle(
                 corner,
                 *shape,
-                facecolor=COLOURS[0] if filled else "none",
-                edgecolor=COLOURS[0] if stays else COLOURS[1],
+                facecolor=colour if filled else "none",
+                edgecolor=colour,
                 hatch=None if stays else "///",
             )
         )
@@ -277,9 +277,9 @@ def _product_step(
     passed = [(row, column) for row in range(tiles) for column in range(tiles)]
     done = [(row, column) for row, column in passed if row * tiles + column < i * tiles + j]
     for at, name, before, now, colour in (
-        ((left, below), "A", [(i, q) for q in range(p)], (i, p), COLOURS[0]),
-        ((right, top), "B", [(q, j) for q in range(p)], (p, j), COLOURS[1]),
-        ((right, below), "C", done, (i, j), COLOURS[2]),
+        ((left, below), "A", [(i, q) for q in range(p)], (i, p), ARRAYS["A"]),
+        ((right, top), "B", [(q, j) for q in range(p)], (p, j), ARRAYS["B"]),
+        ((right, below), "C", done, (i, j), ARRAYS["C"]),
     ):
         drawing.fill(at, before, cell, colour + TINT)
         drawing.fill(at, [now], cell, colour)

@@ -27,6 +27,12 @@ def figures(page: Path) -> list[Figure]:
     return [Figure(svg, title, "") for svg, title in zip(shown, titles, strict=True)]
 
 
+def captions(page: Path) -> list[str]:
+    cells = json.loads(page.read_text("utf-8"))["cells"]
+    found = [cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in cells]
+    return [figure["caption"] for figure in found if "caption" in figure]
+
+
 PAGES = sorted(BOOK.glob("*.ipynb"))
 
 
@@ -41,3 +47,10 @@ def test_words_stand_apart_and_are_legible_on_a_phone(page: Path) -> None:
     for figure in figures(page):
         check_words_apart(figure)
         check_readable_on_a_phone(figure)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_caption_begins_with_what_the_figure_says(page: Path) -> None:
+    for caption in captions(page):
+        assert (message := re.match(r"\*\*(.+?[.:,])\*\*", caption)), caption
+        assert 25 < len(message[1]) < 130, message[1]

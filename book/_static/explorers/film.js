@@ -4,7 +4,7 @@ import { runs, sizes } from './generated/film.js';
 import { percent, plain } from './numbers.js';
 
 const [LOAD, STORE, ALLOC, DROP] = [0, 1, 2, 3];
-const NAMES = { flash2: 'FlashAttention-2', flash: 'FlashAttention', small_cache: 'small cache', naive: 'standard' };
+const NAMES = { flash2: 'FlashAttention-2', flash: 'FlashAttention-1', small_cache: 'small cache', naive: 'standard' };
 const choices = Object.entries(NAMES);
 const SPEEDS = [['1', 'one step a second'], ['4', '4 a second'], ['15', '15 a second'], ['60', '60 a second']];
 const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;

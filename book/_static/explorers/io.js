@@ -16,7 +16,8 @@ export const tries = [
   { label: 'Twice the width', state: { d: 128 }, say: 'The crossing moves with d², nearly four times as far. The same M is now d² itself, and FlashAttention-2 moves nearly four times as many entries.' },
 ];
 
-export const NAMES = ['standard', 'FlashAttention', 'FlashAttention-2', 'small cache'];
+export const NAMES = ['standard', 'FlashAttention-1', 'FlashAttention-2', 'small cache'];
+const HUES = [3, 1, 0, 2]; // as the chapter's figures have them
 const FORMULAS = [io_naive, io_flash, io_flash2, io_small_cache];
 const MOST = 268435456;
 
@@ -68,7 +69,7 @@ export function charts(state, { points, here, overtaken }) {
   const best = NAMES.flatMap((name, which) => (here.runs[which] ? [[total(here.runs[which]), name]] : [])).sort((a, b) => a[0] - b[0])[0];
   return [{ title: best ? `${best[1]} moves the least here: ${best[0] > 1.005 * here.bound ? `${plain(best[0] / here.bound, 3)} times the bound` : 'no schedule moves less'}` : 'Nothing fits in so little', alt: `At M = ${plain(state.M)}: ${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; no schedule below ${plain(Math.ceil(here.bound))}.`,
     x: { label: 'fast memory M, entries', range: [Math.min(SHOWN[0], state.M), Math.max(SHOWN[1], state.M)] }, y: { label: 'entries moved' }, xs: points.map(({ M }) => M),
-    series: [...NAMES.map((label, which) => ({ label, ys: points.map(({ runs }) => total(runs[which])) })), { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) }],
+    series: [...NAMES.map((label, which) => ({ label, colour: HUES[which], ys: points.map(({ runs }) => total(runs[which])) })), { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) }],
     marks: [...rings, { x: state.d ** 2, label: 'M = d²' }, ...shown.map(([M, names]) => ({ x: M, label: names[0], minor: true }))], at: { x: state.M, label: `M = ${plain(state.M)}` }, drag: (M) => ({ M: String(Math.round(M)) }) }];
 }
 
@@ -77,7 +78,7 @@ export function summary(state, { here, overtaken }) {
   return [...words, ['Lower bound', `${plain(Math.ceil(here.bound), 9)} entries`], ['Crossover', overtaken ? `FlashAttention-2 moves no more than small cache from about M = ${plain(overtaken)} on, ${plain(overtaken / state.d ** 2, 3)} times d²` : 'none']];
 }
 
-export const note = () => `Block is the side of a square tile, or rows (FlashAttention-2) or columns (FlashAttention) beside a single one of the other: the largest that fits with everything else that must be held. On-chip memory, entries of two bytes: ${chips().map(([M, names]) => `${plain(M)} ${names.join(', ')}`).join('; ')}.`;
+export const note = () => `Block is the side of a square tile, or rows (FlashAttention-2) or columns (FlashAttention-1) beside a single one of the other: the largest that fits with everything else that must be held. On-chip memory, entries of two bytes: ${chips().map(([M, names]) => `${plain(M)} ${names.join(', ')}`).join('; ')}.`;
 
 export function table(state, { points }) {
   return { columns: ['M', ...NAMES.flatMap((name) => [`${name} block`, `${name} reads`, `${name} writes`, `${name} peak`]), 'lower bound'],
