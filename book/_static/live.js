@@ -13,6 +13,9 @@ export function parsed(text) {
   return digits === undefined ? null : { number: Number(digits.replaceAll(',', '')), digits, rest };
 }
 
+/** What is counted, with its number before it: one user, two users, one guess. */
+const counted = (text) => (text.startsWith('1 ') ? text.replace(/(?<=s|ch)es$|(?<=[a-z]{2})s$/, '') : text);
+
 /** How a text writes a value: a function that writes other values in the same way. */
 export function like(text, value, words = []) {
   if (words.length) return (now) => words[now < 1 ? 0 : 1];
@@ -22,11 +25,10 @@ export function like(text, value, words = []) {
   const share = /^ ?(%|per cent)/.test(rest) ? 0.01 : 1;
   const scales = unit ? (unit[3] ? BINARY : unit[4] === 's' ? TIMES : PREFIXES) : word ? WORDS : null;
   const after = unit ? rest.slice(unit[0].length - unit[4].length) : word ? rest.slice(word[0].length) : rest;
-  const grouped = digits.includes(',') && number < 1e4 ? 'always' : 'min2';
-  const written = (x, options) => new Intl.NumberFormat('en', { useGrouping: grouped, ...options }).format(x);
+  const written = (x, options) => new Intl.NumberFormat('en', options).format(x);
   const put = (x, options) => {
     if (!Number.isFinite(x)) return x > 0 ? `no limit${rest}` : `–${rest}`;
-    if (!scales) return written(x / share, options) + rest;
+    if (!scales) return counted(written(x / share, options) + rest);
     const size = Math.abs(x) * 1.00001;
     const all = Object.entries(scales);
     const [name, scale] = all.findLast(([, each]) => size >= each) ?? (x ? all[0] : ['', 1]);
@@ -47,8 +49,8 @@ export function like(text, value, words = []) {
 
 /** How a number that can be moved is written, as in the text. */
 export const moves = (text) => {
-  const grouped = text.includes(',') && parsed(text).number < 1e4 ? 'always' : 'min2';
-  return (value) => new Intl.NumberFormat('en', { useGrouping: grouped, maximumFractionDigits: 6 }).format(value);
+  const format = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
+  return (value) => counted(format.format(value) + parsed(text).rest);
 };
 
 const REACH = 320; // pixels of a drag from one end to the other, where there are many stops

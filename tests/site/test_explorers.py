@@ -383,12 +383,14 @@ def test_roofline_of_a_step() -> None:
 
 ATTENTION = {"q_absorb", "v_absorb", "kv_b_proj", "scores", "softmax", "values"}
 PREFIXES = {**dict(zip("YZEPTGMk", (10.0**n for n in range(24, 0, -3)), strict=True)), "": 1.0}
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 PREFIXES |= {"m": 1e-3, "µ": 1e-6, "n": 1e-9}
 
 
 def numbers_in(words: str) -> list[float]:
     """The numbers that an explorer's words say, prefixes included."""
-    found = re.findall(r"(\d[\d,.]*(?:e[+-]?\d+)?) ?([YZEPTGMkmµn]?)", words)
+    flat = re.sub(" × 10([⁻⁰¹²³⁴-⁹]+)", lambda power: f"e{power[1].translate(RAISED)}", words)
+    found = re.findall(r"(\d[\d,.]*(?:e[+-]?\d+)?) ?([YZEPTGMkmµn]?)", flat)
     return [float(digits.replace(",", "")) * PREFIXES[prefix] for digits, prefix in found]
 
 
@@ -1359,6 +1361,23 @@ def test_words_of_a_chart_stand_apart(name: str) -> None:
                     assert apart, (word, other)
 
 
+@pytest.mark.parametrize("name", CHARTS)
+def test_nothing_is_hidden_by_what_one_takes_hold_of(name: str) -> None:
+    """No number of an axis is under a handle as it opens, and all words are on top of lines."""
+    text = r'<text x="([-\d.]+)" y="([-\d.]+)" class="[^"]*" text-anchor="(\w+)">(.*?)</text>'
+    for svg in (each for chart in pictures(name) for each in chart):
+        [at] = re.findall(r"translate\(([-\d.]+) ([-\d.]+)\)(rotate)?[^>]*><rect", svg)
+        x, y, (wide, high) = float(at[0]), float(at[1]), (8, 13) if at[2] else (13, 8)
+        words = [(*each[:3], re.sub("<[^>]*>", "", each[3])) for each in re.findall(text, svg)]
+        [widths] = in_page("picture.js", "state.map(page.widthOf)", [[each[3] for each in words]])
+        for (left, base, anchor, word), width in zip(words, widths, strict=True):
+            start = float(left) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+            beside = start + width <= x - wide or start >= x + wide
+            assert beside or float(base) + 2 <= y - high or float(base) - 9 >= y + high, word
+        assert svg.rindex('class="chart-held"') < svg.index('class="chart-lines"')
+        assert svg.rindex('class="chart-line"') < svg.index('class="chart-word')
+
+
 def test_charts_can_be_dragged_and_say_so() -> None:
     """Every chart has a point to hold, that lies on it and moves when it is dragged."""
     for name in CHARTS:
@@ -1597,7 +1616,7 @@ def test_values_are_read_out_by_arrow_keys(open_page: Any) -> None:
     settle(page)
     said = page.inner_text(".explorer-live")
     assert "268,435,456" in said
-    assert "lower bound" in said
+    assert re.findall(r"lower bound [\d,]*", said) == ["lower bound 1,050,000"]
 
 
 def test_link_and_numbers_can_be_copied(open_page: Any) -> None:
@@ -1720,6 +1739,29 @@ def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
     page.click("button:text-is('Too fast')")
     settle(page)
     assert "2 devices would do" in page.evaluate(SUMMARY)
+    assert page.locator(".explorer-said").is_visible()
+    page.press("#explorer-frontier-target", "ArrowUp")
+    settle(page)
+    assert not page.locator(".explorer-said").is_visible()  # it was said of another state
+
+
+def test_what_no_number_of_devices_can_do_is_said() -> None:
+    """Why more devices do not help, slow or too large; and the fastest there is can be had."""
+    settings = [
+        {"device": "M4-Max", "model": "llama-2-7b", "target": 3},
+        {"shared": "16", "target": 0.1},
+        {"model": "deepseek-v3"},
+    ]
+    body = f"((s) => page.summary(s, page.compute(s))[0][1])({{...{FIRST}, ...state}})"
+    link, divided, large = in_page("frontier.js", body, settings)
+    assert "no link between two of these devices is known" in link
+    assert link.startswith("one sequence alone takes 25.19 ms")
+    assert "more than 16 devices cannot share it" in divided
+    assert "not even 16 devices would help" in large
+    end = "((s) => { const [chart] = page.charts(s, page.compute(s)); const at = {...s,"
+    end += " ...chart.drag(chart.xs.at(-1))}; return page.compute(at).best; })"
+    for best in in_page("frontier.js", f"{end}({{...{FIRST}, ...state}})", [{}, {"model": "gpt2"}]):
+        assert best["batch"] >= 1
 
 
 def test_film_of_a_server_is_dragged_and_says_what_does_not_fit(open_page: Any) -> None:

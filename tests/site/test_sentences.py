@@ -117,15 +117,31 @@ console.log(JSON.stringify(answers));
 """
 
 
-WHOLE = """
-const {like} = await import(`${process.argv[1]}/live.js`);
-const write = like('3,579', 3578.6);
-console.log(JSON.stringify([write(3578.6), write(114516.1), write(111.8)]));
+WRITTEN = """
+const {like, moves} = await import(`${process.argv[1]}/live.js`);
+const whole = like('3,579', 3578.6);
+console.log(JSON.stringify([[3578.6, 114516.1, 111.8].map(whole),
+  ['32 users', '3 guesses', '8 batches', '25 ms', '4,096'].map((text) => moves(text)(1)),
+  like('29 users', 29)(1), moves('8,192 tokens')(1024)]));
 """
 
 
-def test_a_whole_number_keeps_its_digits() -> None:
-    assert in_node(WHOLE) == ["3,579", "114,516", "112"]
+def test_how_a_number_is_written() -> None:
+    """A whole one keeps its digits, one is not many, and thousands have their comma."""
+    whole, ones, user, thousand = in_node(WRITTEN)
+    assert whole == ["3,579", "114,516", "112"]
+    assert ones == ["1 user", "1 guess", "1 batch", "1 ms", "1"]
+    assert (user, thousand) == ("1 user", "1,024 tokens")
+
+
+@pytest.mark.parametrize("page", LIVE)
+def test_what_moves_is_written_in_one_way(page: str) -> None:
+    """Thousands with a comma, as the script writes them; what can be one takes its noun along."""
+    texts = dict(LIVE[page].spans)
+    assert not [text for text in texts.values() if re.match(r"\d{4}", text)]
+    for moved in LIVE[page].moved:
+        plural = rf'data-live="{moved.name}">[\d,]+</span> \w+s\b'
+        assert moved.stops[0] != 1 or not re.search(plural, TEXTS[page]), moved.name
 
 
 def asked() -> dict[str, list[tuple[str, list[list[Any]], str]]]:
@@ -154,7 +170,7 @@ def value(stop: Any) -> Any:
 def printed(stops: tuple[Any, ...], text: str) -> Any:
     """The number that a text says."""
     names = dict(stop for stop in stops if isinstance(stop, tuple))
-    return names[text] if names else float(text.replace(",", ""))
+    return names[text] if names else live.number(text)
 
 
 @functools.cache
@@ -252,7 +268,7 @@ def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> 
         page.mouse.up()
         assert float(longer.text_content()) > 3
         page.keyboard.press("Home")
-        assert (vectors.get_attribute("aria-valuetext"), longer.text_content()) == ("1", "1.00")
+        assert (vectors.get_attribute("aria-valuetext"), longer.text_content()) == ("2", "1.00")
         page.wait_for_function("document.querySelector('.live-said').textContent.includes('1.00')")
         page.keyboard.press("Escape")
         assert (vectors.text_content(), longer.text_content()) == ("128", "1.06")

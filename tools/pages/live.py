@@ -104,11 +104,20 @@ def of(markdown: str) -> Live | None:
     return Live(tuple(moved), tuple(shown), spans) if spans or moved or shown else None
 
 
+def number(text: str) -> float:
+    """The number with which a text begins.
+
+    >>> number("8,192 tokens")
+    8192.0
+    """
+    return float(re.split(r"[^\d,.]", text)[0].replace(",", ""))
+
+
 def _moved(line: str, spans: Mapping[str, str]) -> Moved:
     """What a line says that can be moved, its number in the text among the stops."""
     if found := MOVED.fullmatch(line):
         name, low, high, step, label = found.groups()
-        here = float(spans[name].replace(",", ""))
+        here = number(spans[name])
         stops = sorted({*_stops(float(low), float(high), step), here})
         exact = tuple(int(stop) if stop == int(stop) else stop for stop in stops)
         return Moved(name, label or name, exact)

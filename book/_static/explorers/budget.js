@@ -24,7 +24,7 @@ export const controls = [
   { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-8b' },
   { id: 'tokens', label: 'Tokens', unit: 'billions', type: 'number', min: 1, max: 1000000, value: 15000, powers: true },
   { id: 'devices', label: 'Devices', type: 'number', min: 1, max: 1048576, value: 1024, powers: true, more: true },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'H100-SXM', more: true, more: true },
+  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'H100-SXM', more: true },
   { id: 'mfu', label: 'Model FLOPs utilisation', unit: '%', type: 'number', min: 1, max: 100, value: 40, linear: true, more: true },
   { id: 'recipe', label: 'Recipe', type: 'choice', options: (state) => offered(state).map((name) => [name, recipes[name].note ? `${name}: ${recipes[name].note}` : name]), value: 'bf16', more: true },
   { id: 'seq', label: 'Sequence', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 8192, powers: true, more: true },
@@ -105,7 +105,7 @@ export function charts(state, r) {
   const most = Math.max(chosen.loss, Math.min(valley[0], valley.at(-1)));
   const room = 0.15 * (most - best.loss);
   return [
-    { title: `Loss against size at ${plain(r.budget, 3)} FLOPs`, alt: `A valley: ${billions(chosen.size)} parameters reach ${plain(chosen.loss)}, the best size, ${billions(best.size)}, ${plain(best.loss)}.`,
+    { title: `Loss against size, at 6PT = ${plain(r.budget, 3)} FLOPs`, alt: `A valley: ${billions(chosen.size)} parameters reach ${plain(chosen.loss)}, the best size, ${billions(best.size)}, ${plain(best.loss)}.`,
       x: { label: 'parameters' }, y: { label: 'loss', linear: true, range: [best.loss - room, most + room] }, xs: sizes,
       series: [{ label: 'valley', ys: valley, colour: 0, dash: 0 },
         { label: state.model, scatter: true, colour: 1, ys: only(sizes, chosen.size, chosen.loss) },
@@ -129,13 +129,13 @@ export function summary(state, r) {
     ['Energy', `${quantity(r.energy * 1000, 'Wh')}`],
     ['State', fits],
     ['Failures', `${plain(lost.failures, 3)} to expect, one in ${span(lost.mean)}; a checkpoint of ${inBytes(r.state.checkpoint)} after each ${span(lost.work)} of work: ${percent(lost.share)} of the time is work`],
-    ['Best size for these FLOPs', `${billions(best.size)} parameters and ${billions(best.count)} tokens, loss ${plain(best.loss)}; here ${billions(chosen.size)} and ${billions(chosen.count)}, loss ${plain(chosen.loss)}`],
+    ['Best size for this 6PT', `${billions(best.size)} parameters and ${billions(best.count)} tokens, loss ${plain(best.loss)}; here ${billions(chosen.size)} and ${billions(chosen.count)}, loss ${plain(chosen.loss)}`],
   ];
 }
 
 export function note(state, r) {
   const mixture = r.mixture ? ' The fit knows no mixtures of experts: this one stands where its active parameters put it, which is too far up.' : '';
-  return `Days count ${quantity(r.each, 'FLOP')} a token, the ledger of a step without masked pairs, against ${quantity(r.peak, 'FLOP/s')}, the dense ${format(state.recipe, state.device)} peak. The valley counts six for each parameter and token, as its fit does. State is weights, gradients, master copy and moments: activations come on top.${mixture}`;
+  return `Days count ${quantity(r.each, 'FLOP')} a token, the ledger of a step without masked pairs, against ${quantity(r.peak, 'FLOP/s')}, the dense ${format(state.recipe, state.device)} peak. The valley is drawn for 6PT, six FLOPs for each parameter and token, as its fit is. State is weights, gradients, master copy and moments: activations come on top.${mixture}`;
 }
 
 export function table(state, r) {

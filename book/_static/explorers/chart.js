@@ -3,6 +3,9 @@ import { make } from './dom.js';
 import { plain } from './numbers.js';
 import { picture } from './picture.js';
 
+/** A value as it is said: three digits are enough to hear, but whole numbers on an axis may have been typed. */
+const heard = (value) => plain(Number(value.toPrecision(3)));
+const along = (value) => (Number.isInteger(value) ? plain(value, 9) : heard(value));
 const REACH = 26; // pixels from a dot within which it is meant
 
 export class Chart {
@@ -45,8 +48,8 @@ export class Chart {
     const { title, alt, at, drag } = this.spec;
     const says = { 'aria-label': `${title}. ${alt} ${at && drag ? 'Arrow keys move the marked point.' : 'Arrow keys read the values.'}`, role: at && drag ? 'slider' : 'img' };
     if (at && drag) {
-      const along = at.x === undefined ? this.spec.series.flatMap(({ ys }) => ys).filter((value) => value !== null) : this.spec.xs;
-      Object.assign(says, { 'aria-valuemin': Math.min(...along, at.x ?? at.y), 'aria-valuemax': Math.max(...along, at.x ?? at.y), 'aria-valuenow': at.x ?? at.y, 'aria-valuetext': at.label ?? plain(at.x ?? at.y, 9) });
+      const all = at.x === undefined ? this.spec.series.flatMap(({ ys }) => ys).filter((value) => value !== null) : this.spec.xs;
+      Object.assign(says, { 'aria-valuemin': Math.min(...all, at.x ?? at.y), 'aria-valuemax': Math.max(...all, at.x ?? at.y), 'aria-valuenow': at.x ?? at.y, 'aria-valuetext': at.label ?? along(at.x ?? at.y) });
     }
     for (const name of ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext']) if (!(name in says)) this.box.removeAttribute(name);
     for (const [name, value] of Object.entries(says)) if (this.box.getAttribute(name) !== String(value)) this.box.setAttribute(name, value);
@@ -63,8 +66,8 @@ export class Chart {
     const { x, xs, series, y, names, details } = this.spec;
     if (details?.[at]) return details[at].join(', ');
     const values = series.filter(({ ys, quiet }) => !quiet && ys[at] !== null && ys[at] !== undefined)
-      .map(({ label, ys }) => `${label} ${plain(ys[at], 9)}`);
-    return `${names?.[at] ? `${names[at]}: ` : ''}${x.label} ${plain(xs[at], 9)}: ${values.join('; ')} (${y.label})`;
+      .map(({ label, ys }) => `${label} ${heard(ys[at])}`);
+    return `${names?.[at] ? `${names[at]}: ` : ''}${x.label} ${along(xs[at])}: ${values.join('; ')} (${y.label})`;
   }
 
   // Arrow keys move the marked point to its neighbour, page keys double and halve; where nothing is marked they read.
@@ -127,7 +130,7 @@ export class Chart {
   show(at) {
     const { x, xs, series, names, details } = this.spec;
     const values = series.flatMap(({ label, ys, quiet }) => (quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${plain(ys[at])}`]));
-    const lines = details?.[at] ?? [names?.[at] ?? `${plain(xs[at], 9)} ${x.label}`, ...values];
+    const lines = details?.[at] ?? [names?.[at] ?? `${along(xs[at])} ${x.label}`, ...values];
     this.tip.replaceChildren(...lines.map((line) => make('span', {}, line)));
     const place = this.frame.x.place(xs[at]);
     const beyond = place > this.frame.width / 2;

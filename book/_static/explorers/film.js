@@ -13,7 +13,7 @@ export const controls = [
   { id: 'left', label: 'First', type: 'choice', options: choices, value: 'flash2', more: true },
   { id: 'right', label: 'Second', type: 'choice', options: choices, value: 'naive', more: true },
   { id: 'capacity', label: 'Fast memory (entries)', type: 'choice', options: sizes.capacities.map((M) => [String(M), String(M)]), value: '96' },
-  { id: 'speed', label: 'Speed', type: 'choice', options: SPEEDS, value: calm ? '1' : '4', more: true },
+  { id: 'speed', label: 'Speed', type: 'choice', options: SPEEDS, value: calm ? '1' : '4', more: true, plays: true },
   { id: 'frame', label: 'Step', type: 'number', min: 0, max: 100000, value: 33, linear: true, elsewhere: true },
 ];
 

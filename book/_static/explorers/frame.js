@@ -123,12 +123,19 @@ export class Explorer {
   // Buttons that set what the page suggests to try, and say what to see there.
   tries() {
     if (!this.page.tries) return [];
-    const said = make('p', { class: 'explorer-said', role: 'status' });
+    this.seen = make('p', { class: 'explorer-said', role: 'status' });
     const button = ({ label, state, say }) => make('button', { type: 'button', '.onclick': () => {
       this.set({ ...stateFrom(this.page.controls, {}), ...state });
-      said.textContent = say;
+      this.tried = this.held();
+      this.seen.textContent = say;
+      this.seen.classList.remove('explorer-over');
     } }, label);
-    return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button)), said)];
+    return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button)), this.seen)];
+  }
+
+  /** The state, but for what only plays: as long as it stays, what a suggestion said of it is so. */
+  held() {
+    return JSON.stringify(this.page.controls.filter(({ plays }) => !plays).map(({ id }) => this.state[id]));
   }
 
   field(control) {
@@ -160,6 +167,7 @@ export class Explorer {
 
   set(texts, remember = true) {
     this.state = stateFrom(this.page.controls, texts);
+    this.seen?.classList.toggle('explorer-over', this.tried !== this.held());
     if (remember) {
       clearTimeout(this.later);
       this.later = setTimeout(() => this.remember(), 100); // once a drag rests: browsers are slow at this

@@ -24,6 +24,7 @@ export const tries = [
   { label: 'Too fast', state: { target: 3 }, say: 'No batch is that fast: one sequence alone has to read all weights. The line under the chart says how many devices would do.' },
 ];
 
+const upwards = (ms) => Math.ceil(10 * ms - 1e-9) / 10; // to the tenth that a target has: the batch that takes so long stays within it
 const SHOWN = 96; // batches of a curve
 
 let last = { key: '' };
@@ -46,14 +47,15 @@ export function compute(state) {
   const frontier = isNew ? [...points, point(best.batch)].sort((a, b) => a.batch - b.batch) : points;
   const price = (perSecond) => perMillion(1 / perSecond, state.price * server.shared, state.used / 100);
   return { server, most, lines, best, frontier, one, first, keeps, parts: best ? partsOf(server, best.batch, state.context) : null,
-    dollars: best ? price(best.throughput) : null, read: price(state.context / first), instead: best ? null : instead(state) };
+    dollars: best ? price(best.throughput) : null, read: price(state.context / first), instead: best ? null : instead(state, most && one) };
 }
 
-/** The fewest devices that would meet the target, or the fastest. */
-export function instead(state) {
+/** The fewest devices that would meet the target, or the fastest; none where none is faster than so many seconds. */
+export function instead(state, alone) {
   const found = sharedChoices(state).map(([shared]) => ({ shared, server: serverOf({ ...state, shared }) }))
     .filter(({ shared, server }) => Number(shared) > Number(state.shared) && room(server, state.context + 1))
-    .map(({ shared, server }) => ({ shared, seconds: step(server, 1, state.context) }));
+    .map(({ shared, server }) => ({ shared, seconds: step(server, 1, state.context) }))
+    .filter(({ seconds }) => !alone || seconds < alone);
   return found.find(({ seconds }) => seconds <= state.target / 1000) ?? found.sort((a, b) => a.seconds - b.seconds)[0] ?? null;
 }
 
@@ -73,7 +75,7 @@ export function charts(state, { frontier, best, lines, most, one }) {
       x: { label: 'tokens a second for one user', fives: true }, y: { label: 'tokens a second for all' }, xs: slow.map((point) => point.perUser), names: slow.map(({ batch }) => `batch ${plain(batch)}`),
       series: [{ label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
         { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => point.throughput).reverse() }],
-      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` }, drag: (x) => ({ target: 1000 / x }), press: (way, far) => ({ target: way > 0 ? Math.min(state.target - 0.1, state.target / (far ? 2 : 1.05)) : Math.max(state.target + 0.1, state.target * (far ? 2 : 1.05)) }) }, // a tenth of a millisecond at least
+      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` }, drag: (x) => ({ target: upwards(1000 / x) }), press: (way, far) => ({ target: way > 0 ? Math.min(state.target - 0.1, state.target / (far ? 2 : 1.05)) : Math.max(state.target + 0.1, state.target * (far ? 2 : 1.05)) }) }, // a tenth of a millisecond at least
     { title: `A step of ${on}`, alt: `Milliseconds from ${plain(1000 * one)} for one to ${plain(1000 * slow[0].perToken)} for ${plain(most)}.`,
       x: { label: 'batch', fives: true }, y: { label: 'ms a token', fives: true }, xs: frontier.map(({ batch }) => batch),
       series: [{ label: 'a step', dash: 0, ys: frontier.map((point) => 1000 * point.perToken) },
@@ -82,6 +84,14 @@ export function charts(state, { frontier, best, lines, most, one }) {
         { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => 1000 * point.perToken) }],
       at: { y: state.target, label: `target ${plain(state.target)} ms` }, marks: [...limits.map(([batch, name]) => ({ x: batch, label: `${name} ${plain(Math.round(batch))}` }))], drag: (_, y) => ({ target: y }) },
   ];
+}
+
+/** What more devices could do. */
+function helped({ target, shared }, { instead: other, server }) {
+  if (other) return `${many(Number(other.shared), 'device')} ${other.seconds * 1000 <= target ? 'would do' : 'would be the fastest'}: ${quantity(other.seconds, 's')} for one`;
+  if (!server.device.interconnect) return 'no link between two of these devices is known here, so one must do it alone';
+  const most = Math.max(...Object.keys(server.model.shares).map(Number));
+  return Number(shared) === most ? `more than ${many(most, 'device')} cannot share it here` : `not even ${many(most, 'device')} would help, the most that can share it here`;
 }
 
 const LONG = { weights: 'weights', caches: 'caches', activations: 'activations', arithmetic: 'arithmetic', messages: 'messages' };
@@ -98,8 +108,9 @@ function limitsInWords({ even, bend }, most) {
   return `weights first, ${from(even, 'caches')}, ${from(bend, 'arithmetic')}; memory is full at ${plain(most)}`;
 }
 
-export function summary(state, { best, most, lines, one, first, dollars, read, instead: other, parts, keeps, server }) {
-  const helps = other ? `${many(Number(other.shared), 'device')} ${other.seconds * 1000 <= state.target ? 'would do' : 'would be the fastest'}: ${quantity(other.seconds, 's')} for one` : 'more devices would not help';
+export function summary(state, result) {
+  const { best, most, lines, one, first, dollars, read, parts, keeps, server } = result;
+  const helps = helped(state, result);
   if (!most) return [['Does not fit', `weights of ${inBytes(keeps.weights)} and one cache of ${inBytes(keeps.cache)} on each device, which gives out ${inBytes(server.device.capacity)}; ${helps}`]];
   if (!best) return [['Too fast', `one sequence alone takes ${quantity(one, 's')}; ${helps}`], ['Limits', limitsInWords(lines, most)]];
   const [what, share] = binding(parts);

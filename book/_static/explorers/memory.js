@@ -21,11 +21,11 @@ export const controls = [
 ];
 
 export const tries = [
-  { label: 'Four times the context', state: { context: 32768 }, say: 'At 8,192 tokens weights and cache weighed about the same. Now the cache is four times as large, and the bar crosses the line: it does not fit.' },
+  { label: 'Four times the context', state: { context: 32768 }, say: 'At 8,192 tokens weights and cache weighed about the same. Now the cache is four times as large and the point is past the ring “full”: it does not fit. In the first of the bars below it crosses the line.' },
   { label: 'As it is published', state: { model: 'gpt-oss-20b', weights: 'ships' }, say: 'Its experts ship in 4 bits. With weights in 2 bytes there is room for 173 of these sequences in place of 310.' },
   { label: 'A small device', state: { device: 'T4', batch: 1, context: 8192, weights: '0.5' }, say: 'In 2 bytes the weights alone are larger than what a T4 gives out. In half a byte they leave room for ten sequences.' },
   { label: 'A cache in 1 byte', state: { kv: '1' }, say: 'Weights do not change, so all that is saved goes to sequences: exactly twice as many fit.' },
-  { label: 'A long context', state: { batch: 1, context: 1048576 }, say: 'The window is now the smallest bar by far, for it stopped growing at 4,096 tokens. All others grow on.' },
+  { label: 'A long context', state: { batch: 1, context: 1048576 }, say: 'The line with a window is the lowest by far, for it stopped growing at 4,096 tokens. All others grow on, as the bars below do.' },
 ];
 
 /** The latents of the model that made them known: 512 and a rotary key of 64. */
@@ -120,10 +120,11 @@ export function summary(state, { rows, capacity }) {
 export function draw(explorer, state, { rows, capacity }) {
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const most = Math.max(capacity, ...rows.map(({ parts }) => total(parts)));
+  const within = (name, [, cache]) => (name !== 'as it is' && cache === rows[0].parts[1] ? ', as much as it is: the context is within the window' : '');
   const bars = rows.map(({ name, parts, largestBatch, largestContext }) => make('div', { class: 'explorer-held' },
     make('span', {}, name === 'as it is' ? `as it is: ${kindOf(modelNamed(state.model))}` : name),
     make('span', { class: 'explorer-stack', 'aria-hidden': 'true' }, ...parts.map((part, at) => make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` })), make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` })),
-    make('span', {}, parts[0] > capacity ? `${inBytes(parts[1])} of cache; the weights alone do not fit` : `${inBytes(parts[1])} of cache; batch up to ${plain(largestBatch)}; ${longest(largestContext)}`)));
+    make('span', {}, parts[0] > capacity ? `${inBytes(parts[1])} of cache${within(name, parts)}; the weights alone do not fit` : `${inBytes(parts[1])} of cache${within(name, parts)}; batch up to ${plain(largestBatch)}; ${longest(largestContext)}`)));
   const key = ['weights', 'cache', 'activations'].map((name, at) => make('li', {}, make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }), name));
   explorer.extra.replaceChildren(make('p', { class: 'explorer-title' }, `Memory, against the ${inBytes(capacity)} that ${state.device} gives out (the line)`), make('ul', { class: 'explorer-legend' }, ...key), ...bars);
 }

@@ -10,14 +10,20 @@ function formatted(value, digits) {
   return formats.get(digits).format(value);
 }
 
-/** Digits that matter, with separators: 1,234 or 0.00123. */
+/** A power of ten as people write it: 7.23 × 10²³. */
+function scientific(value, digits) {
+  const [number, power] = value.toExponential(digits - 1).split('e');
+  return `${Number(number)} × 10${[...power.replace('+', '')].map((digit) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(digit)]).join('')}`;
+}
+
+/** Digits that matter, with separators: 1,234 or 0.00123 or 7.23 × 10²³. */
 export function plain(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return 'no limit';
   if (value === 0) return '0';
   if (Number.isInteger(value) && Math.abs(value) < (digits > 4 ? 1e15 : 1e9)) return formatted(value, 0); // as it was typed
   const size = Math.abs(value);
-  if (size >= 1e9 || size < 1e-4) return value.toExponential(digits - 1).replace('e+', 'e');
+  if (size >= 1e9 || size < 1e-4) return scientific(value, digits);
   return formatted(value, digits);
 }
 

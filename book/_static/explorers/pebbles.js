@@ -12,14 +12,14 @@ const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches
 export const controls = [
   { id: 'graph', label: 'Graph', type: 'choice', options: Object.entries(boards).map(([id, { title }]) => [id, title]), value: 'tree' },
   { id: 'red', label: 'Red pebbles', type: 'choice', value: '3', options: ({ graph }) => Object.keys(boards[graph].best).map((red) => [red, red]) },
-  { id: 'moves', type: 'hidden', pattern: /^([RWCDE]\d{1,2})*$/, value: '' },
+  { id: 'moves', type: 'hidden', plays: true, pattern: /^([RWCDE]\d{1,2})*$/, value: '' },
 ];
 
 export const tries = [
   { label: 'The sum', state: { graph: 'tree', red: '3' }, say: 'Three red pebbles are too few to keep partial sums: some must be written, and read again. How few?' },
   { label: 'One pebble more', state: { graph: 'tree', red: '4' }, say: 'One partial sum still has to go out and come back, and no more than one. With five pebbles none has to.' },
   { label: 'Compute twice', state: { graph: 'diamond', red: '3' }, say: 'The best schedule reads the corner twice and computes three values twice: one read in place of a write and a read. Find it, or let the solver show you.' },
-  { label: 'A matrix product', state: { graph: 'matmul', red: '4' }, say: 'Go row by row, then by whole columns of A: which needs fewer pebbles at once?' },
+  { label: 'A matrix product', state: { graph: 'matmul', red: '4' }, say: 'C000 is A00 times B00; C001 adds A01 times B10, and is an output: there are four such pairs. To read each input and write each output once takes 12. With four red pebbles, how many inputs must be read a second time?' },
 ];
 
 export function compute(state) {

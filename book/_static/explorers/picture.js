@@ -119,14 +119,24 @@ class Places {
     const further = [20, 36].flatMap((far) => [[near, far], [-near - width, far], [-width / 2, far], [near, -far - height], [-near - width, -far - height]]);
     const open = (places) => places.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
     const beside = open(corners);
-    const boxes = beside.length ? beside : open(further);
+    const best = this.clearest(beside.length ? beside : open(further));
+    return best && { ...best, far: !beside.length };
+  }
+
+  /** The first of some boxes that covers the fewest points on lines. */
+  clearest(boxes) {
     let [best, least] = [null, Infinity];
     for (const box of boxes) {
       const count = this.crossed(box, least);
       if (count < least) [best, least] = [box, count];
       if (!count) break;
     }
-    return best && { ...best, far: !beside.length };
+    return best;
+  }
+
+  /** Where words go that may stand in any of these boxes: a free one, or else the first. */
+  among(boxes) {
+    return this.take(this.clearest(boxes.filter((box) => this.free(box))) ?? boxes[0]);
   }
 
   take(box) {
@@ -161,7 +171,7 @@ function track(points, found) {
 }
 
 /** Names at the ends of lines, pushed apart, each tied to its line. */
-function names(spec, frame, trails) {
+function names(spec, frame, trails, places) {
   const { gutter, right, top, bottom } = frame;
   const found = spec.series.flatMap((series, at) => {
     if (series.scatter || !trails[at].length || series.unnamed) return [];
@@ -175,6 +185,7 @@ function names(spec, frame, trails) {
   return found.map(({ series, at, words, end, top: high, height }) => {
     const middle = high + height / 2;
     const tie = `<path d="M${fixed(end[0])} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" stroke="${colourOf(series, at)}" class="chart-tie"/>`;
+    places.take({ left: right + 4, right: right + 15 + Math.max(...words.map(widthOf)), top: high, bottom: high + height });
     return tie + words.map((line, row) => text(right + 15, high + 11 + row * LINE, line, 'chart-name')).join('');
   }).join('');
 }
@@ -187,48 +198,52 @@ export function frameOf(spec, width) {
   const named = spec.series.filter((series) => !series.scatter && !series.unnamed);
   const most = width < 480 ? 76 : 150;
   const gutter = { most, width: named.length ? 20 + Math.max(...named.flatMap(({ label }) => wrapped(label, most).map(widthOf))) : 22 };
-  const [left, right, top, bottom] = [spec.y.linear ? 52 : 46, width - gutter.width, 26, height - 38];
+  const beside = spec.at && spec.at.x === undefined ? 5 : 0; // of a handle at the left
+  const [left, right, top, bottom] = [(spec.y.linear ? 52 : 46) + beside, width - gutter.width, 26, height - 40];
   const xs = finite(spec.xs);
   const [low, high] = spec.x.range ?? [Math.min(...xs) / 1.06, 1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10)];
   const values = finite(spec.series.flatMap(({ ys }) => ys.filter((_, at) => spec.xs[at] >= low && spec.xs[at] <= high)));
   const [least, largest] = spec.y.range ?? decades(values);
-  return { width, height, left, right, top, bottom, gutter, x: scale(false, low, high, left, right), y: scale(Boolean(spec.y.linear), least, largest, bottom, top) };
+  return { width, height, left, right, top, bottom, beside, gutter, x: scale(false, low, high, left, right), y: scale(Boolean(spec.y.linear), least, largest, bottom, top) };
 }
 
-function axes(spec, { left, right, top, bottom, x, y }) {
+function axes(spec, { left, right, top, bottom, x, y, beside }) {
   const [across, up] = [ticksOf(x, 44), ticksOf(y, 26)];
   const lines = across.map((value) => `M${fixed(x.place(value))} ${top}V${bottom}`).join('') + up.map((value) => `M${left} ${fixed(y.place(value))}H${fixed(right)}`).join('');
-  return `<path d="${lines}" class="chart-grid"/>${across.map((value) => written(x.place(value), bottom + 15, tick(value), 'chart-tick', 'middle')).join('')}`
-    + up.map((value) => written(left - 6, y.place(value) + 4, y.linear ? plain(value) : tick(value, 1e4), 'chart-tick', 'end')).join('')
-    + text((left + right) / 2, bottom + 33, spec.x.label, 'chart-axis', 'middle') + text(0, 11, spec.y.label, 'chart-axis');
+  return `<path d="${lines}" class="chart-grid"/>${across.map((value) => written(x.place(value), bottom + 20, tick(value), 'chart-tick', 'middle')).join('')}`
+    + up.map((value) => written(left - 6 - beside, y.place(value) + 4, y.linear ? plain(value) : tick(value, 1e4), 'chart-tick', 'end')).join('')
+    + text((left + right) / 2, bottom + 35, spec.x.label, 'chart-axis', 'middle') + text(0, 11, spec.y.label, 'chart-axis');
 }
 
-/** Lines across that a value is, with words: at a value of x at the top, at one of y on the line. */
-function rules(marks, frame, places) {
+const across = (upright, place, { left, right, top, bottom }) => (upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`);
+
+/** Lines across that a value is: upright at a value of x, level at one of y. */
+function rules(marks, frame) {
   const { left, right, top, bottom, x, y } = frame;
-  return marks.filter((mark) => mark.x === undefined || mark.y === undefined).map((mark) => {
+  return marks.filter((mark) => mark.x === undefined || mark.y === undefined).flatMap((mark) => {
     const [upright, place] = mark.x === undefined ? [false, y.place(mark.y)] : [true, x.place(mark.x)];
     const within = upright ? place >= left && place <= right : place >= top && place <= bottom;
-    if (!Number.isFinite(place) || !within) return '';
-    const width = widthOf(mark.label);
-    const d = upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
-    const rows = upright ? Array.from({ length: 6 }, (_, row) => top + row * LINE) : [place - LINE - 2, place + 2];
-    const sides = upright ? [place + 5, place - 5 - width] : [left + 6, right - 6 - width];
-    const boxes = rows.flatMap((row) => sides.map((side) => ({ left: side, right: side + width, top: row, bottom: row + LINE })));
-    const box = boxes.find((each) => places.free(each)) ?? boxes[0];
-    places.take(box);
-    const under = mark.under ? text(box.left, place + 13, mark.under, 'chart-word') : '';
-    if (mark.under) places.take({ left: box.left, right: box.left + widthOf(mark.under), top: place + 2, bottom: place + 2 + LINE });
-    return `<path d="${d}" class="chart-rule"/>${text(box.left, box.top + 11, mark.label, 'chart-word')}${under}`;
-  }).join('');
+    return Number.isFinite(place) && within ? [{ mark, upright, place }] : [];
+  });
 }
 
-/** Words in the middle of a region. */
-function region(middle, top, label, places) {
+/** The words of such a line: beside an upright one, above a level one, and perhaps under it. */
+function ruled({ mark, upright, place }, { left, right, top }, places) {
+  const lines = upright ? wrapped(mark.label, right - left < 350 ? 90 : 150) : [mark.label, ...(mark.under ? [mark.under] : [])];
+  const [width, height] = [Math.max(...lines.map(widthOf)), lines.length * LINE + (mark.under ? 4 : 0)];
+  const rows = upright ? Array.from({ length: 6 }, (_, row) => top + row * LINE) : mark.under ? [place - LINE - 2] : [place - LINE - 2, place + 2];
+  const sides = upright ? [place + 5, place - 5 - width] : [0, 1, 0.5, 0.25, 0.75].map((share) => left + 6 + share * (right - left - 12 - width));
+  const box = places.among(rows.flatMap((row) => sides.map((side) => ({ left: side, right: side + width, top: row, bottom: row + height }))));
+  return lines.map((line, row) => text(box.left, box.top + 11 + row * (upright ? LINE : LINE + 4), line, 'chart-word')).join('');
+}
+
+/** Words in the middle of a region, at its top or at its foot. */
+function region({ x: along, label, low }, { x, left, right, top, bottom }, places) {
   const width = widthOf(label);
-  const x = Math.min(places.bounds.right - 8 - width / 2, Math.max(places.bounds.left + 4 + width / 2, middle));
-  places.take({ left: x - width / 2, right: x + width / 2, top, bottom: top + LINE });
-  return text(x, top + 11, label, 'chart-word chart-region', 'middle');
+  const middle = (shift) => Math.min(right - width / 2, Math.max(left + 4 + width / 2, x.place(along) + shift));
+  const rows = [0, 1, 2].map((row) => (low ? bottom - (row + 1) * LINE - 4 : top + row * LINE));
+  const box = places.among(rows.flatMap((row) => [0, -25, 25, -50, 50].map(middle).map((at) => ({ left: at - width / 2, right: at + width / 2, top: row, bottom: row + LINE }))));
+  return text(box.left + width / 2, box.top + 11, label, 'chart-word chart-region', 'middle');
 }
 
 /** A thin line to words that had to go further away. */
@@ -250,7 +265,7 @@ function rings(marks, { x, y, left, right }, places) {
 /** Dots with their names, the largest named first; and where they are. */
 function dots(spec, { x, y }, places) {
   const found = spec.series.flatMap((series, at) => (series.scatter ? series.ys.flatMap((value, index) => (value === null || value === undefined ? []
-    : [{ x: x.place(spec.xs[index]), y: y.place(value), r: series.sizes?.[index] ?? 5, index, colour: colourOf(series, at), name: spec.names?.[index] ?? series.label, names: series.unnamed || spec.marks?.some((mark) => mark.x === spec.xs[index]) ? '' : spec.names?.[index] ?? series.label }])) : []))
+    : [{ x: x.place(spec.xs[index]), y: y.place(value), r: series.sizes?.[index] ?? 5, index, colour: colourOf(series, at), name: spec.names?.[index] ?? series.label, names: series.unnamed || [...(spec.marks ?? []), spec.at].some((mark) => mark?.x === spec.xs[index] && (mark !== spec.at || mark.label === series.label)) ? '' : spec.names?.[index] ?? series.label }])) : []))
     .sort((a, b) => b.r - a.r);
   for (const { x: cx, y: cy, r } of found) places.take({ left: cx - r * 0.7, right: cx + r * 0.7, top: cy - r * 0.7, bottom: cy + r * 0.7 });
   const named = found.map((dot) => {
@@ -269,16 +284,19 @@ function onHandle({ at, xs, series }, { y }) {
   return series.flatMap((each, which) => (each.scatter || each.quiet || each.unnamed || index < 0 || !Number.isFinite(each.ys[index]) || each.ys[index] === null ? [] : [[y.place(each.ys[index]), each, which, each.ys[index]]]));
 }
 
-/** The marked point: a line to hold, with the values on it. */
-function handle(spec, frame, places) {
-  const { at } = spec;
-  const { left, right, top, bottom, x, y } = frame;
-  if (!at) return '';
+/** The marked point: where its line is, and where one takes hold of it. */
+function held({ at }, { left, bottom, x, y }) {
+  if (!at) return null;
   const upright = at.x !== undefined;
-  const place = upright ? x.place(Math.min(x.high, Math.max(x.low, at.x))) : y.place(Math.min(y.high, Math.max(y.low, at.y)));
-  const grip = upright ? [place, bottom] : [left, place];
-  const line = upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
-  const knob = `<path d="${line}" class="chart-held"/><g transform="translate(${fixed(grip[0])} ${fixed(grip[1])})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" class="chart-arrows"/></g>`;
+  const { low, high, place } = upright ? x : y;
+  const here = place(Math.min(high, Math.max(low, upright ? at.x : at.y)));
+  const [across, down, wide, tall] = upright ? [here, bottom, 14, 9] : [left, here, 9, 14];
+  return { upright, place: here, across, down, box: { left: across - wide, right: across + wide, top: down - tall, bottom: down + tall } };
+}
+
+/** What one takes hold of, and the values on the line. */
+function handle(spec, frame, { upright, place, across: right, down: low }, places) {
+  const knob = `<g transform="translate(${fixed(right)} ${fixed(low)})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" class="chart-arrows"/></g>`;
   const read = onHandle(spec, frame).map(([down, each, which, value]) => {
     const words = brief(value, spec.y);
     const box = places.beside(place, down, 4, widthOf(words), LINE);
@@ -300,16 +318,20 @@ export function picture(spec, width) {
     if (mark.x === undefined) track([[left, y.place(mark.y)], [right, y.place(mark.y)]], tracks);
     else if (mark.y === undefined) track([[x.place(mark.x), top], [x.place(mark.x), bottom]], tracks);
   }
-  const places = new Places({ left: left + 1, right: right + 10, top: top - 12, bottom }, tracks);
-  const held = spec.at?.label && !spec.at.unwritten ? [spec.at] : [];
-  // The words that matter most are put first; what is drawn last is on top.
-  const regions = (spec.words ?? []).map(({ x: along, label, low }) => region(x.place(along), low ? bottom - LINE - 4 : top, label, places)).join('');
-  for (const [down] of onHandle(spec, frame)) places.take({ left: x.place(spec.at.x) - 4, right: x.place(spec.at.x) + 4, top: down - 4, bottom: down + 4 });
-  if (spec.at?.x !== undefined) places.take({ left: x.place(spec.at.x) - 14, right: x.place(spec.at.x) + 14, top: bottom - 9, bottom });
-  const across = rules([...held, ...marks], frame, places);
+  const places = new Places({ left: left + 1, right: width - 2, top: top - 12, bottom }, tracks);
+  const ends = names(spec, frame, trails, places);
+  const hold = held(spec, frame);
+  if (hold) places.take(hold.box);
+  for (const [down] of onHandle(spec, frame)) places.take({ left: hold.place - 4, right: hold.place + 4, top: down - 4, bottom: down + 4 });
+  const all = rules(marks, frame).sort((one, other) => other.place - one.place); // whoever stands furthest right has most room
+  // The words that matter most are put first; what is drawn last is on top: words on lines.
+  const regions = (spec.words ?? []).map((each) => region(each, frame, places)).join('');
+  const named = hold && spec.at.label && !spec.at.unwritten ? [{ ...hold, mark: spec.at }] : [];
+  const beside = [...named, ...all].map((rule) => ruled(rule, frame, places)).join('');
   const scattered = dots(spec, frame, places);
   const turns = rings(marks, frame, places);
-  const grip = handle(spec, frame, places);
-  const words = axes(spec, frame) + regions + across + `<svg x="${left}" y="${top}" width="${fixed(right - left)}" height="${bottom - top}" class="chart-lines">${paths}</svg>` + names(spec, frame, trails) + turns + scattered.svg + grip;
+  const grip = hold ? handle(spec, frame, hold, places) : '';
+  const straight = all.map(({ upright, place }) => `<path d="${across(upright, place, frame)}" class="chart-rule"/>`).join('') + (hold ? `<path d="${across(hold.upright, hold.place, frame)}" class="chart-held"/>` : '');
+  const words = axes(spec, frame) + straight + `<svg x="${left}" y="${top}" width="${fixed(right - left)}" height="${bottom - top}" class="chart-lines">${paths}</svg>` + ends + regions + beside + turns + scattered.svg + grip;
   return { frame, dots: scattered.found, svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true" class="chart-picture">${words}</svg>` };
 }

@@ -11,7 +11,7 @@ const POSITIONS = 1000;
 
 export const controls = [
   { id: 'rate', label: 'Arrivals', unit: 'requests a second', type: 'number', min: 0.1, max: 100, value: 2.5, digits: 1 },
-  { id: 'moment', type: 'number', min: 0, max: POSITIONS, value: POSITIONS, linear: true, elsewhere: true },
+  { id: 'moment', type: 'number', min: 0, max: POSITIONS, value: POSITIONS, linear: true, elsewhere: true, plays: true },
   { id: 'piece', label: 'Pieces', unit: 'tokens', type: 'number', min: 16, max: 8192, value: 256, powers: true, more: true },
   { id: 'prompt', label: 'Prompts, on average', unit: 'tokens', type: 'number', min: 1, max: 16384, value: 2000, powers: true, more: true },
   { id: 'answer', label: 'Answers, on average', unit: 'tokens', type: 'number', min: 1, max: 400, value: 100, powers: true, more: true },

@@ -6,6 +6,6 @@ export function longer(vectors) {
 export function bound(vectors) {
   return 219286.816820513*vectors/(16384*vectors + 33554432);
 }
-export const $moved = {"vectors":["vectors",[1,2,4,8,16,32,64,128,256,512,1024,2048,4096]]};
+export const $moved = {"vectors":["vectors",[2,4,8,16,32,64,128,256,512,1024,2048,4096]]};
 export const $shown = {longer: [longer, ['vectors'], []], bound: [bound, ['vectors'], ['memory', 'arithmetic']]};
 start($moved, $shown);
