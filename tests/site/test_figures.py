@@ -1,16 +1,26 @@
-"""Every figure of every page, a reader's own among them, as the notebooks have it."""
+"""Every figure of every page, a reader's own among them, as the notebooks and the site have it."""
 
 from __future__ import annotations
 
 import json
 import re
 from html import unescape
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
 
+import sampling
+from browsing import Visit
 from costlib.figures import Figure
 from figure_checks import check_readable_on_a_phone, check_words_apart
+from tools.site.drawings import brief, strokes
+from tools.site.drawings import path as brief_path
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -54,3 +64,43 @@ def test_a_caption_begins_with_what_the_figure_says(page: Path) -> None:
     for caption in captions(page):
         assert (message := re.match(r"\*\*(.+?[.:,])\*\*", caption)), caption
         assert 25 < len(message[1]) < 130, message[1]
+
+
+PLACES = st.tuples(*[st.integers(-50_000, 50_000).map(lambda n: n / 100)] * 2)
+
+
+@given(st.lists(st.tuples(st.lists(PLACES, min_size=2), st.booleans()), min_size=1))
+def test_a_brief_path_goes_through_the_same_places(drawn: list[tuple[Any, bool]]) -> None:
+    long = ""
+    for places, closed in drawn:
+        steps = ["{:g} {:g}".format(*place) for place in places]
+        long += "M " + "\nL ".join(steps) + (" \nz\n" if closed else " \n")
+    found = list(strokes(brief_path(long)))
+    assert [text.endswith("z") for text, _ in found] == [closed for _, closed in drawn]
+    for (_, around), (places, _) in zip(found, drawn, strict=True):
+        np.testing.assert_allclose(around, places, atol=1e-6)
+
+
+ALL = [figure.svg for page in PAGES for figure in figures(page)]
+DOTTED = next(svg for svg in ALL if svg.count("\nC ") > 1000)
+
+
+def seen(page: Any, svg: str) -> np.ndarray:
+    """How a figure looks on a page of the site."""
+    page.evaluate("(svg) => { document.querySelector('article').innerHTML = svg; }", svg)
+    shot = page.locator("svg.costlib-figure").screenshot()
+    return np.asarray(Image.open(BytesIO(shot)).convert("L"), dtype=int)
+
+
+DRAWN = [DOTTED, *sampling.some(ALL, 4, "brief figures")]
+
+
+@pytest.mark.parametrize("svg", DRAWN, ids=lambda svg: re.search(r"f\w{8}(?=-title)", svg)[0])
+def test_a_brief_figure_looks_the_same(browser: Any, address: str, svg: str) -> None:
+    """But for edges of dots, which are now round."""
+    with Visit(browser, address, "book/glossary.html") as visit:
+        visit.page.add_style_tag(content="text { font-family: inherit !important; }")
+        before, after = seen(visit.page, svg), seen(visit.page, brief(svg))
+    assert len(brief(svg)) < 0.7 * len(svg)
+    assert before.std() > 1, "there is something to see"
+    assert np.mean(np.abs(before - after) > 32) < 5e-4

@@ -3,6 +3,7 @@
 - code: no element for a name, a bracket or a space, which have the colour of the text anyway; a
   long line is an element of its own, so that on a phone it goes on below, indented;
 - formulas: no copy of the TeX in each;
+- figures in few bytes (see drawings);
 - tables: no style sheet in each, no header row without a word;
 - what folds says briefly what it holds: code, a solution;
 - sections are laid out when they come near the screen, and until then have about their height.
@@ -11,6 +12,8 @@
 from __future__ import annotations
 
 import re
+
+from tools.site.drawings import FIGURE, brief
 
 #: Token classes that both colour schemes of the site show in the colour of all code.
 UNCOLOURED = "n|p|w|nn|nf|pre|x"
@@ -44,6 +47,7 @@ def lean(html: str) -> str:
         r"<code [^>]*>(?:(?!</code>).)*</code>", lambda m: PLAIN_SPAN.sub(r"\1", m[0]), html
     )
     html = TEX.sub(r"\1", html)
+    html = FIGURE.sub(lambda m: brief(m[0]), html)
     html = AFTER_MATH.sub(r"\1&#x2060;\2", html)
     html = EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html))
     html = FOLD.sub(labelled, html)

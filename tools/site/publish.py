@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from html import escape, unescape
 from pathlib import Path
@@ -25,6 +25,7 @@ from bs4 import BeautifulSoup
 
 from tools import ROOT
 from tools.contents import PARTS
+from tools.site.drawings import strokes
 from tools.site.identity import Identity, identity
 
 BROWSERS = ("chromium", "google-chrome", "chrome")
@@ -256,14 +257,14 @@ def for_paper(found: Any, address: str) -> None:
 def without_patterns(figure: Any) -> None:
     """Hatches as lines within the shapes that have them: a pattern becomes one bitmap a shape."""
     patterns = {pattern["id"]: pattern for pattern in figure.select("pattern")}
-    for at, shape in enumerate(figure.select('[style*="fill: url(#"]')):
-        name = re.findall(r"fill: url\(#([^)]+)\)", shape["style"])[0]
+    for at, shape in enumerate(figure.select('[style*="fill:url(#"]')):
+        name = re.findall(r"fill:url\(#([^)]+)\)", shape["style"])[0]
         ground, lines = patterns[name].rect, patterns[name].path
         shape["style"] = shape["style"].replace(f"url(#{name})", ground["fill"])
-        numbers = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", shape.get("d", ""))]
-        if not numbers:
+        places = [place for _, around in strokes(shape.get("d", "")) for place in around]
+        if not places:
             continue
-        drawn = "".join(tiles(lines, numbers[::2], numbers[1::2]))
+        drawn = "".join(tiles(lines, *zip(*places, strict=True)))
         clip, veil = f"{name}-{at}", re.search(r"opacity: *([\d.]+)", shape["style"])
         text = (
             f'<clippath id="{clip}"><path d="{shape["d"]}"/></clippath>'
@@ -272,21 +273,18 @@ def without_patterns(figure: Any) -> None:
         shape.insert_after(BeautifulSoup(text, "html.parser"))
 
 
-def tiles(lines: Any, across: list[float], down: list[float]) -> Iterator[str]:
+def tiles(lines: Any, across: Sequence[float], down: Sequence[float]) -> Iterator[str]:
     """The lines of a pattern, 72 wide and high, that come near a shape with these corners."""
-    strokes = [
-        (stroke, [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", stroke)])
-        for stroke in re.findall(r"M[^M]+", lines["d"])
-    ]
+    drawn = [(stroke, *zip(*around, strict=True)) for stroke, around in strokes(lines["d"])]
     for x in range(int(min(across) // 72) * 72, int(max(across)) + 1, 72):
         for y in range(int(min(down) // 72) * 72, int(max(down)) + 1, 72):
             near = [
                 stroke
-                for stroke, at in strokes
-                if min(at[::2]) + x <= max(across)
-                and max(at[::2]) + x >= min(across)
-                and min(at[1::2]) + y <= max(down)
-                and max(at[1::2]) + y >= min(down)
+                for stroke, along, below in drawn
+                if min(along) + x <= max(across)
+                and max(along) + x >= min(across)
+                and min(below) + y <= max(down)
+                and max(below) + y >= min(down)
             ]
             if near:
                 yield (
