@@ -3,25 +3,25 @@
 `answer` asks the ledger all of it at once, and every number comes with the sum that made it and the
 section of the book that derives it. The command ``costlib`` prints the same answers.
 
-Left out: whatever `costlib.serving.Server` leaves out; devices share every layer (tensor
-parallelism), and copies of a server add up without a formula.
+Left out: whatever `costlib.serving.Server` leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 from costlib.display import facts_html, quantity
-from costlib.kvcache import RESERVE, largest_batch, largest_context, memory
+from costlib.kvcache import RESERVE, largest_context, memory
 from costlib.ledger import Ledger
 from costlib.numbers import amount, size
 from costlib.precision import Precision
 from costlib.roofline import Limit, limits
 from costlib.serving.money import per_million
 from costlib.serving.server import Server
+from costlib.transformer import Transformer
 
 __all__ = ["Answer", "Answers", "answer"]
 
@@ -92,7 +92,10 @@ def answer(
     model: Any,
     device: Any,
     *,
-    devices: int = 1,
+    tensor: int | None = None,
+    pipeline: int = 1,
+    expert: int = 1,
+    data: int = 1,
     batch: int = 1,
     context: int = 4096,
     prompt: int | None = None,
@@ -100,25 +103,29 @@ def answer(
     price_per_hour: float | None = None,
     watts: float | None = None,
 ) -> Answers:
-    """All that a model on a device, or on several that share it, is asked before it is rented.
+    """All that a model on a device, or cut over many, is asked before it is rented.
 
-    A step writes one token for each of ``batch`` sequences with ``context`` tokens cached; a prompt
-    has as many, or ``prompt``. Price and watts, of one device, are yours.
+    Device and cuts are those of `costlib.serving.Server`: "H100-SXMx8" are eight that share every
+    layer unless told. A step writes one token for each of ``batch`` sequences of a copy with
+    ``context`` tokens cached; a prompt has as many, or ``prompt``. Price and watts, of one device,
+    are yours.
 
     >>> found = answer("llama-3.1-8b", "H100-SXM", batch=8, context=8192, price_per_hour=3.99)
     >>> found.fits, found["largest_batch"], round(found["all_tokens_per_s"])
     (True, 57, 1131)
     >>> next(row.why for row in found if row.key == "token_cache_bytes")
     '32 layers × 2,048 elements × 2 bytes'
+    >>> found = answer("llama-3.1-405b", "DGX-H100x2", pipeline=2, batch=64)
+    >>> next(row.why for row in found if row.key == "held_bytes").partition(": ")[2]
+    '63 of 126 layers and the unembedding, on the fullest of 16 devices'
     """
-    server = Server(model, device, precision, int(size("devices", devices)))
+    server = Server(model, device, precision, tensor, pipeline, expert, data)
     batch, context = int(size("batch", batch)), int(size("context", context))
     prompt = context if prompt is None else int(size("prompt", prompt))
     rows = [*_of_model(server), *_of_memory(server, batch, context)]
-    step = _pass(server, batch, context, 1)
-    first = _pass(server, 1, 0, prompt)
-    rows += _of_time(batch, context, prompt, step, first)
-    rows += _of_money(server, batch, prompt, step.seconds, first.seconds, price_per_hour, watts)
+    step, first = _step(server, batch, context), _prompt(server, prompt)
+    rows += _of_time(server, batch, context, prompt, step, first)
+    rows += _of_money(server, batch, prompt, step.seconds, price_per_hour, watts)
     return Answers(server, batch, context, prompt, tuple(rows))
 
 
@@ -164,26 +171,41 @@ def _kept(cache: Any, layers: int) -> str:
 
 
 def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
-    where, share = "kvcache.html#what-fits", server.share
-    held = memory(share, batch, context, server.precision)
-    given, many = server.device.usable, server.tensor
+    where = "kvcache.html#what-fits"
+    share, held = server.fullest(batch, context)
+    given, precision = server.device.usable, server.precision
     sums = f"weights {held.weights / 1e9:.4g} + cache {held.kv / 1e9:.4g} + activations "
-    sums += f"{held.activations / 1e9:.2g} GB" + (f", each of {many} devices" if many > 1 else "")
+    sums += f"{held.activations / 1e9:.2g} GB{_which(server, share)}"
     yield Answer("held_bytes", "memory it takes", held.total, "B", sums, where)
     capacity = f"{server.device.capacity / 1e9:.4g} GB less {RESERVE:.0%} for what else needs room"
     yield Answer("given_bytes", "memory given out", given, "B", capacity, where)
     sign = "≤" if held.total <= given else ">"
     why = f"{held.total / 1e9:.4g} {sign} {given / 1e9:.4g} GB"
     yield Answer("fits", "fits", bool(held.total <= given), "", why, where)
-    one = memory(share, 1, context, server.precision)
+    stages = [stage for stage, _ in server.stages]
+    least = min(stages, key=lambda stage: server.room_of(stage, context + 1))
+    one = memory(least, 1, context, precision)
     why = f"({given / 1e9:.4g} − {one.weights / 1e9:.4g} GB) / "
     why += f"{(one.kv + one.activations) / 1e9:.4g} GB a sequence"
-    most = largest_batch(share, server.device, context + 1, server.precision).largest
+    most = server.room(context + 1)
     yield Answer("largest_batch", "largest batch", most, "", why, where)
-    long = max(0, largest_context(share, server.device, batch, server.precision).largest - 1)
+    longest = [largest_context(each, server.device, batch, precision) for each in stages]
     each = "a sequence" if batch == 1 else f"each of {batch:,} sequences"
     why = f"as many tokens of {each} as the room beside the weights holds"
+    long = max(0, min(each.largest for each in longest) - 1)
     yield Answer("largest_context", "longest context", long, "tokens", why, where)
+
+
+def _which(server: Server, stage: Transformer) -> str:
+    """Which devices hold so much, in words."""
+    if server.devices == 1:
+        return ""
+    if server.pipeline == 1:
+        return f", each of {server.devices} devices"
+    ends = "" if stage.hands_on else " and the unembedding"
+    ends = " and the embedding" if stage.is_first else ends
+    of = f"{stage.layers} of {server.model.layers} layers{ends}"
+    return f": {of}, on the fullest of {server.devices} devices"
 
 
 # ---------------------------------------------------------------- time
@@ -193,32 +215,57 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
 class _Pass:
     """A pass over the model: its seconds, what most of them are spent on, and the sum in words."""
 
-    work: Ledger
     seconds: float
     binds: str
     why: str
 
 
-def _pass(server: Server, batch: int, context: int, new: int) -> _Pass:
-    work = server.share.decode(batch, context, new, logits="last")
-    seconds, device = server.seconds(work), server.device
-    points = limits(work, device, server.precision)
+def _step(server: Server, batch: int, context: int) -> _Pass:
+    """A step of a batch, in groups where there are stages."""
+    groups, each = server.groups(batch)
+    passes = server.passes(each, context, 1, logits="last")
+    if server.pipeline == 1:
+        return _spent_on(server, passes)
+    of = f"{server.pipeline} stages"
+    seconds = [float(server.seconds(work)) for work, _ in passes]
+    slowest = max(range(len(passes)), key=lambda which: seconds[which])
+    through = sum(spent * n for spent, (_, n) in zip(seconds, passes, strict=True))
+    if through >= groups * seconds[slowest]:
+        return _spent_on(server, passes, f"{of} in turn, in all ")
+    found, stage = _spent_on(server, [(passes[slowest][0], 1)]), server.stages[slowest][0]
+    told = f"{groups} groups of {each:,}, {quantity(found.seconds, 's')} each in the slowest of "
+    told += f"{of}, {stage.layers} of {server.model.layers} layers: {found.why}"
+    return replace(found, seconds=groups * found.seconds, why=told)
+
+
+def _prompt(server: Server, prompt: int) -> _Pass:
+    """A prompt alone, through all stages."""
+    told = "" if server.pipeline == 1 else f"{server.pipeline} stages in turn, in all "
+    return _spent_on(server, server.passes(1, 0, prompt, logits="last"), told)
+
+
+def _spent_on(server: Server, passes: list[tuple[Ledger, int]], told: str = "") -> _Pass:
+    """Passes one after another, each so many times."""
+    device, precision = server.device, server.precision
+    points = [(point, n) for work, n in passes for point in limits(work, device, precision)]
     spent: dict[str, float] = {}
-    for point in points:
-        for name, time in _spent(point):
-            spent[name] = spent.get(name, 0) + time
-    computing = sum(float(point.compute_time) for point in points)
-    moving = sum(float(point.memory_time) for point in points)
-    moved = sum(float(point.bytes) for point in points)
-    rate = max(points, key=lambda point: point.flops).compute
-    why = f"{quantity(work.flops, 'FLOP')} in {rate} take {quantity(computing, 's')}, "
+    for point, n in points:
+        for name, time in _parts(point):
+            spent[name] = spent.get(name, 0) + n * time
+    computing = sum(n * float(point.compute_time) for point, n in points)
+    moving = sum(n * float(point.memory_time) for point, n in points)
+    moved = sum(n * float(point.bytes) for point, n in points)
+    flops = sum(n * work.flops for work, n in passes)
+    rate = max((point for point, _ in points), key=lambda point: point.flops).compute
+    why = f"{told}{quantity(flops, 'FLOP')} in {rate} take {quantity(computing, 's')}, "
     why += f"{quantity(moved, 'B')} take {quantity(moving, 's')}"
     sending = spent.get("sending", 0)
     why += f", messages {quantity(sending, 's')}" if sending else ""
-    return _Pass(work, float(seconds), max(spent, key=lambda name: spent[name]), why)
+    seconds = sum(n * float(server.seconds(work)) for work, n in passes)
+    return _Pass(seconds, max(spent, key=lambda name: spent[name]), why)
 
 
-def _spent(point: Limit) -> Iterator[tuple[str, float]]:
+def _parts(point: Limit) -> Iterator[tuple[str, float]]:
     """Seconds of one op, by what they are spent on."""
     busy = "compute" if point.is_compute_bound else "memory"
     yield busy, float(point.busy)
@@ -226,7 +273,9 @@ def _spent(point: Limit) -> Iterator[tuple[str, float]]:
     yield "sending", float(point.sending_time)
 
 
-def _of_time(batch: int, context: int, prompt: int, step: _Pass, first: _Pass) -> Iterator[Answer]:
+def _of_time(
+    server: Server, batch: int, context: int, prompt: int, step: _Pass, first: _Pass
+) -> Iterator[Answer]:
     where, roof = "serving.html#one-step-four-limits", "roofline.html#every-op-is-a-point"
     why = f"a prompt of {prompt:,} tokens: {first.why}; the longer of the two, op by op"
     yield Answer("first_token_s", "time to first token", first.seconds, "s", why, where)
@@ -241,8 +290,10 @@ def _of_time(batch: int, context: int, prompt: int, step: _Pass, first: _Pass) -
     each, gives = 1 / step.seconds, "serving.html#what-one-gives-up-all-get"
     why = f"1 / {quantity(step.seconds, 's')}"
     yield Answer("one_tokens_per_s", "tokens a second, one", each, "tokens/s", why, gives)
+    many = server.data * batch
     why = f"{batch:,} / {quantity(step.seconds, 's')}"
-    yield Answer("all_tokens_per_s", "tokens a second, all", batch * each, "tokens/s", why, gives)
+    why += f" × {server.data} copies" if server.data > 1 else ""
+    yield Answer("all_tokens_per_s", "tokens a second, all", many * each, "tokens/s", why, gives)
 
 
 # ---------------------------------------------------------------- money and energy
@@ -253,21 +304,20 @@ def _of_money(
     batch: int,
     prompt: int,
     step: float,
-    first: float,
     price: float | None,
     watts: float | None,
 ) -> Iterator[Answer]:
-    where = "serving.html#what-a-million-tokens-cost"
-    read, written = first / prompt, step / batch
+    where, many = "serving.html#what-a-million-tokens-cost", server.per_copy
+    read, written = float(server.busy(prompt)) / prompt, step / batch
     for name, seconds in (("read", read), ("written", written)):
         each = f"{quantity(seconds, 's')} a token"
         if price is not None:
-            paid = per_million(seconds, amount("price_per_hour", price, least=0) * server.tensor)
-            why = f"10⁶ × {each} × ${price:g} an hour × {server.tensor}"
+            paid = per_million(seconds, amount("price_per_hour", price, least=0) * many)
+            why = f"10⁶ × {each} × ${price:g} an hour × {many}"
             yield Answer(f"dollars_per_million_{name}", f"a million {name}", paid, "$", why, where)
         if watts is not None:
-            joules = 1e6 * seconds * amount("watts", watts, least=0) * server.tensor
-            why = f"10⁶ × {each} × {watts:g} W × {server.tensor}"
+            joules = 1e6 * seconds * amount("watts", watts, least=0) * many
+            why = f"10⁶ × {each} × {watts:g} W × {many}"
             yield Answer(
                 f"joules_per_million_{name}", f"energy of a million {name}", joules, "J", why, where
             )

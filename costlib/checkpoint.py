@@ -55,7 +55,8 @@ class Storage:
     paths of modules as in the checkpoint; ``*`` stands for anything, and "re:" begins a regular
     expression. What is not packed takes ``plain`` bytes. ``kv`` is the format of the cache and
     ``compute`` the one that products are computed in, as `costlib.precision` names them. ``unread``
-    says why a checkpoint's layout is not known; its bytes are then an error.
+    says why a checkpoint's layout is not known; its bytes are then an error. ``first_layer`` is the
+    number of the first layer that is counted: a pipeline's stage begins further up.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Storage:
     kv: str | None = None
     compute: str | None = None
     unread: str = ""
+    first_layer: int = 0
 
     def of(self, step: str, layer: int, *, beside: bool = False) -> Packing | None:
         """The packing of one step's matrix in one layer; None if it is left as it is.
@@ -136,7 +138,7 @@ class _Matrices:
 
 def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> Iterator[_Matrices]:
     """Each product inside the layers, those of an encoder among them."""
-    first = 0
+    first = storage.first_layer
     for block in blocks:
         layers = int(block.layers)
         if not is_zero(block.borrowed):

@@ -38,7 +38,7 @@ from costlib.layers.parts import (
 )
 from costlib.layers.table import Table, count_rows
 from costlib.ledger import Holding, Ledger, Op
-from costlib.messages import all_reduces
+from costlib.messages import collective, message
 from costlib.numbers import Number, choose, divides, exact_div, is_zero, maximum, minimum, size
 from costlib.precision import Precision, precision_of
 
@@ -88,8 +88,10 @@ class Transformer:
     further tokens, which `with_prediction_heads` counts: ``predicted`` is then their number, and
     ``copied`` says that each has embeddings of its own. ``left_out`` names what a config had
     beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
-    packs the weights. ``sharers`` is how many devices share each layer: see
-    `costlib.parallel.tensor_parallel`.
+    packs the weights. ``sharers`` is how many devices share each layer, in so many
+    ``sharer_nodes``: see `costlib.parallel.tensor_parallel`. Of a pipeline's stages (see
+    `costlib.parallel.stage_models`) the first alone has an embedding, ``is_first``; the last has
+    the unembedding, and all others send what they make over the axis ``hands_on``.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
@@ -137,6 +139,9 @@ class Transformer:
     predicted: Number = field(default=0, repr=False)
     copied: bool = field(default=False, repr=False)
     sharers: Number = 1
+    sharer_nodes: Number = field(default=1, repr=False)
+    is_first: bool = field(default=True, repr=False)
+    hands_on: str = field(default="", repr=False)
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
     storage: Storage | None = field(default=None, repr=False)
@@ -144,7 +149,7 @@ class Transformer:
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        check_sizes(self, "d_model", "vocab", "sharers")
+        check_sizes(self, "d_model", "vocab", "sharers", "sharer_nodes")
         choose("norm", self.norm, tuple(NORM_WEIGHTS))
         for bias in self.biases:
             choose("biases", bias, BIASES)
@@ -518,11 +523,31 @@ class Transformer:
         return Ledger(ops, holds=holds, own=own)
 
     def _messages(self, run: Pass) -> list[Op]:
-        """What a device that shares each layer with others sends: its part of every sum."""
-        if is_one(self.sharers):
-            return []
-        each = sum(block.layers * (1 if block.parallel else block.added) for block in self.blocks)
-        return [all_reduces(each * run.steps, run.tokens * self.d_model, self.sharers, "tensor")]
+        """What a device sends: its part of every sum to those that share each layer, tokens to
+        their experts and back, what a stage has made to the next."""
+        stream = run.tokens * self.d_model
+        found = self._to_experts(run)
+        if not is_one(self.sharers):
+            each = sum(b.layers * (1 if b.parallel else b.added) for b in self.blocks)
+            tiers = _tiers(self.sharers, self.sharer_nodes)
+            sums = collective("all_reduce", stream, axis="tensor", count=each * run.steps, **tiers)
+            found = sums + found
+        if self.hands_on:
+            found = found + message("send", run.steps, stream, self.hands_on)
+        return list(found)
+
+    def _to_experts(self, run: Pass) -> Ledger:
+        """Copies of tokens that are dealt out to experts on other devices, and what comes back."""
+        found = Ledger()
+        for block in self.blocks:
+            for part in block.parts:
+                if isinstance(part, Mixture) and not is_one(part.dealt):
+                    width = self.d_model if part.latent is None else part.latent
+                    copies = run.tokens * part.per_token * width
+                    how: dict[str, Any] = {"count": 2 * block.layers * run.steps}
+                    how |= _tiers(part.dealt, part.nodes)
+                    found = found + collective("all_to_all", copies, axis="expert", **how)
+        return found
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""
@@ -533,6 +558,11 @@ class Transformer:
         ops += [op for part, layers in table.mixers for op in part.mixing_backward(run, layers)]
         ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, *how)]
         return Ledger((*ops, *self._messages(run)))
+
+
+def _tiers(devices: Number, nodes: Number) -> dict[str, Any]:
+    """So many devices in so many nodes, as `collective` takes them."""
+    return {"inside": devices if is_one(nodes) else exact_div(devices, nodes), "across": nodes}
 
 
 def _name(op: Op) -> str:
@@ -590,6 +620,9 @@ _OUTSIDE_BLOCKS = (
     "predicted",
     "copied",
     "sharers",
+    "sharer_nodes",
+    "is_first",
+    "hands_on",
 )
 
 

@@ -47,7 +47,7 @@ class Sheet:
         wrap = textwrap.TextWrapper(
             WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
         )
-        lines = [bold(self.title)]
+        lines = [bold(line) for line in textwrap.wrap(self.title, WIDTH)]
         for row in self.found:
             lines.append(f"{row.name.ljust(width)}  {row.shown}")
             if self.why:
@@ -70,12 +70,11 @@ def _asked(given: Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
 
 
-def _answers(given: Namespace, model: Transformer, device: str) -> Answers:
-    found, many = asked.machine(device)
+def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, int]) -> Answers:
     return answer(
         model,
-        found,
-        devices=many,
+        device,
+        **plan,
         batch=given.batch,
         context=given.context,
         prompt=given.prompt,
@@ -85,43 +84,59 @@ def _answers(given: Namespace, model: Transformer, device: str) -> Answers:
     )
 
 
-_CASE = ("model", "on", "batch", "context", "prompt", "precision", "price", "watts")
+_CASE = ("model", "on", "plan", "batch", "context", "prompt", "precision", "price", "watts")
 
 
 def everything(given: Namespace) -> tuple[Any, int]:
     """Does it fit, how fast, what binds, what does it cost?"""
-    found = _answers(given, asked.model(given.model), given.on)
-    title = f"{given.model} on {given.on}: {given.batch} × {given.context:,} tokens"
+    found = _answers(given, asked.model(given.model), given.on, given.plan)
+    title = f"{_title(given)}: {given.batch} × {given.context:,} tokens"
     return Sheet(title, found.rows, _asked(given, *_CASE), given.why), 0 if found.fits else 1
+
+
+def _title(given: Namespace) -> str:
+    return _case(given.model, given.on, _cuts(given.plan))
+
+
+def _cuts(plan: dict[str, int]) -> str:
+    return " ".join(f"{name}={many}" for name, many in plan.items())
+
+
+def _case(model: str, device: str, cuts: str) -> str:
+    """What is asked about, or what of it is said."""
+    where = f"{device}, {cuts}" if device and cuts else device or cuts
+    return f"{model} on {where}" if model and device else f"{model} {where}".strip()
 
 
 def compare(given: Namespace) -> tuple[Any, int]:
     """The same answers for several models or devices, side by side."""
-    cases = [*product(given.model, given.on)]
     models = {name: asked.model(name) for name in given.model}
-    found = [_named(given, models[name], f"{name} on {on}", on) for name, on in cases]
+    asks = {"model": given.model, "on": given.on, "plan": [_cuts(plan) for plan in given.plan]}
+    cases = [*product(*asks.values())]
+    plans = dict(zip(asks["plan"], given.plan, strict=True))
+    found = [_named(given, model, models[model], on, plans[plan]) for model, on, plan in cases]
     longest_first = sorted(found, key=lambda each: -len(each.rows))
     keys = {row.key: row.name for each in longest_first for row in each}
     columns: dict[str, list[Any]] = {"answer": list(keys)}
     shown: dict[str, list[str]] = {"": list(keys.values())}
-    for (model, device), each in zip(cases, found, strict=True):
+    differ = [len(values) > 1 for values in asks.values()]
+    for case, each in zip(cases, found, strict=True):
         values, texts = each.plain(), {row.key: row.shown for row in each}
-        name = f"{model} on {device}"
-        columns[name] = [values.get(key) for key in keys]
-        short = device if len(given.model) == 1 else model if len(given.on) == 1 else name
-        shown[short] = [texts.get(key, "") for key in keys]
-    title = f"{given.batch} × {given.context:,} tokens"
-    if len(given.model) == 1 or len(given.on) == 1:
-        title = f"{(given.model if len(given.model) == 1 else given.on)[0]}: {title}"
+        columns[_case(*case)] = [values.get(key) for key in keys]
+        told = (part if new else "" for part, new in zip(case, differ, strict=True))
+        shown[_case(*told)] = [texts.get(key, "") for key in keys]
+    same = ("" if new else values[0] for values, new in zip(asks.values(), differ, strict=True))
+    about = _case(*same)
+    title = f"{about}: " * bool(about) + f"{given.batch} × {given.context:,} tokens"
     return Table(title, columns, shown, _asked(given, *_CASE)), 0
 
 
-def _named(given: Namespace, model: Transformer, case: str, device: str) -> Answers:
+def _named(given: Namespace, name: str, model: Transformer, device: str, plan: Any) -> Answers:
     """The answers of one case; what is wrong with it says whose fault it is."""
     try:
-        return _answers(given, model, device)
+        return _answers(given, model, device, plan)
     except ValueError as problem:
-        raise ValueError(f"{case}: {problem}") from problem
+        raise ValueError(f"{_case(name, device, _cuts(plan))}: {problem}") from problem
 
 
 def params(given: Namespace) -> tuple[Any, int]:
@@ -152,31 +167,30 @@ def params(given: Namespace) -> tuple[Any, int]:
 
 def memory(given: Namespace) -> tuple[Any, int]:
     """What lies in each device's memory, and how far it goes."""
-    device, many = asked.machine(given.on)
-    server = Server(asked.model(given.model), device, given.precision, many)
-    held = server.share.memory(given.batch, given.context, precision=given.precision)
+    server = _server(given)
+    _, held = server.fullest(given.batch, given.context)
     parts = {"weights": held.weights, "cache": held.kv, "activations": held.activations}
-    parts |= {"total": held.total, "given out": device.usable}
+    parts |= {"total": held.total, "given out": server.device.usable}
     names, sizes = list(parts), [float(each) for each in parts.values()]
     shown = {"part": names, "bytes": [f"{each:,.0f}" for each in sizes]}
     shown["GB"] = [f"{each / 1e9:,.2f}" for each in sizes]
-    found = _answers(given, server.model, given.on)
+    found = _answers(given, server.model, given.on, given.plan)
     verdict = "It fits." if found.fits else "It does not fit."
     long, most = found["largest_context"], found["largest_batch"]
     notes = [f"{verdict} Largest batch {most:,}, longest context {long:,.0f}."]
-    title = f"{given.model} on {given.on}: bytes on each device"
+    which = "the fullest" if server.pipeline > 1 else "each"
+    title = f"{_title(given)}: bytes on {which} device"
     columns: dict[str, list[Any]] = {"part": names, "bytes": sizes}
     return Table(title, columns, shown, _asked(given, *_CASE), notes), 0 if found.fits else 1
 
 
 def time(given: Namespace) -> tuple[Any, int]:
     """Each op of a step, or of a prompt: what it takes and what binds it."""
-    device, many = asked.machine(given.on)
-    server = Server(asked.model(given.model), device, given.precision, many)
+    server = _server(given)
     new, cached = (given.prompt, 0) if given.prompt else (1, given.context)
-    points = limits(
-        server.share.decode(given.batch, cached, new, logits="last"), device, given.precision
-    )
+    _, each = (1, given.batch) if given.prompt else server.groups(given.batch)
+    passes = [work for work, _ in server.passes(each, cached, new, logits="last")]
+    points = limits(max(passes, key=server.seconds), server.device, given.precision)
     points = tuple(point for point in points if point.time)
     names = [point.name for point in points]
     columns: dict[str, list[Any]] = {"op": names}
@@ -192,8 +206,13 @@ def time(given: Namespace) -> tuple[Any, int]:
         "bound by": [*columns["bound"], ""],
     }
     what = f"a prompt of {new:,}" if given.prompt else f"a step at {cached:,}"
-    title = f"{given.model} on {given.on}: {what} tokens, batch {given.batch:,}"
+    title = f"{_title(given)}: {what} tokens, batch {each:,}"
+    title += ", the slowest stage" if server.pipeline > 1 else ""
     return Table(title, columns, shown, _asked(given, *_CASE)), 0
+
+
+def _server(given: Namespace) -> Server:
+    return Server(asked.model(given.model), given.on, given.precision, **given.plan)
 
 
 def _and_sum(values: Iterable[Any]) -> list[float]:
@@ -248,7 +267,7 @@ def sweep(given: Namespace) -> tuple[Any, int]:
     models = {name: asked.model(name) for name in given.model}
     for model, device in product(given.model, given.on):
         name, many = asked.times(device)
-        if many > 1:
+        if many is not None and many > 1:
             raise ValueError(f"a sweep is of one device: write {name}, or ask compare for {device}")
         rows_of = _swept(given, models[model], device)
         tables.append({"model": [model] * len(rows_of["batch"]), **rows_of})
@@ -288,8 +307,7 @@ def _short(name: str, value: Any) -> str:
 
 def serve(given: Namespace) -> tuple[Any, int]:
     """The batch, the machines and the price of a latency target."""
-    device, many = asked.machine(given.on)
-    server = Server(asked.model(given.model), device, given.precision, many)
+    server = _server(given)
     context = given.prompt + given.answer // 2
     target = float("inf") if given.within is None else given.within / 1000
     best = best_batch(server, context, target)
@@ -301,7 +319,6 @@ def serve(given: Namespace) -> tuple[Any, int]:
 
 def _served(given: Namespace, server: Server, best: Best, full: Saturation) -> Iterator[Answer]:
     gives, load = "serving.html#what-one-gives-up-all-get", "serving.html#requests-come-and-go"
-    machine = f"{server.tensor} × {server.device.name}"
     why = f"a larger one has no room: {best.limit}"
     if best.limit == "latency":
         why = f"{best.batch + 1:,} take longer than {given.within:g} ms"
@@ -318,13 +335,13 @@ def _served(given: Namespace, server: Server, best: Best, full: Saturation) -> I
     yield Answer("tokens_per_s", "tokens a second", full.tokens_per_s, "", why, load)
     if given.rate is not None:
         servers = ceil(amount("rate", given.rate) / full.requests_per_s)
-        why = f"{given.rate:g} requests a second / {full.requests_per_s:.4g}, each of {machine}"
+        why = f"{given.rate:g} requests a second / {full.requests_per_s:.4g}, "
+        why += f"each of {server.machine}"
         yield Answer("servers", "servers", servers, "", why, load)
     if given.price is not None:
-        paid = per_million(1 / full.tokens_per_s, given.price * server.tensor)
-        why = (
-            f"10⁶ × ${given.price:g} an hour × {server.tensor} / {full.tokens_per_s:,.0f} a second"
-        )
+        paid = per_million(1 / full.tokens_per_s, given.price * server.per_copy)
+        why = f"10⁶ × ${given.price:g} an hour × {server.per_copy} / "
+        why += f"{full.tokens_per_s:,.0f} a second"
         where = "serving.html#what-a-million-tokens-cost"
         yield Answer("dollars_per_million", "a million tokens written", paid, "$", why, where)
 

@@ -7,20 +7,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import devices, models, nodes
-from costlib.device import Device
+from costlib.catalog import models
 from costlib.numbers import size
 from costlib.parallel import Cluster
+from costlib.parallel.cluster import times
+from costlib.serving.server import CUTS
 from costlib.transformer import Transformer
 
-__all__ = ["MOST", "cluster", "machine", "model", "numbers"]
+__all__ = ["MOST", "cluster", "model", "numbers", "plan", "times"]
 
 #: Numbers of a range, and rows of a sweep, that are taken.
 MOST = 1_000_000
-
-_TIMES = re.compile(
-    r"(?P<name>.*\S)\s*[x×*]\s*(?P<many>\d+)|(?P<first>\d+)\s*[x×*]\s*(?P<last>\S.*)"
-)
 
 
 def model(text: str) -> Transformer:
@@ -41,35 +38,19 @@ def model(text: str) -> Transformer:
     return models[text]  # says which name is near
 
 
-def times(text: str) -> tuple[str, int]:
-    """A name, and how many: ``H100-SXMx8`` and ``8xH100-SXM`` are eight.
+def plan(text: str) -> dict[str, int]:
+    """How a server is cut: ``tensor=4,pipeline=2``.
 
-    >>> times("H100-SXMx8"), times("8 x T4"), times("RTX-4090")
-    (('H100-SXM', 8), ('T4', 8), ('RTX-4090', 1))
+    >>> plan("tensor=4,pipeline=2")
+    {'tensor': 4, 'pipeline': 2}
     """
-    found = None if text in devices or text in nodes else _TIMES.fullmatch(text.strip())
-    if not found:
-        return text, 1
-    name, many = found["name"] or found["last"], int(found["many"] or found["first"])
-    if many < 1:
-        raise ValueError(f"{text!r} names no device: the number must be at least 1")
-    return name, many
-
-
-def machine(text: str) -> tuple[Device, int]:
-    """A device, and how many share the model; a node is all of its devices.
-
-    >>> machine("A100-80GBx4")[1], machine("DGX-H100")[1]
-    (4, 8)
-    """
-    name, many = times(text)
-    if name not in nodes or name in devices:
-        return devices[name], many
-    node = nodes[name]
-    if many > 1:
-        text = f"a server shares every layer, which stays in a node: write {name}"
-        raise ValueError(f"{text} or {node.device.name}x{node.devices}, and count the copies")
-    return node.device.with_(interconnect=node.link), node.devices
+    found = {}
+    for part in text.split(","):
+        name, _, many = (each.strip() for each in part.partition("="))
+        if name not in CUTS or not many.isdecimal():
+            raise ValueError(f"{part!r} is no cut such as {', '.join(f'{c}=2' for c in CUTS)}")
+        found[name] = int(size(name, int(many)))
+    return found
 
 
 def cluster(text: str) -> Cluster:
@@ -80,7 +61,7 @@ def cluster(text: str) -> Cluster:
     """
     name, many = times(text)
     given: Any = name  # Cluster looks it up
-    return Cluster(given, nodes=many)
+    return Cluster(given, nodes=many or 1)
 
 
 def numbers(text: str) -> list[int]:

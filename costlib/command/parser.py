@@ -89,6 +89,13 @@ def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
         command.add_argument("--on", metavar=on, required=True, help="where", **many)
 
 
+def _cut(command: Any, *, several: bool = False) -> None:
+    """How the devices share a server."""
+    says = "how they share it: tensor=4,pipeline=2,expert=8,data=2 (every layer by all)"
+    how: dict[str, Any] = {"nargs": "+", "default": [{}]} if several else {"default": {}}
+    command.add_argument("--plan", type=_read(asked.plan), metavar="CUTS", help=says, **how)
+
+
 def _case(command: Any) -> None:
     """What a step or a prompt is."""
     _whole(command, "--batch", 1, "sequences at once")
@@ -119,6 +126,7 @@ def _amount(command: Any, name: str, says: str) -> None:
 
 def _answer(command: Any) -> None:
     _of(command)
+    _cut(command)
     _case(command)
     command.add_argument("--why", action="store_true", help="the sum that made each number")
 
@@ -130,28 +138,35 @@ def _params(command: Any) -> None:
 
 def _one_case(command: Any) -> None:
     _of(command)
+    _cut(command)
     _case(command)
 
 
 def _compare(command: Any) -> None:
     _of(command, several=True)
+    _cut(command, several=True)
     _case(command)
 
 
 def _sweep(command: Any) -> None:
     _of(command, several=True, on="DEVICE")
     says = "numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
-    command.add_argument("--batch", type=_numbers, default=[1], metavar="N", help=says)
-    command.add_argument("--context", type=_numbers, default=[4096], metavar="N", help=says)
+    how: dict[str, Any] = {"type": _read(asked.numbers), "metavar": "N", "help": says}
+    command.add_argument("--batch", default=[1], **how)
+    command.add_argument("--context", default=[4096], **how)
     _precision(command)
 
 
-def _numbers(text: str) -> list[int]:
-    """As `asked.numbers`; argparse passes on what this kind of error says, and nobody else's."""
-    try:
-        return asked.numbers(text)
-    except ValueError as problem:
-        raise argparse.ArgumentTypeError(str(problem)) from problem
+def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A reader whose errors argparse passes on: it knows this kind alone."""
+
+    def read(text: str) -> Any:
+        try:
+            return reads(text)
+        except ValueError as problem:
+            raise argparse.ArgumentTypeError(str(problem)) from problem
+
+    return read
 
 
 def _plan(command: Any) -> None:
@@ -165,6 +180,7 @@ def _plan(command: Any) -> None:
 
 def _serve(command: Any) -> None:
     _of(command)
+    _cut(command)
     _whole(command, "--prompt", 1000, "tokens of a prompt")
     _whole(command, "--answer", 200, "tokens of an answer")
     _amount(command, "--within", "milliseconds that a token may take")

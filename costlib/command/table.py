@@ -49,7 +49,7 @@ class Table:
         a    1
         bc  20
         """
-        lines = [bold(self.title)]
+        lines = [bold(line) for line in textwrap.wrap(self.title, WIDTH)]
         for number, block in enumerate(self._blocks()):
             lines += [""] * bool(number)
             for place, row in enumerate(zip(*block, strict=True)):

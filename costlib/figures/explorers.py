@@ -282,7 +282,7 @@ def frontier(
     rows = []
     for milliseconds in (6, 10, 25, 100):
         best = best_batch(server, context, milliseconds / 1000)
-        price = per_million(1 / best.throughput, per_hour * server.tensor)
+        price = per_million(1 / best.throughput, per_hour * server.devices)
         rows.append(
             [
                 f"{milliseconds} ms",

@@ -95,7 +95,7 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
         raise ValueError("none of these servers has room for a sequence: give them more devices")
     told = "; ".join(
         f"{name} from {found.per_user[0]:.0f} for one user to {found.per_user[-1]:.0f} for each "
-        f"of {int(found.batch[-1]):,}, {found.throughput[-1] / found.server.tensor:,.0f} a device"
+        f"of {int(found.batch[-1]):,}, {found.throughput[-1] / found.server.devices:,.0f} a device"
         for name, found in curves.items()
     )
     title = "What one user gives up, everybody gets"
@@ -103,7 +103,7 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
     with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
         axes = drawing.axes
         for number, (name, found) in enumerate(curves.items()):
-            each = found.throughput / found.server.tensor
+            each = found.throughput / found.server.devices
             axes.loglog(found.per_user, each, label=name, **_look(number))
             axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
         axes.set(xlabel="tokens a second for each user", ylabel="tokens a second, a device")
@@ -296,7 +296,7 @@ def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figu
             continue
         batches = np.unique(np.rint(np.geomspace(1, server.room(context + 1), 60)))
         seconds = server.step(batches, context)
-        curves[name] = 1000 * seconds, per_million(seconds / batches, per_hour * server.tensor)
+        curves[name] = 1000 * seconds, per_million(seconds / batches, per_hour * server.per_copy)
     told = "; ".join(
         f"{name} {money[0]:.2f} at {wait[0]:.1f} ms and {money[-1]:.3f} at {wait[-1]:.1f}"
         for name, (wait, money) in curves.items()

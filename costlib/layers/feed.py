@@ -56,7 +56,8 @@ class Mixture(Part):
     ``shared_gate`` scales it. ``routed_by_hash``: the token itself says which experts, there is no
     product (``hash_table`` elements are stored). ``runs_all``: code that runs every expert on every
     token and masks the others, as "computed" counts. ``router`` has the steps of a router that is
-    more than one product.
+    more than one product. ``dealt``: the experts are spread over so many devices in so many
+    ``nodes``, each with as many tokens: see `costlib.parallel.expert_parallel`.
     """
 
     experts: Number
@@ -74,6 +75,8 @@ class Mixture(Part):
     hash_table: Number = 0
     runs_all: bool = False
     router: tuple[PerToken, ...] | None = None
+    dealt: Number = 1
+    nodes: Number = 1
     extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
@@ -87,10 +90,11 @@ class Mixture(Part):
         kind: dict[str, Any] = {"gated": self.gated, "activation": self.activation}
         into = d if self.latent is None else self.latent
         experts = mlp_steps("experts", into, self.width, into, bias=self.bias, **kind)
+        how: dict[str, Any] = {"dealt": self.dealt, "runs_all": self.runs_all}
         steps = [
             *self._router(d),
             *(() if self.latent is None else linear_step("latent_down", d, self.latent)),
-            *(s.routed(self.experts, self.per_token, runs_all=self.runs_all) for s in experts),
+            *(step.routed(self.experts, self.per_token, **how) for step in experts),
             elementwise("experts.combine", self.per_token * into, "combine", writes=into),
             *(() if self.latent is None else linear_step("latent_up", self.latent, d)),
         ]

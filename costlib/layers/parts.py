@@ -10,7 +10,7 @@ from typing import Any
 from costlib.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
 from costlib.ledger import Elements, Ledger, Op
 from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, choose, is_symbolic, is_zero, minimum, size
+from costlib.numbers import Number, choose, exact_div, is_symbolic, is_zero, minimum, size
 
 #: Weights per element that a normalisation stores.
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
@@ -49,9 +49,10 @@ class PerToken:
 
     Per token: FLOPs, activations read and written, elements written to the cache, and rows looked
     up in a ``table`` that is stored and never read whole. Once: ``weights``; of a routed step, once
-    for each of the ``experts`` in use, when every token is sent to ``chosen`` of them.
-    ``gradient`` is the FLOPs of the backward pass for each of the forward pass. ``borrowed``: the
-    weights are another step's, and stored there.
+    for each of the ``experts`` in use, when every token is sent to ``chosen`` of them; these may be
+    ``dealt`` to so many devices, each with as many tokens of its own. ``gradient`` is the FLOPs of
+    the backward pass for each of the forward pass. ``borrowed``: the weights are another step's,
+    and stored there.
 
     >>> step = PerToken("up", flops=24, reads=3, writes=4, weights=12, is_matmul=True)
     >>> step.op(10).flops, step.op(10).reads
@@ -68,6 +69,7 @@ class PerToken:
     table: Number = 0
     experts: Number = 0
     chosen: Number = 0
+    dealt: Number = 1
     is_matmul: bool = False
     gradient: Number = 2
     times: Number = 1
@@ -83,7 +85,9 @@ class PerToken:
         """The step so many times over."""
         return self._scaled(times, (*_PER_TOKEN, "weights", "table", "times"))
 
-    def routed(self, experts: Number, chosen: Number, *, runs_all: bool = False) -> PerToken:
+    def routed(
+        self, experts: Number, chosen: Number, *, dealt: Number = 1, runs_all: bool = False
+    ) -> PerToken:
         """The step of one expert, done by those chosen for each token; each has its own weights.
 
         ``runs_all`` marks code that runs every expert on every token and masks the others.
@@ -91,7 +95,7 @@ class PerToken:
         if is_zero(self.weights):
             return replace(self._scaled(chosen, _PER_TOKEN), runs_all=runs_all)
         scaled = self._scaled(chosen, _PER_TOKEN)
-        return replace(scaled, experts=experts, chosen=chosen, runs_all=runs_all)
+        return replace(scaled, experts=experts, chosen=chosen, dealt=dealt, runs_all=runs_all)
 
     def _scaled(self, by: Number, names: tuple[str, ...]) -> PerToken:
         values = {name: getattr(self, name) for name in names}
@@ -103,16 +107,20 @@ class PerToken:
             return 0
         if not self.is_expert:
             return plus(self.weights, self.table)
-        return self.weights * (self.experts if experts is None else experts)
+        count = exact_div(self.experts, self.dealt) if experts is None else experts
+        return self.weights * count
 
     def read_weights(self, tokens: Number, experts: str) -> Any:
         """Weights that a pass over so many tokens reads."""
         if not self.is_expert:
             return self.weights
         if experts == "all":
-            return self.weights * self.experts
+            return self.parameters()
         count = experts_expected if experts == "expected" else experts_bound
-        return self.weights * count(self.experts, self.chosen, tokens)
+        if is_one(self.dealt):
+            return self.weights * count(self.experts, self.chosen, tokens)
+        met = count(self.experts, self.chosen, tokens * self.dealt)  # by the tokens of all devices
+        return self.weights * met / self.dealt
 
     def op(self, tokens: Number, experts: str = "expected", masked: str = "skipped") -> Op:
         """The step for so many tokens."""

@@ -52,6 +52,10 @@ class Model(Protocol):
     def predicted(self) -> Number: ...
     @property
     def copied(self) -> bool: ...
+    @property
+    def is_first(self) -> bool: ...
+    @property
+    def hands_on(self) -> str: ...
 
 
 class Table:
@@ -85,19 +89,20 @@ class Table:
                 count_rows(extra, step, block.layers)
         residual = elementwise("residual", d, "residual", reads=2 * d, gradient=1)
         final = [normalisation("final_norm", d, norm)] if model.final_norm else []
+        is_last = not model.hands_on
         bias = "unembedding" in model.biases
         self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
         self.after = (
             *_rows(shapes, "after", d),
             *_all(extra),
             *times([residual], added),
-            *final,
-            *model.last,
+            *((*final, *model.last) if is_last else ()),
         )
         width = d if model.embedding_width is None else model.embedding_width
         unembedding = linear_step("unembedding", width, model.vocab, bias=bias)
         again = replace(unembedding[0], name="ahead.unembedding", borrowed=not model.copied)
-        self.last = (*(model.head or unembedding), *times([again], model.predicted))
+        ending = (*(model.head or unembedding), *times([again], model.predicted))
+        self.last = ending if is_last else ()
         # global layers come first
         self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))
         self.caches = tuple(caches)
@@ -132,7 +137,17 @@ def _rows(shapes: list[tuple[Part, Number]], side: str, d: Number) -> list[PerTo
 
 
 def _first(model: Model) -> list[PerToken]:
-    """The embedding and what belongs to it."""
+    """The embedding and what belongs to it, and that of heads for further tokens, which stand
+    behind the last layer."""
+    first = _embedding(model) if model.is_first else []
+    if not is_zero(model.predicted) and not model.hands_on:
+        d, is_own = model.d_model, model.copied or not model.is_first
+        table = model.vocab * d if is_own else 0
+        first.append(PerToken("ahead.embedding", rows=d, writes=d, table=table) * model.predicted)
+    return [*first, *(model.first if model.is_first else ())]
+
+
+def _embedding(model: Model) -> list[PerToken]:
     d = model.d_model
     width = d if model.embedding_width is None else model.embedding_width
     first = [PerToken("embedding", rows=width, writes=width, table=model.vocab * width)]
@@ -141,7 +156,4 @@ def _first(model: Model) -> list[PerToken]:
         first.append(elementwise("positions", d, "residual", **rows))
     if model.embedding_norm:
         first.append(normalisation("embedding_norm", d, model.norm))
-    if not is_zero(model.predicted):
-        table = model.vocab * d if model.copied else 0
-        first.append(PerToken("ahead.embedding", rows=d, writes=d, table=table) * model.predicted)
-    return [*first, *model.first]
+    return first

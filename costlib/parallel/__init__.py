@@ -26,11 +26,12 @@ from costlib.parallel.price import HIDES
 from costlib.parallel.search import plan_of, search
 from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.shares import (
+    expert_parallel,
     memory_per_device,
     optimizer_memory,
     tensor_parallel,
 )
-from costlib.parallel.stages import Stage, dealt, stages
+from costlib.parallel.stages import Stage, dealt, stage_models, stages
 
 __all__ = [
     "ALGORITHMS",
@@ -53,6 +54,7 @@ __all__ = [
     "bubble",
     "cheapest",
     "dealt",
+    "expert_parallel",
     "gradients",
     "hiding",
     "in_flight",
@@ -67,6 +69,7 @@ __all__ = [
     "ring_attention",
     "ring_backward",
     "search",
+    "stage_models",
     "stages",
     "tensor_parallel",
     "together",

@@ -11,18 +11,19 @@ other jobs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from costlib.catalog import Node, devices, nodes
+from costlib.catalog import Node, device_of, devices, nodes
 from costlib.device import Device, Link
 from costlib.layers.parts import is_one
 from costlib.ledger import Ledger
 from costlib.messages import collective
 from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
 
-__all__ = ["Cluster", "Tiers", "cluster_of", "placed"]
+__all__ = ["Cluster", "Tiers", "cluster_of", "machine_of", "placed", "times"]
 
 
 #: Seconds of a round: eight A100s take 43.8 µs to add up 32 KiB in the 14 rounds of a ring (see
@@ -191,6 +192,47 @@ def cluster_of(given: Cluster) -> Cluster:
     how = f"Cluster({given!r}, nodes=...)" if isinstance(given, str) else "Cluster(node, nodes=...)"
     got = repr(given) if isinstance(given, str) or not is_node else f"{given.name} alone"
     raise TypeError(f"cluster must be a Cluster, got {got}: write {how}")
+
+
+_TIMES = re.compile(
+    r"(?P<name>.*\S)\s*[x×*]\s*(?P<many>\d+)|(?P<first>\d+)\s*[x×*]\s*(?P<last>\S.*)"
+)
+
+
+def times(text: str) -> tuple[str, int | None]:
+    """A name, and how many where that is said: ``H100-SXMx8`` and ``8xH100-SXM`` are eight.
+
+    >>> times("H100-SXMx8"), times("8 x T4"), times("RTX-4090")
+    (('H100-SXM', 8), ('T4', 8), ('RTX-4090', None))
+    """
+    found = None if text in devices or text in nodes else _TIMES.fullmatch(text.strip())
+    if not found:
+        return text, None
+    name, many = found["name"] or found["last"], int(found["many"] or found["first"])
+    if many < 1:
+        raise ValueError(f"{text!r} names no device: the number must be at least 1")
+    return name, many
+
+
+def machine_of(given: Cluster | Node | Device | str) -> tuple[Cluster | Device, int | None]:
+    """What a model is served on: a cluster, or a device and how many of it, where that is said.
+
+    The links of what is given by name or as a node are ideal, as devices are: no round of messages
+    waits. A `Cluster` waits as long as it says.
+
+    >>> machine_of("A100-80GBx4")[1], machine_of("DGX-H100x2")[0].devices
+    (4, 16)
+    """
+    if isinstance(given, str):
+        name, many = times(given)
+        if name not in nodes or name in devices:
+            return devices[name], many
+        return Cluster(nodes[name], 1 if many is None else many, latency=0), None
+    if isinstance(given, Node):
+        return Cluster(given, latency=0), None
+    if isinstance(given, Cluster):
+        return given, None
+    return device_of(given), None
 
 
 def _node_of(given: Node | Device | str) -> Node:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
-from costlib.numbers import Number, is_symbolic, size
+from costlib.numbers import Number, is_symbolic, is_zero, size
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
@@ -24,7 +24,7 @@ from costlib.training import recipe_of
 if TYPE_CHECKING:
     from costlib.transformer import Transformer
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "SERVED"]
 
 
 @dataclass(frozen=True)
@@ -303,14 +303,46 @@ RULES = (
 )
 
 
+def _shares_layers_alone(asked: Asked) -> bool:
+    return asked.plan.pipeline == 1 and asked.plan.expert == 1
+
+
+#: What a server's plan must keep to, beside `tensor_parallel`'s own: of models with an encoder, and
+#: of layers that share weights, only each layer's heads and widths can be shared.
+SERVED = (
+    Rule(
+        "model",
+        lambda a: _shares_layers_alone(a) or not _encoders(a),
+        lambda _: "plans of models with an encoder are not known",
+    ),
+    Rule(
+        "pipeline",
+        lambda a: a.plan.pipeline == 1 or all(is_zero(b.borrowed) for b in a.model.blocks),
+        lambda a: f"pipeline={a.plan.pipeline}: layers of this model share weights",
+    ),
+    *(
+        rule
+        for rule in RULES
+        if rule.argument in ("pipeline", "tensor", "expert", "data", "per_node", "network")
+    ),
+)
+
+
 def broken(
-    plan: Degrees, model: Transformer, cluster: Cluster, batch: Number, seq: Number, *, strict: bool
+    plan: Degrees,
+    model: Transformer,
+    cluster: Cluster,
+    batch: Number,
+    seq: Number,
+    *,
+    strict: bool = True,
+    rules: tuple[Rule, ...] = RULES,
 ) -> Iterator[str]:
     """What is wrong with a plan, one sentence after another."""
     asked = Asked(plan, model, cluster, size("batch", batch), size("seq", seq), strict)
     if is_symbolic(plan.tensor, plan.data, plan.microbatch, asked.batch, asked.seq):
         return
-    for rule in RULES:
+    for rule in rules:
         if not np.all(rule.holds(asked)):
             yield rule.says(asked) + _nearest(rule, asked)
 

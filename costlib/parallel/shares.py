@@ -36,20 +36,22 @@ from costlib.training.recipes import Recipe, state_bytes
 from costlib.transformer import Transformer
 
 __all__ = [
+    "expert_parallel",
     "memory_per_device",
     "optimizer_memory",
     "tensor_parallel",
 ]
 
 
-def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
+def tensor_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -> Transformer:
     """One device's share of a model: heads, widths and vocabulary divided, d_model whole.
 
     KV heads fewer than the devices are replicated: each device has one. So are norms, the router
     and the latent projections of MLA. Scans and linear attention are divided by heads or channels.
     Its passes hold what it sends: an all-reduce of B·S·D elements over the axis "tensor" wherever a
     layer adds to the residual stream, twice for most (once where attention and feed-forward layer
-    are parallel), and as many in the backward pass.
+    are parallel), and as many in the backward pass; in two tiers where the devices lie in several
+    ``nodes``.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
     >>> share = tensor_parallel(llama, 4)
@@ -67,7 +69,8 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
     if not model.is_uniform and is_one(devices):
         return model
     if not model.is_uniform:
-        return _share_of_blocks(model, devices).with_(vocab=vocab, sharers=devices)
+        shared = _share_of_blocks(model, devices)
+        return shared.with_(vocab=vocab, sharers=devices, sharer_nodes=nodes)
     kv_heads, moe = _shared_part("kv_heads", model.kv_heads, devices), model.moe
     if moe is not None:
         moe = replace(
@@ -82,8 +85,38 @@ def tensor_parallel(model: Transformer, devices: Number) -> Transformer:
         d_ff=_part("d_ff", model.d_ff, devices),
         vocab=vocab,
         sharers=devices,
+        sharer_nodes=nodes,
         moe=moe,
     )
+
+
+def expert_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -> Transformer:
+    """One device's share of a model whose experts are dealt to devices with tokens of their own.
+
+    Each has E/e of a layer's experts, and all of what is no expert. A token's copies are sent to
+    their experts and back, two all-to-alls a layer over the axis "expert". A device's experts get
+    as many copies as it sends, and meet the tokens of all e devices: a few of its own are enough to
+    read every expert that it has.
+
+    >>> from costlib import models
+    >>> whole, share = models["mixtral-8x7b"], expert_parallel(models["mixtral-8x7b"], 8)
+    >>> [round(model.params() / 1e9, 1) for model in (whole, share)]
+    [46.7, 7.2]
+    >>> share.decode(1, 100)["experts.up"].flops == whole.decode(1, 100)["experts.up"].flops
+    True
+    >>> share.decode(1, 100).over("expert").sends == 2 * 32 * 7 * 2 * 4096 // 8
+    True
+    """
+    if is_one(devices):
+        return model
+    blocks = []
+    for block in model.blocks:
+        parts = tuple(
+            replace(part, dealt=devices, nodes=nodes) if isinstance(part, Mixture) else part
+            for part in block.parts
+        )
+        blocks.append(replace(block, parts=parts))
+    return model.with_(blocks=tuple(blocks))
 
 
 #: What is divided of each kind of layer; names in the second list are replicated where they are

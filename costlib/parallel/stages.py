@@ -17,7 +17,7 @@ from costlib.numbers import size
 if TYPE_CHECKING:
     from costlib.transformer import Transformer
 
-__all__ = ["Stage", "dealt", "layer_kinds", "stages"]
+__all__ = ["Stage", "dealt", "layer_kinds", "stage_models", "stages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,55 @@ def stages(model: Transformer, pipeline: int, chunks: int = 1) -> tuple[Stage, .
         Stage(counts, tuple(devices), first, last)
         for (counts, first, last), devices in found.items()
     )
+
+
+def stage_models(
+    model: Transformer, pipeline: int, *, axis: str = "pipeline"
+) -> tuple[tuple[Transformer, int], ...]:
+    """Each stage of a model as a model that can be asked alone, those alike as one, and how many.
+
+    The first stage has the embedding, the last the unembedding, of its own where the model ties the
+    two; every other one sends what it makes to the next, over ``axis``.
+
+    >>> from costlib import models
+    >>> [(stage.layers, alike) for stage, alike in stage_models(models["llama-3-8b"], 5)]
+    [(6, 1), (7, 2), (6, 1), (6, 1)]
+    """
+    if pipeline == 1:
+        return ((model, 1),)
+    different, order = layer_kinds(model)
+    found: list[tuple[Transformer, int]] = []
+    start = 0
+    for at, count in enumerate(dealt(len(order), pipeline)):
+        blocks = _in_blocks([different[kind] for kind in order[start : start + count]])
+        storage = model.storage and replace(model.storage, first_layer=start)
+        ends = {"is_first": at == 0, "hands_on": "" if at == pipeline - 1 else axis}
+        stage = model.with_(blocks=blocks, storage=storage, tied=False, **ends)
+        if found and _alike(stage, found[-1][0]):
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((stage, 1))
+        start += count
+    return tuple(found)
+
+
+def _in_blocks(layers: list[Block]) -> tuple[Block, ...]:
+    """Layers in order, those alike that follow one another as one block."""
+    found: list[Block] = []
+    for layer in layers:
+        if found and same(replace(found[-1], layers=1), layer):
+            found[-1] = replace(found[-1], layers=found[-1].layers + 1)
+        else:
+            found.append(layer)
+    return tuple(found)
+
+
+def _alike(one: Transformer, other: Transformer) -> bool:
+    """Whether two stages hold and do the same, packed weights too."""
+    ends = [(stage.is_first, stage.hands_on) for stage in (one, other)]
+    if ends[0] != ends[1] or not same(one.blocks, other.blocks):
+        return False
+    return one.storage is None or one.precision == other.precision
 
 
 def layer_kinds(model: Transformer) -> tuple[tuple[Block, ...], list[int]]:

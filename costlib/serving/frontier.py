@@ -45,8 +45,8 @@ class Frontier:
 
     @property
     def throughput(self) -> Any:
-        """Tokens a second of all sequences together."""
-        return self.batch / self.per_token
+        """Tokens a second of all sequences of all copies together."""
+        return self.server.data * self.batch / self.per_token
 
     @property
     def per_user(self) -> Any:
@@ -190,20 +190,20 @@ tensor=2 takes 2.28 ms
         _say_what_would_do(server, context, per_token)
     seconds = float(server.step(low, context))
     limit = "memory" if low == server.room(context + 1) else "latency"
-    return Best(low, seconds, low / seconds, limit)
+    return Best(low, seconds, server.data * low / seconds, limit)
 
 
 def _say_what_would_do(server: Server, context: int, per_token: float) -> None:
     one = server.step(1, context)
     text = (
         f"no batch writes a token in {1000 * per_token:g} ms: one sequence takes "
-        f"{1000 * one:.3g} ms on {server.tensor} × {server.device.name}"
+        f"{1000 * one:.3g} ms on {server.machine}"
     )
     least = one, server.tensor
     while server.device.interconnect is not None:
         try:
-            more = Server(server.model, server.device, server.precision, 2 * least[1])
-        except ValueError:  # heads cannot be divided any further
+            more = server.with_(tensor=2 * least[1])
+        except ValueError:  # heads cannot be divided any further, or there are no more devices
             break
         faster = more.step(1, context), more.tensor
         if faster[0] >= least[0]:

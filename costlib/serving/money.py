@@ -100,15 +100,13 @@ def bill(
     prompt, answer = size("prompt", prompt, least=2), size("answer", answer)
     if all(isinstance(each, int) for each in (prompt, answer, batch)):
         server_of(server).check(int(prompt + answer // 2), max(1, int(batch)))
-    half = prompt // 2
-    found = server.prefill(half, cached=prompt - half) - server.prefill(half)
+    half, copy = prompt // 2, server.per_copy
+    found = server.busy(half, cached=prompt - half) - server.busy(half)
     seconds = (
-        server.prefill(prompt) / prompt,
+        server.busy(prompt) / prompt,
         found / (prompt - half),
         server.step(batch, prompt + answer // 2) / batch,
     )
-    dollars = [
-        per_million(each, per_hour * server.tensor, utilisation=utilisation) for each in seconds
-    ]
-    joules = [each * _MILLION * watts * server.tensor / utilisation for each in seconds]
+    dollars = [per_million(each, per_hour * copy, utilisation=utilisation) for each in seconds]
+    joules = [each * _MILLION * watts * copy / utilisation for each in seconds]
     return Bill(*dollars, *joules)

@@ -1,35 +1,59 @@
-"""A server: a model on one device, or on several that share every layer.
+"""A server: a model on one device, or on many that share its layers, its experts and its work.
 
 All times of the chapter are two questions to the ledger: how long does a decode step of B
 sequences take, and how long a pass over a prompt. `Server` asks them with the precision and the
-devices filled in, and knows how much of its memory is left for the cache.
+plan filled in, and knows how much of its memory is left for the cache.
 
-Left out: sampling, the tokenizer and the network between the reader and the server.
+A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
+
+    tensor      devices that share every layer: heads, widths, two sums a layer
+    pipeline    stages that have some of the layers each: B sequences go round in as many groups,
+                so that a token takes max(Σ t, groups · max t), with t a stage's time for one group
+                of ⌈B / pipeline⌉: all stages in turn, or the slowest one once for each group
+    data        copies, each with a batch of its own: rates, prices and energy add up
+    expert      of the copies, so many share one set of experts, each with E/e of every layer's;
+                attention and all that is no expert is copied, as copies have tokens of their own
+
+Left out: sampling, the tokenizer and the network between the reader and the server; experts that
+are dealt within a tensor group; busiest experts (all get as many tokens); activations are counted
+for all of a batch at once, whatever its groups.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from math import inf
 from typing import Any
 
-from costlib.catalog import device_of, model_of
-from costlib.kvcache import kv_bytes, largest_batch, memory
+from costlib.catalog import Node, model_of
+from costlib.device import Device
+from costlib.kvcache import Memory, kv_bytes, largest_batch, memory
 from costlib.ledger import Ledger
-from costlib.numbers import Number, size
-from costlib.parallel import tensor_parallel
+from costlib.numbers import Number, ceil_div, maximum, minimum, size
+from costlib.parallel import Cluster, expert_parallel, stage_models, tensor_parallel
+from costlib.parallel.cluster import machine_of
+from costlib.parallel.degrees import Degrees
+from costlib.parallel.legal import SERVED, broken
+from costlib.parallel.mesh import Mesh
 from costlib.precision import Precision, precision_of
 from costlib.roofline import time
 from costlib.transformer import Transformer
 
-__all__ = ["Server", "server_of"]
+__all__ = ["CUTS", "Server", "server_of"]
+
+#: The four ways in which a server is cut.
+CUTS = ("tensor", "pipeline", "expert", "data")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A model in a precision on ``tensor`` devices, which share its heads and widths.
+    """A model in a precision on tensor·pipeline·data devices: see the top of this module.
 
-    Names of the catalogue will do. Without a precision the model's own is meant. Devices that share
-    a layer send one another its sums over the device's ``interconnect``.
+    ``device`` is a device, a node or a `costlib.parallel.Cluster`; names of the catalogue will do,
+    and "H100-SXMx8" for eight of one. A device has as many others beside it as the plan asks for,
+    over its ``interconnect``. Unless given, ``tensor`` is what the other cuts leave of the devices.
+    Without a precision the model's own is meant. Batches are those of one copy.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> print(f"{1000 * server.step(1, 1000):.2f} ms a token, {1000 * server.prefill(1000):.1f} ms")
@@ -38,53 +62,162 @@ class Server:
     (57, 129)
     >>> Server("llama-3.1-70b", "H100-SXM", tensor=4).fits
     True
+    >>> pair = Server("llama-3.1-405b", "DGX-H100x2", pipeline=2)
+    >>> pair.tensor, pair.machine, pair.room(8192)
+    (8, '16 × H100-SXM (tensor=8, pipeline=2)', 100)
+    >>> Server("llama-3.1-8b", "H100-SXM", tensor=3)
+    Traceback (most recent call last):
+        ...
+    ValueError: tensor=3 does not divide the model: devices must divide kv_heads=8 or be a \
+multiple, got 3; the nearest is 2
     """
 
     model: Any  # a Transformer; its name while it is made
-    device: Any  # a Device; its name while it is made
+    device: Any  # a Device; a name, a node or a cluster while it is made
     precision: Precision | str | None = None
-    tensor: int = 1
-    #: What each device holds and computes.
-    share: Transformer = field(init=False, repr=False, compare=False)
+    tensor: Any = None  # an int; unless given, found while it is made
+    pipeline: int = 1
+    expert: int = 1
+    data: int = 1
+    #: What a device of each kind of stage holds and computes, and how many stages are of a kind.
+    stages: tuple[tuple[Transformer, int], ...] = field(init=False, repr=False, compare=False)
+    #: The cluster it is cut for, or the device of which there are as many as the plan needs.
+    place: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        model, device = model_of(self.model), device_of(self.device)
-        object.__setattr__(self, "model", model)
-        object.__setattr__(self, "device", device)
+        model, (place, many) = model_of(self.model), machine_of(self.device)
         if self.precision is not None:
             precision_of(self.precision)
-        object.__setattr__(self, "tensor", int(size("tensor", self.tensor)))
-        object.__setattr__(self, "share", tensor_parallel(model, self.tensor))
+        put = object.__setattr__
+        many = place.devices if isinstance(place, Cluster) else many
+        for name in ("pipeline", "expert", "data"):
+            put(self, name, int(size(name, getattr(self, name))))
+        rest = max(1, (many or 1) // (self.pipeline * self.data))
+        put(self, "tensor", rest if self.tensor is None else int(size("tensor", self.tensor)))
+        put(self, "model", model)
+        put(self, "place", place)
+        cluster = place if isinstance(place, Cluster) else _of_one_node(place, many or self.devices)
+        plan = Degrees(**self.plan)
+        for wrong in broken(plan, model, cluster, self.data, 1, rules=SERVED):
+            raise ValueError(wrong)
+        mesh = Mesh(plan, cluster)
+        axes = {**mesh.axes, "expert": mesh.expert}
+        put(self, "device", place if cluster is not place else cluster.device_on(axes))
+        share = tensor_parallel(model, self.tensor, nodes=axes["tensor"].across)
+        share = expert_parallel(share, self.expert, nodes=mesh.expert.across)
+        axis = "pipeline.network" if mesh.neighbour.across > 1 else "pipeline"
+        put(self, "stages", stage_models(share, self.pipeline, axis=axis))
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The four degrees by name."""
+        return {name: getattr(self, name) for name in CUTS}
+
+    @property
+    def devices(self) -> int:
+        """How many there are, in all copies."""
+        return int(self.per_copy * self.data)
+
+    @property
+    def per_copy(self) -> int:
+        """Devices of one copy."""
+        return int(self.tensor * self.pipeline)
+
+    @property
+    def machine(self) -> str:
+        """The devices in words, and the plan where it is more than sharing layers."""
+        cut = ", ".join(f"{name}={many}" for name, many in self.plan.items() if many > 1)
+        told = f" ({cut})" if self.devices != self.tensor else ""
+        return f"{self.devices} × {self.device.name}{told}"
+
+    @property
+    def share(self) -> Transformer:
+        """What each device holds and computes, where all have the same: without a pipeline."""
+        if self.pipeline > 1:
+            raise ValueError(
+                f"pipeline={self.pipeline} is not known here: cut every layer instead, tensor=..."
+            )
+        return self.stages[0][0]
+
+    def with_(self, **changes: Any) -> Server:
+        """The same server with another model, precision or plan.
+
+        >>> Server("llama-3.1-70b", "H100-SXM", tensor=4).with_(data=2).devices
+        8
+        """
+        return replace(self, **{"device": self.place, **changes})
 
     def seconds(self, work: Ledger) -> Any:
-        """Seconds of a pass of one device's `share`."""
+        """Seconds of a pass of one device's part."""
         return time(work, self.device, precision=self.precision, too_large="ignore")
+
+    def passes(
+        self, batch: Number, context: Number, new: Number, **options: Any
+    ) -> list[tuple[Ledger, int]]:
+        """What each kind of stage does of a pass of `costlib.Transformer.decode`, and how many
+        stages are of the kind."""
+        return [(stage.decode(batch, context, new, **options), n) for stage, n in self.stages]
+
+    def groups(self, batch: Number) -> tuple[Any, Any]:
+        """Groups that a batch goes through the stages in, and sequences of the largest."""
+        if self.pipeline == 1:
+            return 1, batch
+        return minimum(batch, self.pipeline), ceil_div(batch, self.pipeline)
 
     def step(self, batch: Number, context: Number, new: Number = 1) -> Any:
         """Seconds of a decode step of so many sequences, each with so many tokens cached."""
-        return self.seconds(self.share.decode(batch, context, new))
+        groups, each = self.groups(batch)
+        return self._in_turn(self.passes(each, context, new), groups)
 
     def prefill(self, prompt: Number, *, cached: Number = 0, batch: Number = 1) -> Any:
         """Seconds until prompts are read and their first token written; ``cached`` come before."""
-        return self.seconds(self.share.decode(batch, cached, prompt, logits="last"))
+        return self._in_turn(self.passes(batch, cached, prompt, logits="last"), 1)
+
+    def busy(self, prompt: Number, *, cached: Number = 0) -> Any:
+        """Seconds until the next prompt can follow: of a pipeline those of the slowest stage."""
+        seconds = [self.seconds(work) for work, _ in self.passes(1, cached, prompt, logits="last")]
+        return reduce(maximum, seconds)
+
+    def _in_turn(self, passes: list[tuple[Ledger, int]], groups: Number) -> Any:
+        """Seconds until groups have been through all stages, and the first can begin again."""
+        seconds = [self.seconds(work) for work, _ in passes]
+        if len(passes) == 1:
+            return seconds[0]
+        through: Any = 0
+        for spent, (_, alike) in zip(seconds, passes, strict=True):
+            through = through + alike * spent
+        return maximum(through, groups * reduce(maximum, seconds))
 
     def room(self, context: Number) -> Any:
-        """Sequences of so many tokens that fit beside the weights; 0 where the weights do not."""
-        return largest_batch(self.share, self.device, context, self.precision).largest
+        """Sequences of so many tokens that fit beside the weights, on the fullest device of a copy;
+        0 where the weights do not."""
+        return reduce(minimum, [self.room_of(stage, context) for stage, _ in self.stages])
+
+    def room_of(self, stage: Transformer, context: Number) -> Any:
+        """The same of a device that has one of `stages`."""
+        return largest_batch(stage, self.device, context, self.precision).largest
 
     @property
     def fits(self) -> bool:
         """Whether the weights leave room for any sequence at all."""
         return bool(self.room(1) > 0)
 
+    def fullest(self, batch: Number, context: Number) -> tuple[Transformer, Memory]:
+        """The stage whose devices hold most of so many sequences' step, and what each holds."""
+        held = [(s, memory(s, batch, context, self.precision)) for s, _ in self.stages]
+        return max(held, key=lambda each: each[1].total)
+
     def cache_bytes(self, context: Number, batch: Number = 1) -> Any:
-        """Bytes of cache of so many sequences, on all devices together."""
-        return self.tensor * kv_bytes(self.share, batch, context, self.precision)
+        """Bytes of cache of so many sequences, on all devices of a copy together."""
+        total: Any = 0
+        for stage, alike in self.stages:
+            total = total + alike * kv_bytes(stage, batch, context, self.precision)
+        return self.tensor * total
 
     @property
     def element_bytes(self) -> Any:
         """Bytes of one cached element."""
-        own: Precision = self.share.precision
+        own: Precision = self.stages[0][0].precision
         return (own if self.precision is None else precision_of(self.precision)).kv
 
     def free_bytes(self, tokens: Number = 1) -> Any:
@@ -107,26 +240,37 @@ the weights on 1 × H100-SXM, got 100
         if room > 0:
             raise ValueError(
                 f"batch must be at most {room:,}, as many sequences of {context:,} tokens as fit "
-                f"beside the weights on {self.tensor} × {self.device.name}, got {batch:,}"
+                f"beside the weights on {self.machine}, got {batch:,}"
             )
-        one = memory(self.share, 1, context - 1, self.precision).total
-        given, name = self.device.usable, self.device.name
+        one, given = self.fullest(1, context - 1)[1].total, self.device.usable
         text = (
             f"a sequence of {context:,} tokens does not fit: weights and its cache take "
-            f"{one / 1e9:.1f} GB on each of {self.tensor} × {name}, which gives out "
-            f"{given / 1e9:.1f} GB"
+            f"{one / 1e9:.1f} GB on each of {self.machine}, which gives out {given / 1e9:.1f} GB"
         )
         raise ValueError(f"{text}; {self._devices_that_do(context)}")
 
     def _devices_that_do(self, context: int) -> str:
-        for more in (2, 4, 8, 16, 32, 64):
-            try:
-                found = Server(self.model, self.device, self.precision, more * self.tensor)
-            except ValueError:  # heads cannot be divided any further
-                break
-            if found.room(context) > 0:
-                return f"tensor={found.tensor} would do"
+        for name in ("tensor", "pipeline"):
+            for more in (2, 4, 8, 16, 32, 64):
+                many = more * getattr(self, name)
+                try:
+                    found = self.with_(**{name: many}, data=self._fewer(more))
+                except ValueError:  # cannot be cut any further, or there are no more devices
+                    break
+                if found.room(context) > 0:
+                    copies = f", data={found.data}" if found.data != self.data else ""
+                    return f"{name}={many}{copies} would do"
         return "fewer bits, or a device with more memory, would do"
+
+    def _fewer(self, more: int) -> int:
+        """Copies, where each is to have so many times the devices: a cluster has no others."""
+        return max(1, self.data // more) if isinstance(self.place, Cluster) else self.data
+
+
+def _of_one_node(device: Device, many: int) -> Cluster:
+    """As many of a device as a plan needs, next to one another; their links are the device's own,
+    which are asked for when something is sent."""
+    return Cluster(Node(name=device.name, device=device, devices=many, link=inf), latency=0)
 
 
 def server_of(value: Any, name: str = "server") -> Server:

@@ -14,9 +14,9 @@ from paths import ROOT
 
 CASES = {
     "dense": {"model": "llama-3.1-8b", "device": "H100-SXM", "batch": 8, "context": 8192},
-    "shared": {"model": "llama-3.1-70b", "device": "H100-SXM", "devices": 4, "batch": 3},
+    "shared": {"model": "llama-3.1-70b", "device": "H100-SXM", "tensor": 4, "batch": 3},
     "packed": {"model": "gpt-oss-120b", "device": "H200", "batch": 16, "prompt": 700},
-    "latent": {"model": "deepseek-v3", "device": "B200", "devices": 8, "precision": "fp8"},
+    "latent": {"model": "deepseek-v3", "device": "B200", "tensor": 8, "precision": "fp8"},
     "hybrid": {"model": "zamba2-7b", "device": "A100-80GB", "context": 100_000},
     "too large": {"model": "llama-3.1-70b", "device": "T4"},
 }
@@ -24,11 +24,11 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_answer_is_what_the_library_says_alone(name):
-    given = {"batch": 1, "context": 4096, "devices": 1, "precision": None, **CASES[name]}
+    given = {"batch": 1, "context": 4096, "tensor": 1, "precision": None, **CASES[name]}
     prompt = given.get("prompt", given["context"])
     found = answer(**CASES[name], price_per_hour=2.5, watts=400)
     model, device = models[given["model"]], costlib.devices[given["device"]]
-    many = given["devices"]
+    many = given["tensor"]
     share = costlib.parallel.tensor_parallel(model, many)
 
     def seconds(work):
@@ -109,7 +109,7 @@ def test_every_answer_names_a_section_that_is_there():
 
 
 def test_what_is_shown_is_the_value():
-    found = {row.key: row for row in answer("deepseek-v3", "H200", devices=8, batch=32)}
+    found = {row.key: row for row in answer("deepseek-v3", "H200", tensor=8, batch=32)}
     assert found["params"].shown == "671 G"
     assert found["fits"].shown == "yes"
     assert found["largest_batch"].shown == f"{found['largest_batch'].value:,}"

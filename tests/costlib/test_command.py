@@ -26,6 +26,10 @@ TYPED = {
     "gpt2 --on A100-80GB*4 --precision fp8": 2,  # no such rate
     "deepseek-v3 --on DGX-H200 --batch 32": 0,
     "llama-3.1-70b --on T4": 1,
+    "llama-3.1-405b --on DGX-H100x2 --plan pipeline=2 --batch 64 --price 3 --why": 0,
+    "memory deepseek-v3 --on DGX-H200 --plan expert=8,data=8": 0,
+    "time llama-3.1-405b --on DGX-H100x2 --plan pipeline=2 --batch 64": 0,
+    "compare llama-3.1-70b --on H100-SXMx8 --plan tensor=8 tensor=4,data=2 pipeline=8": 0,
     "params gpt-oss-120b": 0,
     "memory llama-3.1-70b --on A100-80GBx4 --batch 8": 0,
     "memory llama-3.1-70b --on T4": 1,
@@ -79,7 +83,7 @@ def test_other_programs_can_read_it(typed, capsys):
 def test_it_says_what_the_library_says(capsys):
     typed = "llama-3.1-8b --on H100-SXMx2 --batch 8 --context 8192 --price 3.99 --json"
     said = json.loads(read(typed, capsys))
-    given = {"devices": 2, "batch": 8, "context": 8192, "price_per_hour": 3.99}
+    given = {"tensor": 2, "batch": 8, "context": 8192, "price_per_hour": 3.99}
     assert said["answers"] == answer("llama-3.1-8b", "H100-SXM", **given).plain()
     assert said["asked"]["on"] == "H100-SXMx2"
 
@@ -117,7 +121,8 @@ WRONG = {
     "lama-3-8b --on T4": "nearest is llama-3-8b (costlib models has them all)",
     "llama-3-8b --on H10": "could be H100-SXM or H100-PCIe",
     "llama-3-8b": "--on",
-    "llama-3-8b --on DGX-H100x2": "write DGX-H100 or H100-SXMx8",
+    "llama-3-8b --on DGX-H100x2 --plan tensor=8": "data=1 makes a plan for 8 devices",
+    "llama-3-8b --on T4 --plan pipe=2": "'pipe=2' is no cut such as tensor=2, pipeline=2",
     "llama-3-8b --on T4x0": "at least 1",
     "no/such/config.json --on T4": "no config at",
     "llama-3-8b --on T4 --batch 0": "batch must be at least 1",
