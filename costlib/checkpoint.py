@@ -77,11 +77,13 @@ class Storage:
         """
         if step in _NEVER_PACKED:
             return None
+        packing = self.experts if step.startswith("experts.") and self.experts else self.packing
+        if not self.kept and not self.special:
+            return packing
         paths = tuple(path.format(i=layer) for path in _paths(step, beside))
         found = {packing for pattern, packing in self.special if _names((pattern,), paths)}
         if found:
             return found.pop()
-        packing = self.experts if step.startswith("experts.") and self.experts else self.packing
         return None if packing is None or _names(self.kept, paths) else packing
 
 

@@ -524,30 +524,19 @@ class Transformer:
 
     def _messages(self, run: Pass) -> list[Op]:
         """What a device sends: its part of every sum to those that share each layer, tokens to
-        their experts and back, what a stage has made to the next."""
-        stream = run.tokens * self.d_model
-        found = self._to_experts(run)
+        their experts, what a stage has made to the next."""
+        stream, found = run.tokens * self.d_model, Ledger()
         if not is_one(self.sharers):
-            each = sum(b.layers * (1 if b.parallel else b.added) for b in self.blocks)
-            tiers = _tiers(self.sharers, self.sharer_nodes)
-            sums = collective("all_reduce", stream, axis="tensor", count=each * run.steps, **tiers)
-            found = sums + found
+            each = run.steps * sum(b.layers * (1 if b.parallel else b.added) for b in self.blocks)
+            tiers = {"inside": exact_div(self.sharers, self.sharer_nodes)}
+            tiers["across"] = self.sharer_nodes
+            found = collective("all_reduce", stream, axis="tensor", count=each, **tiers)
+        for block in self.blocks:
+            for part in block.parts:
+                found = found + part.messages(run, block.layers, self.d_model)
         if self.hands_on:
             found = found + message("send", run.steps, stream, self.hands_on)
         return list(found)
-
-    def _to_experts(self, run: Pass) -> Ledger:
-        """Copies of tokens that are dealt out to experts on other devices, and what comes back."""
-        found = Ledger()
-        for block in self.blocks:
-            for part in block.parts:
-                if isinstance(part, Mixture) and not is_one(part.dealt):
-                    width = self.d_model if part.latent is None else part.latent
-                    copies = run.tokens * part.per_token * width
-                    how: dict[str, Any] = {"count": 2 * block.layers * run.steps}
-                    how |= _tiers(part.dealt, part.nodes)
-                    found = found + collective("all_to_all", copies, axis="expert", **how)
-        return found
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""
@@ -558,11 +547,6 @@ class Transformer:
         ops += [op for part, layers in table.mixers for op in part.mixing_backward(run, layers)]
         ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, *how)]
         return Ledger((*ops, *self._messages(run)))
-
-
-def _tiers(devices: Number, nodes: Number) -> dict[str, Any]:
-    """So many devices in so many nodes, as `collective` takes them."""
-    return {"inside": devices if is_one(nodes) else exact_div(devices, nodes), "across": nodes}
 
 
 def _name(op: Op) -> str:

@@ -6,8 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.attention import FLOPS_PER_ELEMENT, check_sizes
-from costlib.layers.parts import Part, PerToken, Saved, elementwise, input_of, linear_step
-from costlib.numbers import Number, choose, is_zero, size
+from costlib.layers.parts import (
+    Part,
+    Pass,
+    PerToken,
+    Saved,
+    elementwise,
+    input_of,
+    is_one,
+    linear_step,
+)
+from costlib.ledger import Ledger
+from costlib.messages import collective
+from costlib.numbers import Number, choose, exact_div, is_zero, size
 
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2", "xielu")
 
@@ -110,6 +121,15 @@ class Mixture(Part):
         linear = linear_step("router", d, self.experts, bias=self.router_bias)
         linear = linear if self.router is None else self.router
         return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)
+
+    def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
+        """Copies of tokens go to experts on other devices, and what comes of them goes back."""
+        if is_one(self.dealt):
+            return Ledger()
+        copies = run.tokens * self.per_token * (d if self.latent is None else self.latent)
+        how: dict[str, Any] = {"inside": exact_div(self.dealt, self.nodes), "across": self.nodes}
+        how["count"] = 2 * layers * run.steps
+        return collective("all_to_all", copies, axis="expert", **how)
 
     def saved(self, d: Number) -> tuple[Saved, ...]:
         """What the steps inside read, and each expert's input and output."""

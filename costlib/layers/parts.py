@@ -331,6 +331,10 @@ class Part:
         """The gradients of `mixing`: two products for each of its."""
         return tuple(gradient_of(op) for op in reversed(self.mixing(run, layers)))
 
+    def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
+        """What a device sends in so many layers for the part's sake, beside sums over all."""
+        return Ledger()
+
     @property
     def mixed(self) -> tuple[PerToken, ...]:
         """Steps with weights that `mixing` does."""

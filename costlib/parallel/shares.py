@@ -65,9 +65,9 @@ def tensor_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -
     (64, 786432)
     """
     devices = size("devices", devices)
-    vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
-    if not model.is_uniform and is_one(devices):
+    if is_one(devices):
         return model
+    vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
     if not model.is_uniform:
         shared = _share_of_blocks(model, devices)
         return shared.with_(vocab=vocab, sharers=devices, sharer_nodes=nodes)
