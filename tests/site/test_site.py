@@ -160,7 +160,20 @@ def test_code_fits_a_phone(browser: Any, address: str) -> None:
                   cell.scrollWidth > cell.clientWidth).reduce(([wide, all], each) =>
                   [wide + each, all + 1], [0, 0])"""
             )
+            below = visit.page.evaluate(
+                """() => [...document.querySelectorAll('pre .long')].filter((line) => {
+                  const words = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+                  let text = words.nextNode();
+                  while (text && !text.data.trim()) text = words.nextNode();
+                  const first = document.createRange();
+                  first.setStart(text, text.data.search(/\\S/));
+                  first.setEnd(text, text.data.search(/\\S/) + 1);
+                  const start = first.getBoundingClientRect();
+                  return start.height && start.top > line.getBoundingClientRect().top + 10;
+                }).map((line) => line.textContent)"""
+            )
         assert wide <= 0.05 * cells
+        assert below == []
 
 
 def test_what_a_phone_breaks_is_copied_whole(browser: Any, address: str) -> None:

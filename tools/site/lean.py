@@ -1,7 +1,8 @@
 """Pages with fewer parts: what a browser lays out and nobody sees is left out of the HTML.
 
 - code: no element for a name, a bracket or a space, which have the colour of the text anyway; a
-  long line is an element of its own, so that on a phone it goes on below, indented;
+  long line is an element of its own, so that on a phone it goes on below, indented, and so is deep
+  indentation, which would leave no room there;
 - formulas: no copy of the TeX in each;
 - figures in few bytes (see drawings);
 - tables: no style sheet in each, no header row without a word;
@@ -20,6 +21,7 @@ UNCOLOURED = "n|p|w|nn|nf|pre|x"
 PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
 CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 PHONE = 46  # characters of code that fit the width of a phone
+SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
 #: A formula and the comma after it stay on one line.
 AFTER_MATH = re.compile(r"(</span></span></span>)([,.;:?!)”’])")
@@ -34,7 +36,8 @@ FOLD = re.compile(
 )
 #: To be scrolled by keyboard; page.js takes it back from what fits.
 MAY_SCROLL = re.compile(
-    r'(<div class="(?:pst-scrollable-table-container|math|output text_html(?! tab))")>'
+    r'(<div class="(?:pst-scrollable-table-container|(?:output text_latex )?math'
+    r'|output text_html(?! tab))")>'
     r"(?!\s*<div data-explorer)"
 )
 SECTION = re.compile(r'<section id="([^"]+)">(?=\s*<h2>)')
@@ -56,17 +59,20 @@ def lean(html: str) -> str:
 
 
 def lines(code: str) -> str:
-    """Code whose lines are elements where a phone has to break them."""
-    if 'class="long"' in code:
+    """Code whose lines are elements where a phone has to break them, and deep indentation is."""
+    if 'class="long"' in code or 'class="deep"' in code:
         return code
     made = []
     for line in code.splitlines(keepends=True):
         text = re.sub(r"<[^>]+>", "", line).replace("&quot;", '"').rstrip("\n")
-        if len(re.sub(r"&\w+;", "&", text)) > PHONE:
-            indent = len(text) - len(text.lstrip())
+        indent = len(text) - len(text.lstrip(" "))
+        deep = max(0, indent - SHALLOW)
+        shown = indent - deep + DEEP * deep
+        line = re.sub(rf"^( {{{SHALLOW}}})( +)", r'\1<span class="deep">\2</span>', line)
+        if shown + len(re.sub(r"&\w+;", "&", text.lstrip(" "))) > PHONE:
             bare = line.rstrip("\n")
             end = line[len(bare) :]
-            line = f'<span class="long" style="--in:{indent + 4}ch">{bare}</span>{end}'
+            line = f'<span class="long" style="--in:{shown + 4:g}ch">{bare}</span>{end}'
         made.append(line)
     return "".join(made)
 
