@@ -148,7 +148,7 @@ def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> I
         steps = [*_products(block, d_model)]
         beside = any(step.name.startswith("ffn.") for step in steps)
         for step in steps:
-            packings = [storage.of(step.name, first + i, beside=beside) for i in range(layers)]
+            packings = _packings(storage, step.name, first, layers, beside)
             yield _packed(step, packings, storage.plain)
         for part in block.parts:
             if isinstance(part, (Encoder, WhereSeen)):
@@ -158,15 +158,30 @@ def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> I
         first += layers
 
 
-def _packed(step: PerToken, packings: list[Packing | None], plain: Number) -> _Matrices:
+@lru_cache(maxsize=4096)
+def _packings(
+    storage: Storage, step: str, first: int, layers: int, beside: bool
+) -> tuple[tuple[Packing | None, int], ...]:
+    """How a step's matrices are packed in so many layers from the first, and in how many so."""
+    found: dict[Packing | None, int] = {}
+    for layer in range(first, first + layers):
+        packing = storage.of(step, layer, beside=beside)
+        found[packing] = found.get(packing, 0) + 1
+    return tuple(found.items())
+
+
+def _packed(
+    step: PerToken, packings: tuple[tuple[Packing | None, int], ...], plain: Number
+) -> _Matrices:
     """A step's matrices, one or one an expert in each layer, and the bytes of all of them."""
     matrices = step.parameters() / step.weights
     inputs = step.reads / (step.chosen if step.is_expert else 1)
     held: Number = 0
-    for packing in packings:
+    layers = 0
+    for packing, count in packings:
         one = step.weights * plain if packing is None else packing.bytes(step.weights, inputs)
-        held = held + matrices * one
-    return _Matrices(step.name, matrices * step.weights * len(packings), held)
+        held, layers = held + count * matrices * one, layers + count
+    return _Matrices(step.name, matrices * step.weights * layers, held)
 
 
 def _products(block: Block, d: Number) -> Iterator[PerToken]:

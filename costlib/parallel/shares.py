@@ -10,6 +10,7 @@ A whole plan of training, with every axis and its messages, is `costlib.parallel
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from costlib.kvcache import Memory, memory
@@ -43,6 +44,15 @@ __all__ = [
 ]
 
 
+def remembered(function: Any, *arguments: Any) -> Any:
+    """A cached function's answer, kept for the next plan of the same model; arrays are not kept."""
+    try:
+        hash(arguments)
+    except TypeError:
+        return function.__wrapped__(*arguments)
+    return function(*arguments)
+
+
 def tensor_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -> Transformer:
     """One device's share of a model: heads, widths and vocabulary divided, d_model whole.
 
@@ -67,6 +77,12 @@ def tensor_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -
     devices = size("devices", devices)
     if is_one(devices):
         return model
+    share: Transformer = remembered(_tensor_parallel, model, devices, nodes)
+    return share
+
+
+@lru_cache(maxsize=256)
+def _tensor_parallel(model: Transformer, devices: Number, nodes: Number) -> Transformer:
     vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
     if not model.is_uniform:
         shared = _share_of_blocks(model, devices)

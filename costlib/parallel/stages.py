@@ -8,11 +8,13 @@ layers in 128 pieces of one: the first and the last have none.)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from costlib.layers import Block
 from costlib.layers.parts import same
 from costlib.numbers import size
+from costlib.parallel.shares import remembered
 
 if TYPE_CHECKING:
     from costlib.transformer import Transformer
@@ -92,6 +94,14 @@ def stage_models(
     """
     if pipeline == 1:
         return ((model, 1),)
+    found: tuple[tuple[Transformer, int], ...] = remembered(_stage_models, model, pipeline, axis)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _stage_models(
+    model: Transformer, pipeline: int, axis: str
+) -> tuple[tuple[Transformer, int], ...]:
     different, order = layer_kinds(model)
     found: list[tuple[Transformer, int]] = []
     start = 0

@@ -30,7 +30,7 @@ from costlib.layers.parts import is_one
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, is_zero, minimum
 from costlib.parallel.cluster import Tiers
-from costlib.parallel.shares import tensor_parallel
+from costlib.parallel.shares import remembered, tensor_parallel
 from costlib.parallel.stages import layer_kinds
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def ends_of(share: Transformer, cut: Cut) -> tuple[Work, Work]:
 
 def share_of(model: Transformer, tensor: Number) -> Transformer:
     """One device's part of a model; its messages are counted here, tier by tier."""
-    found: Transformer = _remembered(_share_of, model, tensor)
+    found: Transformer = remembered(_share_of, model, tensor)
     return found
 
 
@@ -151,21 +151,12 @@ def _share_of(model: Transformer, tensor: Number) -> Transformer:
 
 def single_layers(model: Transformer) -> list[Transformer]:
     """The same model with one layer, for each kind of layer."""
-    return list(_remembered(_single_layers, model))
+    return list(remembered(_single_layers, model))
 
 
 @lru_cache(maxsize=256)
 def _single_layers(model: Transformer) -> tuple[Transformer, ...]:
     return tuple(model.with_(blocks=(block,)) for block in layer_kinds(model)[0])
-
-
-def _remembered(function: Any, *arguments: Any) -> Any:
-    """A function's answer, kept for the next plan of the same model; arrays are not kept."""
-    try:
-        hash(arguments)
-    except TypeError:
-        return function.__wrapped__(*arguments)
-    return function(*arguments)
 
 
 def outside(model: Transformer) -> tuple[frozenset[str], frozenset[str]]:
