@@ -16,8 +16,9 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from browsing import BROWSER
 from paths import ROOT
-from tools.site import extras, publish
+from tools.site import extras, publish, sharing
 from tools.site.identity import of
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -120,10 +121,26 @@ def test_every_page_says_what_it_is(published: dict[str, Path]) -> None:
         assert {"title", "description", "url", "image", "type"} <= set(said)
         assert 20 < len(said["description"]) <= 200
         picture = published["ada"] / said["image"].removeprefix("https://ada-l.github.io/notes/")
-        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.is_file() == bool(BROWSER)
         assert 'name="description"' in html
         assert "c0ffeec0ff</a> of 2026-11-21" in html
         assert re.search(r"Python 3\.\d+, numpy \d", html)
+
+
+def test_a_picture_shows_the_figure_of_its_page_and_says_nothing_twice(
+    published: dict[str, Path],
+) -> None:
+    said = {"site_name": "A book", "title": "A page", "description": "What is on it & why?"}
+    figure = sharing.figure_of(ROOT / "book" / "matmul")
+    assert "5 multiply-adds make one output" in figure
+    assert sharing.figure_of(ROOT / "book" / "glossary") == ""
+    shown = BeautifulSoup(sharing.card(said, figure, published["ada"]), "html.parser")
+    assert [each.text for each in shown.main.children] == [*said.values()]
+    assert shown.svg
+    front = BeautifulSoup(
+        sharing.card({**said, "title": "A book"}, "", published["ada"]), "html.parser"
+    )
+    assert front.main.text.count("A book") == 1
 
 
 def test_beside_the_pages(published: dict[str, Path]) -> None:
@@ -263,12 +280,15 @@ def test_on_paper_hatches_are_lines_and_code_that_draws_is_left_out() -> None:
     assert page.select_one("[data-explorer] a")["href"] == "https://a.org/book/x.html#here"
 
 
-def test_without_a_browser_there_is_no_pdf_and_it_says_so(
+def test_without_a_browser_there_is_no_pdf_and_no_picture_and_it_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(publish.shutil, "which", lambda _: None)
+    monkeypatch.setattr(sharing.shutil, "which", lambda _: None)
     assert publish.print_book(tmp_path, of("a/b")) is None
-    assert "NO PDF" in capsys.readouterr().err
+    sharing.draw_cards(tmp_path, tmp_path)
+    said = capsys.readouterr().err
+    assert "NO PDF" in said
+    assert "NO PICTURES" in said
 
 
 # ---------------------------------------------------------------- in a browser, network cut
@@ -277,8 +297,7 @@ def test_without_a_browser_there_is_no_pdf_and_it_says_so(
 def test_published_site_works_under_its_own_path(
     published: dict[str, Path], tmp_path: Path
 ) -> None:
-    browser = next(filter(None, map(shutil.which, publish.BROWSERS)), None)
-    if not browser and not os.environ.get("REQUIRE_BROWSER"):
+    if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
         pytest.skip("no chromium here: the published site was not looked at in a browser")
     from playwright.sync_api import sync_playwright
 
@@ -286,7 +305,7 @@ def test_published_site_works_under_its_own_path(
 
     shutil.copytree(published["ada"], tmp_path / "notes")
     with served(tmp_path) as address, sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page, seen = chromium.new_page(), SimpleNamespace(errors=[], elsewhere=[])
         page.on("pageerror", lambda error: seen.errors.append(str(error)))
 

@@ -96,6 +96,9 @@ def described(app: Sphinx, page: str, doctree: nodes.document, who: Identity) ->
     first = next(
         (p.astext() for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 30), WHAT
     )
+    if page.startswith("book/api/") and not page.endswith("/index"):
+        names = [each.astext() for each in doctree.findall(nodes.title) if "." not in each.astext()]
+        title, first = f"{title}: reference", f"In costlib: {', '.join(names[1:])}."
     text = re.sub(r"\s+", " ", first)
     if len(text) > 200:
         text = text[:199].rpartition(" ")[0] + "…"

@@ -14,10 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ from tools import ROOT
 from tools.contents import PARTS
 from tools.site.drawings import strokes
 from tools.site.identity import Identity, identity
+from tools.site.sharing import browser, draw_cards
 
-BROWSERS = ("chromium", "google-chrome", "chrome")
 #: Not on paper: a reference of 100 pages, explorers, whose figures stand in their chapters, and the
 #: tables of the catalogue, thousands of cells to look something up in.
 ON_SCREEN = ("/api/", "/explore_", "book/models", "book/devices")
@@ -68,7 +67,7 @@ def publish(
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(Path(work) / "_build" / "html", out)
     (out / ".buildinfo").unlink(missing_ok=True)
-    draw_cards(out)
+    draw_cards(out, root / "book")
     keep_wheels(out, previous)
     if pdf:
         print_book(out, who)
@@ -114,59 +113,16 @@ def keep_wheels(out: Path, previous: Path | None) -> None:
             shutil.copyfile(wheel, kept)
 
 
-# ---------------------------------------------------------------- pictures of pages
-
-
-def draw_cards(site: Path) -> None:
-    """A picture of each page's title and question, where its head says it is."""
-    for page in sorted(site.rglob("*.html")):
-        said = dict(
-            re.findall(r'<meta property="og:([\w:]+)" content="([^"]*)"', page.read_text("utf-8"))
-        )
-        if "image" in said:
-            path = site / "_static" / "cards" / said["image"].rpartition("/")[2]
-            path.parent.mkdir(exist_ok=True)
-            draw_card(path, **{k: unescape(said[k]) for k in ("site_name", "title", "description")})
-
-
-def draw_card(path: Path, *, site_name: str, title: str, description: str) -> None:
-    """One picture, 1200 by 630."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="#15181d")
-    figure.patches.append(_band(figure))
-    style: dict[str, Any] = {"ha": "left", "va": "top", "parse_math": False}
-    name = textwrap.fill(title, 34, max_lines=2, placeholder="…")
-    if site_name != title:
-        figure.text(0.06, 0.86, site_name, size=22, color="#7fb9ea", **style)
-    figure.text(0.06, 0.74, name, size=42, weight="bold", color="#ffffff", **style)
-    what = textwrap.fill(description, 62, max_lines=4, placeholder="…")
-    figure.text(0.06, 0.4, what, size=22, color="#d3d8de", linespacing=1.4, **style)
-    figure.savefig(path, metadata={"Software": None})
-
-
-def _band(figure: Any) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((0, 0), 0.02, 1, transform=figure.transFigure, color="#f0a868")
-
-
 # ---------------------------------------------------------------- the book on paper
 
 
 def print_book(site: Path, who: Identity) -> Path | None:
     """The book as book.pdf, printed by a browser; without one, say so and go on."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
-        print("NO PDF: it takes chromium to print one, and there is none here", file=sys.stderr)
-        return None
-    from playwright.sync_api import sync_playwright
-
     sheet, pdf = site / "print.html", site / "book.pdf"
-    sheet.write_text(one_page(site, who), "utf-8")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = chromium.new_page()
+    with browser("PDF") as page:
+        if not page:
+            return None
+        sheet.write_text(one_page(site, who), "utf-8")
         page.goto(sheet.as_uri())
         page.evaluate("document.fonts.ready.then(() => true)")
         page.pdf(
@@ -180,7 +136,6 @@ def print_book(site: Path, who: Identity) -> Path | None:
             header_template="<span></span>",
             footer_template=FOOT,
         )
-        chromium.close()
     sheet.unlink()
     pdf.write_bytes(undated(pdf.read_bytes(), epoch(who)))
     return pdf
