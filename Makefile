@@ -12,7 +12,7 @@ PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --docte
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
+.PHONY: help env book test quick sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
   mutants oracles audit publish-preview release colab-check colab-copies links serve course practice samples grade gradescope format lock \
   clean
 
@@ -40,7 +40,10 @@ sync: env ## Bring pages and notebooks together, execute what changed, renew gen
 	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs
 
 bench: env ## Measure the library, beside others where they can be installed
-	@$(PY) -m tools.bench.peers _build
+	@$(PY) -m tools.bench.peers _build/peers
+
+bench-questions: env ## Ask five other packages the same ten questions (some gigabytes, once), and write the table
+	@$(PY) -m tools.bench.asked _build/peers $(WHICH)
 
 sweep: env ## A billion configurations on a cluster of this machine's cores
 	@$(PY) -m tools.bench.sweep

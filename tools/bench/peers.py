@@ -1,6 +1,6 @@
 """How many decode configurations a second: costlib beside llm-analysis and GenZ, in one run.
 
-    python -m tools.bench.peers FOLDER      # FOLDER gets the peers' own environment, made once
+    python -m tools.bench.peers FOLDER      # FOLDER gets the peers' own environments, made once
 
 Every tool computes what it computes for one decode step of Llama-2-7B in 16 bits on one A100-80GB:
 FLOPs, bytes and a roofline time for each (batch, context). The peers take one configuration a call,
@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 import sys
-import venv
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-PEERS = {"llm-analysis": "llm-analysis==0.2.2", "GenZ": "genz-llm==0.0.16"}
+from tools.bench.asked import with_genz, with_llm_analysis
+from tools.bench.environments import printed_by, python_with
+
+PEERS = {"llm_analysis": with_llm_analysis.NEEDS, "genz": with_genz.NEEDS}
 CONFIGURATIONS = 10**6
 SECONDS = 5.0  # that a peer is called for
 
@@ -168,28 +169,19 @@ def peak_megabytes() -> float:
 
 
 def peer_rates(folder: Path) -> dict[str, float]:
-    """The peers' rates, measured by this file in their own environment."""
-    home = folder / "bench-env"
-    python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if not python.exists():
-        venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-qq", *PEERS.values()], check=True)
+    """The peers' rates, measured by this file in environments of their own."""
     found: dict[str, float] = {}
-    for name in PEERS:
-        run = subprocess.run(
-            [python, __file__, "--peer", name], capture_output=True, text=True, check=False
-        )
-        if run.returncode:
-            print(f"{name} did not run: {run.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-        else:
-            found[name] = json.loads(run.stdout.strip().splitlines()[-1])
+    for name, needs in PEERS.items():
+        python = python_with(folder / name, needs)
+        if rate := printed_by(python, "tools.bench.peers", "--peer", name):
+            found[needs[0].replace("==", " ")] = json.loads(rate.strip().splitlines()[-1])
     return found
 
 
 def main(arguments: list[str]) -> None:
     """Measure everything and print one table."""
     if arguments[:1] == ["--peer"]:
-        print(json.dumps({"llm-analysis": llm_analysis, "GenZ": genz}[arguments[1]]()))
+        print(json.dumps({"llm_analysis": llm_analysis, "genz": genz}[arguments[1]]()))
         return
     if len(arguments) != 1:
         raise SystemExit(__doc__)
@@ -199,7 +191,6 @@ def main(arguments: list[str]) -> None:
     print("| one decode step: FLOPs, bytes, time | configurations/s | µs each | two columns are |")
     print("|---|---:|---:|---:|")
     for name, rate in rates.items():
-        name = PEERS.get(name, name).replace("==", " ")
         print(f"| {name} | {rate:,.0f} | {1e6 / rate:,.3g} | {best / rate:,.3g}× |")
     print(f"\nA table of a million rows takes {peak_megabytes():.0f} MB of memory.")
 
