@@ -12,8 +12,9 @@ counted and this repository carries. Efficiencies, which llm-analysis and GenZ h
 costlib, are what they are unless told otherwise: those of a datasheet. In the second column \
 costlib has `costlib.measured.TYPICAL`, what servers reach on the whole: a few constants, rounded \
 to a digit, chosen on all published tables here, those of *price* and *sweep* among them. \
-A *statement* is one of Python's, of a program and what it calls here; imports and configs do not count. A \
-*call* is for one row (in a sweep, for all), the median of several, after one that imports."""
+A *statement* is one of Python's, of a program and what it calls here; imports and configs do \
+not count. A *call* is for one row (in a sweep, for all), the median of several, \
+after one that imports."""
 
 _MEASURED = (
     "aiconfigurator looks up times of kernels that were measured on this very device, and answers "
