@@ -5,6 +5,7 @@ export { serverOf };
 
 const CLOSE = 1e-6; // as costlib.serving.clock: how straight a line must be, or it is divided
 const PIECES = 32;
+const FAR = 2 ** 26; // tokens: two counts below it are one number, quicker to look up than a text
 const MIXING = ['scores', 'softmax', 'values'];
 
 const mixes = (name) => MIXING.includes(name);
@@ -14,30 +15,32 @@ const treatsAlike = (name) => !mixes(name);
 export class Clock {
   constructor(server, sequences, longest) {
     this.server = server;
-    this.known = new Map();
+    this.known = { mixing: new Map(), reading: new Map(), alike: new Map(), written: new Map() };
     this.contexts = this.knots(sequences, Math.max(2, longest));
   }
 
-  remember(name, make) {
-    if (!this.known.has(name)) this.known.set(name, make());
-    return this.known.get(name);
+  remember(kind, which, make) {
+    const known = this.known[kind];
+    let seconds = known.get(which);
+    if (seconds === undefined) known.set(which, seconds = make());
+    return seconds;
   }
 
   mixing(sequences, context) {
-    return this.remember(`m ${sequences} ${context}`, () => spent(this.server, { batch: sequences, cached: context, fresh: 1, latent: 'absorbed' }, mixes));
+    return this.remember('mixing', FAR * sequences + context, () => spent(this.server, { batch: sequences, cached: context, fresh: 1, latent: 'absorbed' }, mixes));
   }
 
   reading(fresh, cached) {
-    return this.remember(`r ${fresh} ${cached}`, () => spent(this.server, { batch: 1, cached, fresh }, mixes));
+    return this.remember('reading', FAR * fresh + cached, () => spent(this.server, { batch: 1, cached, fresh }, mixes));
   }
 
   alike(tokens) {
-    return this.remember(`a ${tokens}`, () => spent(this.server, { batch: 1, fresh: tokens }, treatsAlike) + linked(this.server, { batch: 1, fresh: tokens }));
+    return this.remember('alike', tokens, () => spent(this.server, { batch: 1, fresh: tokens }, treatsAlike) + linked(this.server, { batch: 1, fresh: tokens }));
   }
 
   /** What further tokens take to be written, beyond the one of a prompt. */
   written(tokens) {
-    return this.remember(`w ${tokens}`, () => step(this.server, tokens, 1) - this.mixing(tokens, 1) - this.alike(tokens));
+    return this.remember('written', tokens, () => step(this.server, tokens, 1) - this.mixing(tokens, 1) - this.alike(tokens));
   }
 
   decoding(sequences, mean) {
@@ -178,10 +181,12 @@ class Loop {
   advance(steps) {
     this.step += steps;
     this.cached += steps * this.began.size;
-    const writing = [...this.began.keys()];
-    if (steps) for (const who of writing) this.runs[who].tokens.push(this.now);
-    for (const who of writing) {
-      if (this.began.get(who)[0] + this.left[who] > this.step) continue;
+    const done = [];
+    for (const [who, [start]] of this.began) {
+      if (steps) this.runs[who].tokens.push(this.now);
+      if (start + this.left[who] <= this.step) done.push(who);
+    }
+    for (const who of done) {
       this.remove(who);
       this.left[who] = 0;
       this.runs[who].finish = this.now;

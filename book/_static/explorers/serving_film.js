@@ -110,35 +110,42 @@ function moments(seconds) {
   return Array.from({ length: Math.ceil(seconds / each) }, (_, at) => Number((at * each).toPrecision(6))).filter((at) => at < 0.95 * seconds);
 }
 
+/** A line a pixel wide for each moment; those on one pixel are one, and neighbours one box. */
+function lines(moments, place, top, height) {
+  let [d, from, before] = ['', 0, -1];
+  const put = () => { if (before >= from) d += `M${from} ${top}H${before + 1}v${height}H${from}z`; };
+  for (const moment of moments) {
+    const x = Math.floor(place(moment));
+    if (x > before + 1) { put(); from = x; }
+    before = x;
+  }
+  put();
+  return d;
+}
+
 /** One run: a row for each request, then the memory; `place` puts seconds on the page. */
 function timeline(run, requests, { width, seconds, row, memory }) {
-  const place = (time) => (width * time) / seconds;
+  const place = (time) => Math.round((10 * width * time) / seconds) / 10; // to a tenth of a pixel
   const rows = requests.arrival.length * row;
   const svg = shape('svg', { width, height: rows + memory + 6 + AXIS, 'aria-hidden': 'true', class: 'server-lines' });
   const path = (d, kind) => svg.append(shape('path', { d, class: kind }));
-  const box = (from, to, at) => `M${place(from).toFixed(2)} ${(at * row + 1).toFixed(2)}H${place(to).toFixed(2)}V${(at * row + row - 1).toFixed(2)}H${place(from).toFixed(2)}Z`;
+  const box = (from, to, at) => `M${place(from)} ${at * row + 1}H${place(to)}v${row - 2}H${place(from)}Z`;
   let [waits, reads, writes, ticks] = ['', '', '', ''];
   run.runs.forEach(({ started, first, finish, tokens, reads: passes, back }, at) => {
     waits += box(requests.arrival[at], started, at);
     for (const moment of back) waits += box(moment, passes.find(([from]) => from >= moment)?.[0] ?? moment, at);
     for (const [from, to] of passes) reads += box(from, to, at);
     writes += box(first, finish, at);
-    let before = -1;
-    for (const moment of tokens) {
-      const x = Math.round(2 * place(moment)) / 2;
-      if (x === before) continue; // two on one half of a pixel are one line
-      ticks += `M${x} ${at * row + 1}v${row - 2}`;
-      before = x;
-    }
+    ticks += lines(tokens, place, at * row + 1, row - 2);
   });
   path(writes, 'server-writes');
   path(ticks, 'server-ticks');
   path(waits, 'server-waits');
   path(reads, 'server-reads');
-  const high = (used) => (rows + 4 + memory * (1 - used / run.blocks)).toFixed(2);
+  const high = (used) => Math.round(10 * (rows + 4 + memory * (1 - used / run.blocks))) / 10;
   let [d, used] = [`M0 ${rows + 4 + memory}`, 0];
-  for (const [time, , , blocks] of run.rows) { d += `H${place(time).toFixed(2)}`; if (blocks !== used) d += `V${high(blocks)}`; used = blocks; }
-  path(`${d}V${rows + 4 + memory}Z`, 'server-memory');
+  for (const [time, , , blocks] of run.rows) if (blocks !== used) d += `H${place(time)}V${high(used = blocks)}`;
+  path(`${d}H${place(run.seconds)}V${rows + 4 + memory}Z`, 'server-memory');
   path(`M0 ${rows + 4}H${width}M0 ${rows + 4 + memory}H${width}`, 'server-full');
   for (const moment of moments(seconds)) {
     const text = shape('text', { x: place(moment) + 2, y: rows + memory + 5 + AXIS, class: 'server-time' });
@@ -153,18 +160,28 @@ function timeline(run, requests, { width, seconds, row, memory }) {
 /** Rows as high as two of these films fit beside their settings on a screen. */
 const rowOf = (count, width) => Math.max(4, Math.min(10, Math.floor(100 / count)));
 
+/** What stays while the films change: their titles, and what the colours are. */
+function lay(explorer) {
+  const words = ['waits', 'prompt is read', 'writes, a line a token', 'memory taken, beneath'];
+  const marks = ['server-key-waits', 'server-key-reads', 'server-key-writes', 'server-key-memory']; // in full: unused styles are left out of the site
+  const legend = make('ul', { class: 'explorer-legend' }, ...words.map((text, at) => make('li', {}, make('span', { class: `explorer-swatch ${marks[at]}`, 'aria-hidden': 'true' }), text)));
+  const panels = [0, 1].map(() => make('div', { class: 'explorer-panel server-film' }, make('p', { class: 'explorer-title' }), ''));
+  explorer.stage.replaceChildren(...panels, legend);
+  return panels;
+}
+
 function redraw(explorer, state, { both, requests, seconds }) {
-  const width = Math.max(200, explorer.stage.clientWidth);
+  const width = (explorer.wide ??= Math.max(200, explorer.stage.clientWidth)); // asked once, then told: to ask while it changes is slow
   const key = `${last.key} ${width}`;
   if (explorer.drawn === key) return;
   explorer.drawn = key;
   const size = { width, seconds, row: rowOf(state.count, width), memory: width < 480 ? 20 : 28 };
-  const words = ['waits', 'prompt is read', 'writes, a line a token', 'memory taken, beneath'];
-  const marks = ['server-key-waits', 'server-key-reads', 'server-key-writes', 'server-key-memory']; // in full: unused styles are left out of the site
-  const legend = make('ul', { class: 'explorer-legend' }, ...words.map((text, at) => make('li', {}, make('span', { class: `explorer-swatch ${marks[at]}`, 'aria-hidden': 'true' }), text)));
+  explorer.films ??= lay(explorer);
   explorer.lines = both.map((run) => timeline(run, requests, size));
-  const panels = explorer.lines.map((svg, at) => make('div', { class: 'explorer-panel server-film' }, make('p', { class: 'explorer-title' }, NAMES(state)[at]), svg));
-  explorer.stage.replaceChildren(...panels, legend);
+  explorer.films.forEach((film, at) => {
+    film.firstChild.textContent = NAMES(state)[at];
+    film.lastChild.replaceWith(explorer.lines[at]);
+  });
 }
 
 export function draw(explorer, state, result) {
@@ -209,7 +226,11 @@ export function build(explorer) {
   };
   explorer.stage.addEventListener('pointerdown', drag);
   explorer.stage.addEventListener('pointermove', drag);
-  new ResizeObserver(() => { if (explorer.result) draw(explorer, explorer.state, explorer.result); }).observe(explorer.stage);
+  new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (!explorer.result || !width) return;
+    explorer.wide = Math.max(200, width);
+    draw(explorer, explorer.state, explorer.result);
+  }).observe(explorer.stage);
 }
 
 export const note = (state, { server }) => `Each row is a request, from its arrival to its last token. Both films have the same requests and the same server, which has room for ${plain(last.both[0].blocks * 16)} tokens of cache; an event loop takes every step with the ledger's time for it. ${server.shared > 1 ? 'Messages between devices are in the times.' : ''}`.trim();
