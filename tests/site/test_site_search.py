@@ -23,6 +23,7 @@ QUERIES = {
     "rooflne": "roofline#roofline",
     "quantization": "serving#fewer-bits roofline#fewer-bits kvcache#fewer-bytes",
     "quantisation": "serving#fewer-bits roofline#fewer-bits kvcache#fewer-bytes",
+    "kv cash": "kvcache#kv-cache",
     "kv cache size": "kvcache#what-a-token-leaves",
     "speculative decoding": "serving#guess kvcache#several roofline#several",
     "specualtive decodng": "serving#guess kvcache#several roofline#several",
@@ -133,6 +134,20 @@ def test_the_dialog_answers_as_one_types_and_opens_the_section(browser: Any, add
         page.wait_for_url("**/book/roofline.html#roofline")
         assert visit.errors == []
         assert visit.elsewhere == []
+
+
+def test_the_search_says_that_it_searches(browser: Any, address: str) -> None:
+    """Until the index is there."""
+    with Visit(browser, address, "book/glossary.html") as visit:
+        page, waiting = visit.page, list[Any]()
+        page.route("**/sections.json", lambda route: waiting.append(route))
+        page.goto(f"{address}/search.html?q=kv+cash")
+        page.wait_for_function("document.querySelector('.bd-article .found-said').innerText")
+        assert page.inner_text(".bd-article .found-said") == "Searching …"
+        waiting.pop().continue_()
+        page.unroute("**/sections.json")
+        page.wait_for_selector(".bd-article .found a")
+        assert "section" in page.inner_text(".bd-article .found-said")
 
 
 def test_the_page_of_the_search_keeps_its_question(browser: Any, address: str) -> None:

@@ -44,6 +44,7 @@ function answer(form) {
     const mine = (turn += 1);
     if (!dialog) history.replaceState(null, '', question ? `?q=${encodeURIComponent(question)}` : location.pathname);
     if (!question) { list.replaceChildren(); said.textContent = ''; return; }
+    said.textContent = 'Searching …';
     try {
       const { engine, find, snippet } = await ready();
       if (mine !== turn) return; // somebody typed on
