@@ -1983,6 +1983,24 @@ def test_stand_in_of_the_first_page_and_what_its_buttons_say() -> None:
     assert more[4] > 5 * mixed[4]
 
 
+def test_no_line_of_a_mark_goes_through_words() -> None:
+    """A line is as long as its row is low, so whoever stands further right is written higher."""
+    settings = [
+        [[0.1, 0.1, 0.5], [0.2, 0.2, 0.6], [0.3, 0.3, 0.7]],
+        [[0.5, 0.5, 0.9], [0.6, 0.6, 0.85], [0.9, 0.4, 0.9]],
+        [[0.5, 0.5, 0.9], [0.95, 0.55, 0.95]],
+        [[0.5, 0.5, 0.6]],
+    ]
+    given = "state.map(([place, from, to]) => ({ place, from, to }))"
+    for marks, rows in zip(
+        settings, in_page("users.js", f"page.rowsOf({given})", settings), strict=True
+    ):
+        assert sorted(rows) == [*range(len(marks))]
+        for (place, *_), low in zip(marks, rows, strict=True):
+            for (_, start, end), row in zip(marks, rows, strict=True):
+                assert not (low > row and start < place < end), (marks, rows)
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (375, 667)])
 def test_the_first_page_opens_on_what_can_be_dragged(
     open_page: Any, width: int, height: int

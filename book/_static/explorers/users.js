@@ -90,7 +90,9 @@ export function story(state, { users, here, most, alone, server, keeps, capacity
   if (users === most) return `Memory is full: ${people(most)} and no more. Arithmetic units are busy ${percent(here.busy / here.seconds)} of the time.`;
   if (longest === 'arithmetic') return `Arithmetic now takes longest. One more user costs everyone ${more()}.`;
   if (longest === 'caches') return `Caches now take longest to read. One more user costs everyone ${more()}.`;
-  if (users === 1) return `${quantity(here.weights, 'B', 3)} of weights are read to write one token. The arithmetic units wait ${percent(1 - here.busy / here.seconds)} of the time.`;
+  const kept = quantity(keeps.weights, 'B', 3);
+  const read = quantity(here.weights, 'B', 3);
+  if (users === 1) return `${read === kept ? read : `${read} of the ${kept}`} of weights are read to write one token. The arithmetic units wait ${percent(1 - here.busy / here.seconds)} of the time.`;
   if (here.weights > 1.05 * alone.weights) return `More users reach more experts: ${plain(here.weights / alone.weights, 3)} times the weights to read.`;
   return `The weights are read once for all: ${plain(users)} times the tokens in ${plain(here.seconds / alone.seconds, 3)} times the time.`;
 }
@@ -131,6 +133,24 @@ function picture(explorer) {
 /** Where a user stands: at the end of the cache that came with them, on the axis of all bars. */
 const share = ({ keeps, server, seconds }, users) => (keeps.weights + users * (keeps.cache + keeps.activations)) / server.bandwidth / seconds;
 
+/** Every order of so many rows. */
+const orders = (count) => (count ? orders(count - 1).flatMap((order) => Array.from({ length: count }, (_, at) => [...order.slice(0, at), count - 1, ...order.slice(at)]).reverse()) : [[]]);
+
+/** A row for the words of each mark, so that the line of no other goes through them: a line is as long as its row is low. */
+export function rowsOf(marks) {
+  const crossed = (rows) => marks.filter(({ from, to }, words) => marks.some(({ place }, line) => rows[line] > rows[words] && place > from && place < to)).length;
+  return orders(marks.length).reduce((best, rows) => (crossed(rows) < crossed(best) ? rows : best));
+}
+
+/** The words of a mark, on the side where there is room. */
+function worded([name, users], place, width) {
+  const long = (words) => (7 * (words.length + 2)) / width; // about
+  const all = [`${people(users)}: ${WORDS[name]}`, `${plain(users, 9)}: ${WORDS[name]}`];
+  const words = all.find((each) => long(each) <= Math.max(place, 1 - place)) ?? all[1];
+  const isLeft = long(words) <= place && long(words) > 1 - place;
+  return { users, words, place, isLeft, from: isLeft ? place - long(words) : place, to: isLeft ? place : place + long(words) };
+}
+
 function redrawScene(p, state, result) {
   const { server, keeps, marks, most, seconds, capacity, key } = result;
   const width = (p.width ??= p.stack.clientWidth); // asked once, then told: to ask while it changes is slow
@@ -145,14 +165,10 @@ function redrawScene(p, state, result) {
     p.slider.style.setProperty('--from', share(result, 1));
     p.slider.style.setProperty('--to', share(result, most));
   }
-  p.marks.replaceChildren(...marks.map(([name, users], row) => {
-    const place = share(result, users);
-    const fits = (words, room) => 7 * (words.length + 2) <= room * width; // pixels, about
-    const all = [`${people(users)}: ${WORDS[name]}`, `${plain(users, 9)}: ${WORDS[name]}`];
-    const words = all.find((each) => fits(each, 1 - place) || fits(each, place)) ?? all[1];
-    const side = fits(words, place) && !fits(words, 1 - place) ? { class: 'users-mark users-left', style: `right:${100 - 100 * place}%` } : { class: 'users-mark', style: `left:${100 * place}%` };
-    return make('span', { ...side, style: `${side.style};--row:${row}`, 'data-from': users }, words);
-  }));
+  const named = marks.map((mark) => worded(mark, share(result, mark[1]), width));
+  const rows = rowsOf(named);
+  p.marks.replaceChildren(...named.map(({ users, words, place, isLeft }, at) => make('span', { class: isLeft ? 'users-mark users-left' : 'users-mark', 'data-from': users,
+    style: `${isLeft ? `right:${100 - 100 * place}` : `left:${100 * place}`}%;--row:${rows[at]}` }, words)));
   p.marks.style.setProperty('--rows', marks.length);
   p.axis.replaceChildren(...places(seconds * 1000).map((ms) => make('span', { style: `left:${ms / seconds / 10}%` }, ms === 0 ? '0 ms' : plain(ms))));
 }
