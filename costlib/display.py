@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, Protocol
 
-from costlib.numbers import Number, is_symbolic
+from costlib.numbers import Number, extra, is_symbolic
 
 __all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity"]
 
@@ -73,7 +73,8 @@ def latex(value: Number) -> str:
     >>> print(latex(2 * m * k * n))
     2 k m n
     """
-    import sympy
+    with extra("symbols"):
+        import sympy
 
     expression = sympy.factor_terms(sympy.sympify(value))
     return str(sympy.latex(expression))

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, overload
 
 from costlib.display import ledger_html, ledger_latex
-from costlib.numbers import Number, is_symbolic, is_zero, size, unwrappable
+from costlib.numbers import Number, extra, is_symbolic, is_zero, size, unwrappable
 from costlib.precision import Precision, precision_of
 
 __all__ = ["Elements", "Holding", "Ledger", "Op"]
@@ -433,7 +433,8 @@ class Ledger(_Cost):
         >>> Ledger((Op("a", 6), Op("b", 1))).table()["flops"].tolist()
         [6, 1, 7]
         """
-        import pandas as pd
+        with extra("tables"):
+            import pandas as pd
 
         rows, precision = [*self.ops, self], self.at(precision)
         columns = {

@@ -9,6 +9,8 @@ that the readings differ.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +22,7 @@ __all__ = [
     "choose",
     "divides",
     "exact_div",
+    "extra",
     "is_lazy",
     "is_symbolic",
     "is_zero",
@@ -317,9 +320,27 @@ def symbols(names: str) -> Any:
     >>> (B * S) ** 2 / S
     B**2*S
     """
-    import sympy
+    with extra("symbols"):
+        import sympy
 
     return sympy.symbols(names, positive=True, integer=True)
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Around an import that costlib can do without: where it is missing, what to install.
+
+    >>> with extra("tables"):
+    ...     import a_package_for_tables
+    Traceback (most recent call last):
+        ...
+    ModuleNotFoundError: this needs a_package_for_tables: pip install "costlib[tables]"
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        text = f'this needs {error.name}: pip install "costlib[{name}]"'
+        raise ModuleNotFoundError(text, name=error.name) from None
 
 
 def is_symbolic(*values: Number) -> bool:

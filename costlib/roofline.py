@@ -22,6 +22,7 @@ from costlib.numbers import (
     Number,
     ceil_div,
     choose,
+    extra,
     is_lazy,
     is_symbolic,
     is_zero,
@@ -215,7 +216,8 @@ def table(work: Ledger | Op, device: Device | str, precision: Precision | str | 
     >>> table(matmul(1, 1000, 1000) + matmul(1000, 1000, 1000), toy)["bound"].tolist()
     ['memory', 'compute', '']
     """
-    import pandas as pd
+    with extra("tables"):
+        import pandas as pd
 
     points = limits(work, device, precision)
     added = ["flops", "bytes", "compute_time", "memory_time", "time"]

@@ -25,7 +25,7 @@ from costlib.display import bar
 from costlib.kvcache import memory
 from costlib.layers.parts import Pass
 from costlib.ledger import Ledger, Op
-from costlib.numbers import choose, is_zero, size
+from costlib.numbers import choose, extra, is_zero, size
 from costlib.precision import Precision, precision_of
 from costlib.roofline import DoesNotFit, as_computed, limits
 
@@ -82,7 +82,8 @@ def sweep(
     >>> sweep("llama-3-8b", ["T4", "L4"], batch=1, context=8192, all_rows=True).fits.tolist()
     [False, True]
     """
-    import pandas as pd
+    with extra("tables"):
+        import pandas as pd
 
     choose("phase", phase, PHASES)
     cases = [

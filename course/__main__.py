@@ -65,13 +65,13 @@ def _parser() -> argparse.ArgumentParser:
 def _build(options: argparse.Namespace) -> None:
     from course.builder.assignments import build
     from course.builder.dry_run import dry_run
-    from course.builder.repository import repository
+    from course.builder.repository import is_nobody, repository
     from course.builder.roster import Roster, read_class
 
     students = read_class(options.students) if options.students else Roster({})
     whole, renew = not options.exercises, options.renew
     keys = build(options.course, options.out, students, options.checks, whole=whole, renew=renew)
-    if repository().startswith("owner/"):
+    if is_nobody(repository()):
         print(f"Students get costlib from {repository()}, which is no repository: clone your fork")
         print("from GitHub, or say BOOK_REPOSITORY=you/your-fork before make course.")
     for key in keys:

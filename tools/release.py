@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
+from course.builder.repository import is_nobody
 from tools import ROOT
 from tools.site.identity import Identity, identity
 
@@ -28,6 +29,8 @@ PARTS = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 def release(out: Path, *, root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> Path:
     """Build both files in an empty folder, and return it."""
     who = identity(root, environment)
+    if is_nobody(who.repository):
+        raise SystemExit(f"error: {who.repository} is no repository: say REPO=owner/name")
     if out.exists() and any(out.iterdir()):
         raise SystemExit(f"error: {out} is not empty: name another folder, or empty it")
     out.mkdir(parents=True, exist_ok=True)
@@ -41,7 +44,7 @@ def release(out: Path, *, root: Path = ROOT, environment: Mapping[str, str] = os
         about.write_text(with_addresses(about.read_text("utf-8"), who), "utf-8")
         page = tree / "README.md"
         page.write_text(on_an_index(page.read_text("utf-8"), who), "utf-8")
-        _build(about, out, _seconds(who.date))
+        _build(about, out, seconds(who.date))
     return out
 
 
@@ -75,7 +78,7 @@ def on_an_index(page: str, who: Identity) -> str:
     return re.sub(r"\]\((?![a-z]+:|#)([^)]+)\)", rf"]({start}\1)", page)
 
 
-def _seconds(day: str) -> str:
+def seconds(day: str) -> str:
     """The commit's day in seconds, which files in an archive are dated by."""
     when = datetime.strptime(day or "1980-01-01", "%Y-%m-%d").replace(tzinfo=timezone.utc)
     return str(int(when.timestamp()))

@@ -17,6 +17,8 @@ from io import StringIO
 from typing import Any
 from zlib import crc32
 
+from costlib.numbers import extra
+
 __all__ = ["ARRAYS", "COLOURS", "INK", "Figure", "canvas"]
 
 #: Seven hues that keep a contrast of 3:1 on white and on the dark page, told apart by colour-blind
@@ -87,7 +89,8 @@ def canvas(
 
     ``title`` states the point, ``alt`` says what a reader who cannot see it would want to know.
     """
-    import matplotlib
+    with extra("figures"):
+        import matplotlib
 
     if not title.strip() or not alt.strip():
         raise ValueError("a figure needs a title and a text alternative")

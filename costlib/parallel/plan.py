@@ -26,7 +26,7 @@ from costlib.device import Device
 from costlib.display import facts_html, quantity
 from costlib.kvcache import Memory
 from costlib.ledger import Ledger
-from costlib.numbers import Number, ceil_div, choose, is_symbolic
+from costlib.numbers import Number, ceil_div, choose, extra, is_symbolic
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.degrees import ORDER, Degrees
@@ -291,7 +291,8 @@ class Planned:
         >>> float(found.table()["seconds"].iloc[-1]) == found.step
         True
         """
-        import pandas as pd
+        with extra("tables"):
+            import pandas as pd
 
         rows = {name: seconds for name, seconds in self.parts.items() if seconds}
         rows["step"] = self.step

@@ -20,7 +20,7 @@ import numpy as np
 
 from costlib.catalog import model_of
 from costlib.layers import Mixture
-from costlib.numbers import Number, size
+from costlib.numbers import Number, extra, size
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.legal import Asked, legal
@@ -78,6 +78,7 @@ def search(
     >>> plan_of(found.iloc[0]).devices
     8
     """
+    made = dict if as_arrays else _table()
     model, cluster = model_of(model), cluster_of(cluster)
     batch, seq = int(size("batch", batch)), int(size("seq", seq))
     fixed = {"whole_experts": whole_experts, "imbalance": imbalance}
@@ -90,8 +91,7 @@ def search(
     tasks = [ways] if client is None else [[way] for way in ways]
     pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
     found = [table for table in _run(pieces, client) if table]
-    columns = _gathered(found or case.refused(ways[0], shapes[0]), all_rows)
-    return columns if as_arrays else _frame(columns)
+    return made(_gathered(found or case.refused(ways[0], shapes[0]), all_rows))
 
 
 def plan_of(row: Any, **changes: Any) -> Plan:
@@ -319,7 +319,9 @@ def _gathered(tables: Sequence[Mapping[str, Any]], all_rows: bool) -> dict[str, 
     return columns
 
 
-def _frame(columns: Mapping[str, Any]) -> Any:
-    import pandas as pd
+def _table() -> Any:
+    """What makes a table, asked for before the search."""
+    with extra("tables"):
+        import pandas as pd
 
-    return pd.DataFrame(dict(columns))
+    return pd.DataFrame

@@ -24,6 +24,7 @@ from costlib.numbers import (
     choose,
     divides,
     exact_div,
+    extra,
     is_zero,
     maximum,
     minimum,
@@ -117,7 +118,8 @@ class Activations:
         >>> Activations((Row("queries", 10, "activations"),)).table()["bytes"].tolist()
         [20, 20]
         """
-        import pandas as pd
+        with extra("tables"):
+            import pandas as pd
 
         each = recipe_of(recipe)
         found = [

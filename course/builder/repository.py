@@ -8,7 +8,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-__all__ = ["repository"]
+__all__ = ["is_nobody", "repository"]
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -20,6 +20,15 @@ def repository(root: Path = ROOT) -> str:
     1
     """
     return os.environ.get("BOOK_REPOSITORY") or _cloned_from(root) or _configured(root)
+
+
+def is_nobody(name: str) -> bool:
+    """Whether a repository is what stands in _config.yml until somebody's is known.
+
+    >>> is_nobody("owner/every-flop"), is_nobody("ada/owner")
+    (True, False)
+    """
+    return name.startswith("owner/")
 
 
 @cache

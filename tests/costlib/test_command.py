@@ -233,26 +233,6 @@ def test_bash_completes_it(capsys):
     assert done.stderr == ""
 
 
-def blocks(language: str) -> list[str]:
-    text = (ROOT / "README.md").read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
-
-
-def test_lines_of_the_readme_run_as_printed(capsys):
-    [lines] = blocks("sh")
-    for line in lines.splitlines():
-        name, *words = line.split()
-        assert (name, main(words)) == ("costlib", 0), line
-        assert capsys.readouterr().out
-
-
-def test_python_of_the_readme_runs_as_printed():
-    [program] = blocks("python")
-    names: dict[str, object] = {}
-    exec(compile(program, "README.md", "exec"), names)
-    assert f"# {costlib.matmul(4096, 4096, 4096).flops}, an exact int" in program
-
-
 def test_help_names_every_command(capsys):
     assert main([]) == 0
     shown = capsys.readouterr().out

@@ -10,11 +10,16 @@ import pytest
 
 import costlib
 from costlib import Device, Elements, Ledger, Op, Precision, devices, matmul, models, time
+from costlib.display import latex
+from costlib.figures.matmul import matmul_intensity
+from costlib.parallel import Cluster, Plan, search
 from costlib.precision import RECIPES, precision_of
 from costlib.roofline import DoesNotFit, fits, limits, table
+from costlib.training import activations
 from paths import ROOT
 
 TOY = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12, capacity=10**10, interconnect=1e11)
+A_NODE = Cluster("DGX-H100", per_node=1)
 
 
 def test_dir_shows_what_a_user_needs_and_nothing_else():
@@ -173,3 +178,24 @@ def test_what_a_notebook_shows_of_a_model_a_device_and_a_plan():
         layers=2, d_model=costlib.symbols("D"), heads=4, d_ff=8, vocab=10, head_dim=2
     )
     assert widths._repr_html_() is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra", "call"),
+    [
+        ("pandas", "tables", lambda: costlib.sweep("gpt2", "T4", batch=1, context=1)),
+        ("pandas", "tables", lambda: (matmul(1, 1, 1) + matmul(1, 1, 1)).table()),
+        ("pandas", "tables", lambda: table(matmul(1, 1, 1), TOY)),
+        ("pandas", "tables", lambda: activations(models["gpt2"], 1, 8).table()),
+        ("pandas", "tables", lambda: Plan().on("gpt2", A_NODE, batch=8, seq=8).table()),
+        ("pandas", "tables", lambda: search("gpt2", A_NODE, batch=8, seq=8)),
+        ("sympy", "symbols", lambda: costlib.symbols("m")),
+        ("sympy", "symbols", lambda: latex(1)),
+        ("matplotlib", "figures", lambda: matmul_intensity({"a": 100})),
+    ],
+)
+def test_what_is_missing_says_how_to_get_it(monkeypatch, missing, extra, call):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=missing) as found:
+        call()
+    assert str(found.value) == f'this needs {missing}: pip install "costlib[{extra}]"'

@@ -186,6 +186,19 @@ def test_students_of_a_fork_install_from_the_fork(
     assert "git+https://github.com/cleo/course" in first
 
 
+def test_who_has_no_repository_is_told_where_students_would_install_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = made(tmp_path, GOOD)
+    page.with_suffix(".checks.py").write_text("QUESTIONS = []", "utf-8")
+    for name, is_told in (("owner/every-flop", True), ("ada/every-flop", False)):
+        monkeypatch.setenv("BOOK_REPOSITORY", name)
+        assert main(["build", str(tmp_path), str(tmp_path / name)]) == 0
+        said = capsys.readouterr().out
+        assert ("costlib from owner/every-flop, which is no repository" in said) == is_told
+        assert ("BOOK_REPOSITORY=you/your-fork before make course" in said) == is_told
+
+
 def check(monkeypatch: pytest.MonkeyPatch, question: Question, right: Any, given: Any) -> Any:
     table = {"f": checks_for(question, {}, right, "00" * 8)}
     assert str(right) not in json.dumps(table)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
+from email import message_from_string
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from paths import ROOT
 from tools import release
@@ -63,21 +68,112 @@ def test_it_says_whose_it_is(built: list[Path]) -> None:
             assert (ROOT / path).exists(), "a whole link leads to what is there"
 
 
-def test_the_wheel_alone_is_a_command(built: list[Path], tmp_path: Path) -> None:
-    home = tmp_path / "site"
-    with zipfile.ZipFile(next(built[0].glob("*.whl"))) as wheel:
-        wheel.extractall(home)
-    command = [sys.executable, "-m", "costlib", "gpt2", "--on", "T4"]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_sdist_builds_the_same_wheel(built: list[Path], tmp_path: Path) -> None:
+    with tarfile.open(next(built[0].glob("*.tar.gz"))) as sdist:
+        sdist.extractall(tmp_path, filter="data")
+    source = tmp_path / "costlib-0.1.0"
+    assert (source / "CHANGELOG.md").read_bytes() == (ROOT / "CHANGELOG.md").read_bytes()
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    said = {**os.environ, "SOURCE_DATE_EPOCH": release.seconds(WHO["BOOK_DATE"])}
+    subprocess.run([*pip, "-w", str(tmp_path), str(source)], check=True, env=said)
+    [wheel] = tmp_path.glob("*.whl")
+    assert wheel.read_bytes() == (built[0] / wheel.name).read_bytes()
+
+
+class Installed:
+    """The wheel, and of this environment what `pip install "costlib[...]"` would bring with it."""
+
+    def __init__(self, wheel: Path, home: Path) -> None:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(home)
+        self.home = home
+        [about] = home.glob("*.dist-info/METADATA")
+        self.about = message_from_string(about.read_text("utf-8"))
+        self.page = str(self.about.get_payload())
+
+    def brought(self, *extras: str) -> set[str]:
+        """Modules of what is needed, and of what that needs in turn."""
+        waiting = {Requirement(need) for need in self.about.get_all("Requires-Dist", [])}
+        found: dict[str, set[str]] = {}
+        while waiting:
+            need = waiting.pop()
+            wanted = ({"extra": extra} for extra in extras or ("",))
+            if need.name in found or not any(
+                need.marker is None or need.marker.evaluate(each) for each in wanted
+            ):
+                continue
+            one = distribution(need.name)
+            found[need.name] = {file.parts[0].removesuffix(".py") for file in one.files or ()}
+            waiting |= {Requirement(more) for more in one.requires or ()}
+        return set().union(*found.values())
+
+    def run(self, program: str, folder: Path, *extras: str) -> subprocess.CompletedProcess[str]:
+        """A program in an empty folder, by somebody new here, with no more than was installed."""
+        folder.mkdir()
+        others = {*packages_distributions()} - self.brought(*extras) - {"costlib"}
+        alone = ALONE.format(others=others, home=str(self.home))
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-c", alone + program],
+            cwd=folder,
+            env={**os.environ, "HOME": str(folder), "PYTHONPATH": "", "MPLCONFIGDIR": str(folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+ALONE = """
+import sys
+class Alone:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {others!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Alone)
+sys.path.insert(0, {home!r})
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel where pip would put it."""
+    return Installed(next(built[0].glob("*.whl")), tmp_path_factory.mktemp("installed"))
+
+
+def blocks(page: str, language: str) -> str:
+    """The one block of a language on a page."""
+    [found] = re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S)
+    return str(found)
+
+
+def test_lines_of_the_readme_run_with_numpy_alone(installed: Installed, tmp_path: Path) -> None:
+    lines = [shlex.split(line) for line in blocks(installed.page, "sh").splitlines()]
+    assert {name for name, *_ in lines} == {"costlib"}
+    program = f"""
+from costlib.command import main
+for name, *words in {lines!r}:
+    assert main(words) == 0, words
+    print("answered")
+assert not {{"pandas", "sympy", "matplotlib"}} & set(sys.modules)
+"""
+    done = installed.run(program, tmp_path / "empty")
     assert done.returncode == 0, done.stderr
-    assert "tokens a second, one" in done.stdout
+    assert done.stdout.splitlines().count("answered") == len(lines)
+    assert {name for name in installed.brought() if not name.endswith(".dist-info")} >= {"numpy"}
+    assert not {"pandas", "sympy", "matplotlib"} & installed.brought()
+
+
+def test_python_of_the_readme_runs_with_the_extras_that_it_names(
+    installed: Installed, tmp_path: Path
+) -> None:
+    extras = re.findall(r'^pip install "costlib\[([a-z,]+)\]"', installed.page, re.M)
+    assert [set(each.split(",")) for each in extras] == [
+        set(installed.about.get_all("Provides-Extra", []))
+    ]
+    program = blocks(installed.page, "python")
+    done = installed.run(program, tmp_path / "whole", *extras[0].split(","))
+    assert done.returncode == 0, done.stderr
+    done = installed.run(program, tmp_path / "bare")
+    assert done.stderr.strip().endswith('this needs sympy: pip install "costlib[symbols]"')
 
 
 def test_a_tag_is_the_version_and_the_changelog_dated(tmp_path: Path) -> None:
@@ -99,5 +195,12 @@ def test_a_tag_is_the_version_and_the_changelog_dated(tmp_path: Path) -> None:
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with pytest.raises(SystemExit, match="not empty"):
-        release.release(tmp_path)
+        release.release(tmp_path, environment={**os.environ, **WHO})
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_an_owner_that_is_nobody_is_refused(tmp_path: Path) -> None:
+    nobody = {**os.environ, **WHO, "BOOK_REPOSITORY": "owner/every-flop"}
+    with pytest.raises(SystemExit, match=r"owner/every-flop is no repository.*REPO=owner/name"):
+        release.release(tmp_path / "out", environment=nobody)
+    assert not (tmp_path / "out").exists()

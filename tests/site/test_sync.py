@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nbformat.v4 import new_output
@@ -69,6 +70,29 @@ def test_an_edit_of_what_was_used_changes_the_digest(
         file.write("# an edit\n")
     assert dependencies.digest(uses) != before[0]
     assert dependencies.digest({**uses, "devices": ["V100"]}) != dependencies.digest(uses)
+
+
+def test_an_edit_while_a_page_runs_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, page = tmp_path / "costlib", tmp_path / "page.md"
+    library.mkdir()
+    (library / "matmul.py").write_text("2 * m * k * n\n", "utf-8")
+    page.write_text("```{code-cell} ipython3\n1\n```\n", "utf-8")
+    monkeypatch.setattr(dependencies, "LIBRARY", library)
+    monkeypatch.setattr(pairs, "ROOT", tmp_path)
+    monkeypatch.setattr(pairs, "DONE", tmp_path / "synced.json")
+    edits = iter(["3 * m * k * n\n"])
+
+    def execute(notebook: Any, _: Path) -> dict[str, list[str]]:
+        for number, cell in enumerate(notebook.cells, start=1):
+            cell.execution_count = number
+        for edit in edits:
+            (library / "matmul.py").write_text(edit, "utf-8")
+        return {"files": ["matmul.py"], "devices": [], "models": []}
+
+    monkeypatch.setattr(pairs, "_execute", execute)
+    assert [pairs.sync(page) for _ in range(3)] == ["executed", "executed", "up to date"]
 
 
 def test_another_costlib_is_refused() -> None:

@@ -96,15 +96,21 @@ def tidied(said: str) -> dict[str, list[str]]:
     return {**{kind: found[kind] for kind in CATALOGUES}, "files": sorted(kept)}
 
 
-def digest(uses: Uses) -> str:
-    """Changes when something that was used changes, or the pinned environment does."""
+def library() -> dict[str, bytes]:
+    """Every file of the library as it is now."""
+    paths = [path for path in sorted(LIBRARY.rglob("*")) if path.suffix in (".py", ".json")]
+    return {path.relative_to(LIBRARY).as_posix(): path.read_bytes() for path in paths}
+
+
+def digest(uses: Uses, files: Mapping[str, bytes] | None = None) -> str:
+    """Changes when something that was used changes, or the pinned environment does.
+
+    ``files`` are the library's, as `library` found them; those of now, unless said otherwise.
+    """
+    files = library() if files is None else files
     made = hashlib.sha256((ROOT / "requirements.lock").read_bytes())
-    if ALL in uses["files"]:
-        paths = [p for p in sorted(LIBRARY.rglob("*")) if p.suffix in (".py", ".json")]
-    else:
-        paths = [LIBRARY / name for name in uses["files"]]
-    for path in paths:
-        made.update(path.read_bytes() if path.is_file() else b"gone")
+    for name in files if ALL in uses["files"] else uses["files"]:
+        made.update(files.get(name, b"gone"))
     for kind in CATALOGUES:
         entries = getattr(catalog, kind)
         names = list(entries) if ALL in uses[kind] else uses[kind]

@@ -100,11 +100,12 @@ def sync(page: Path) -> str:
     if old is not None and sources(old) != sources(new) and _notebook_is_newer(page):
         jupytext.write(old, page, fmt="md:myst")
         new = read_markdown(page)
+    library = dependencies.library()  # an edit while the page runs is one that it may have missed
     uses = _execute(new, page)
     _keep_ignored_outputs(old, new)
     nbformat.write(new, page.with_suffix(".ipynb"))
     DONE.parent.mkdir(exist_ok=True)
-    about = {"page": _digest(new), "library": dependencies.digest(uses), "uses": uses}
+    about = {"page": _digest(new), "library": dependencies.digest(uses, library), "uses": uses}
     DONE.write_text(json.dumps({**done, key: about}, indent=1))
     return "executed"
 
