@@ -72,3 +72,11 @@ addEventListener('scroll', () => {
   asked = true;
 }, { passive: true });
 mark();
+
+// It gives way to what stands in the margin, where there is one.
+const taken = new Set();
+const margin = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) taken[isIntersecting ? 'add' : 'delete'](target);
+  root.classList.toggle('margin-taken', taken.size > 0);
+});
+for (const each of document.querySelectorAll('.aside, .pst-scrollable-table-container:has(th:nth-child(8))')) margin.observe(each);

@@ -423,3 +423,29 @@ def test_the_list_of_headings_says_where_one_is(browser: Any, address: str) -> N
         visit.page.evaluate("document.querySelector('#what-fits').scrollIntoView()")
         visit.page.wait_for_selector('.bd-sidebar-secondary a[aria-current][href="#what-fits"]')
         assert visit.errors == []
+
+
+def test_an_aside_stands_in_the_margin_and_on_a_phone_below_its_paragraph(
+    browser: Any, address: str
+) -> None:
+    beside = """() => {
+      const aside = document.querySelector('.aside');
+      aside.scrollIntoView({ block: 'center' });
+      return [aside.previousElementSibling, aside].map((each) => {
+        const { left, right, top, bottom } = each.getBoundingClientRect();
+        return { left, right, top, bottom };
+      });
+    }"""
+    opacity_is = """(wanted) =>
+      getComputedStyle(document.querySelector('.bd-sidebar-secondary')).opacity === wanted"""
+    with Visit(browser, address, "book/parallel.html", viewport=DESK) as visit:
+        text, aside = visit.page.evaluate(beside)
+        assert text["right"] < aside["left"] < aside["right"] < DESK["width"]
+        assert abs(text["top"] - aside["top"]) < 12
+        visit.page.wait_for_function(opacity_is, arg="0")
+        visit.page.evaluate("scrollTo(0, 0)")
+        visit.page.wait_for_function(opacity_is, arg="1")
+    with Visit(browser, address, "book/parallel.html", viewport=PHONE) as visit:
+        text, aside = visit.page.evaluate(beside)
+        assert aside["top"] >= text["bottom"]
+        assert aside["right"] <= PHONE["width"]

@@ -94,17 +94,24 @@ class InlineFigures(SphinxPostTransform):
                 image.replace_self(nodes.raw("", svg, format="html"))
 
 
-class Predictions(SphinxPostTransform):
-    """Name the quotes that ask for a prediction, for the script that asks and for the style."""
+class Quotes(SphinxPostTransform):
+    """Name the quotes that ask for a prediction and those that stand in the margin, beside what
+    they are about, for scripts and for the style."""
 
     default_priority = 1
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
         """Name those of one page."""
-        for quote in self.document.findall(nodes.block_quote):
+        for quote in list(self.document.findall(nodes.block_quote)):
             if quote.astext().startswith("Predict."):
                 quote["classes"].append("predict")
+            elif quote.astext().startswith("Aside."):
+                quote["classes"].append("aside")
+                around = quote.parent
+                at = around.index(quote)
+                around[at - 1 : at + 1] = [nodes.compound("", *around[at - 1 : at + 1])]
+                around[at - 1]["classes"].append("with-aside")
 
 
 def with_stand_ins_named(body: str, page: str) -> str:
@@ -151,5 +158,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("tools.site.extras")
     app.setup_extension("tools.site.search_index")
     app.add_post_transform(InlineFigures)
-    app.add_post_transform(Predictions)
+    app.add_post_transform(Quotes)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
