@@ -128,11 +128,8 @@ def amount(name: str, value: Number, *, least: float | None = None) -> Any:
     """
     if is_symbolic(value) or is_lazy(value):
         return value
-    entries = np.asarray(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        entries = np.asarray(float(value))  # an int of any length
-    if entries.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be a number, got {_shown(value)}{_hint(value)}")
+    is_plain = type(value) in (int, float)
+    entries: Any = float(value) if is_plain else _entries(name, value)  # an int of any length
     fits = entries > 0 if least is None else entries >= least
     if not bool(np.all(fits & np.isfinite(entries))):
         wanted = "more than 0" if least is None else f"at least {least}"
@@ -396,6 +393,13 @@ def _array_size(name: str, value: Any, least: int) -> Any:
     if not is_lazy(value):
         _check_entries(name, np.asarray(value), least)
     return unwrappable(value)
+
+
+def _entries(name: str, value: Any) -> Any:
+    entries = np.asarray(value)
+    if entries.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be a number, got {_shown(value)}{_hint(value)}")
+    return entries
 
 
 def _check_entries(name: str, entries: np.ndarray[Any, Any], least: int) -> None:

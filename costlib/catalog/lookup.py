@@ -48,10 +48,7 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
     @cached_property
     def data(self) -> Mapping[str, Any]:
         """The data file as it is: sources, entries, and what its fields mean."""
-        content: Mapping[str, Any] = json.loads(
-            (_FOLDER / f"{self._kind}s.json").read_text(encoding="utf-8")
-        )
-        return content
+        return _content(self._kind)
 
     @cached_property
     def _entries(self) -> Mapping[str, Mapping[str, Any]]:
@@ -153,6 +150,11 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
     def _ipython_key_completions_(self) -> list[str]:
         """What a notebook offers after ``catalogue["``."""
         return list(self)
+
+
+def _content(kind: str) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = json.loads((_FOLDER / f"{kind}s.json").read_text("utf-8"))
+    return content
 
 
 def plain(name: str) -> str:

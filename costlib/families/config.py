@@ -252,7 +252,12 @@ def fields_of(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str
         return _parsed(source.lstrip("\ufeff"), "the JSON text")
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a config is a dict, a path or JSON text, got {type(source).__name__}")
-    path, beside = Path(source), None
+    return _of_path(Path(source))
+
+
+def _of_path(path: Path) -> Mapping[str, Any]:
+    """The config in a file, or in a folder."""
+    beside = None
     try:
         if path.is_dir():
             path, beside = path / "config.json", path / "hf_quant_config.json"

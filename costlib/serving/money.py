@@ -66,7 +66,7 @@ def per_million(seconds: Number, per_hour: Number, *, utilisation: Number = 1) -
     >>> per_million(0.001, 3.6)  # 1000 tokens a second for 3.60 an hour
     1.0
     """
-    if not 0 < amount("utilisation", utilisation) <= 1:
+    if amount("utilisation", utilisation) > 1:
         raise ValueError(f"utilisation must be a share of the time up to 1, got {utilisation}")
     amount("seconds", seconds, least=0), amount("per_hour", per_hour, least=0)
     return seconds * _MILLION * per_hour / _HOUR / utilisation

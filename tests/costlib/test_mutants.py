@@ -1,25 +1,15 @@
 """Configs with one field changed: equal to what transformers makes of them, or refused."""
 
-import json
 from collections import Counter
 from functools import cache
 
 import pytest
 
 from costlib.transformer import Transformer
-from paths import DATA
+from odd_configs import MUTANTS as ROWS
+from odd_configs import mutant
 
-BASES = {r["name"]: r for r in json.loads((DATA / "families.json").read_text("utf-8"))["rows"]}
-ROWS = json.loads((DATA / "mutants.json").read_text("utf-8"))["rows"]
 AS_RUN = {"masked": "computed", "mla": "naive", "scores": "materialised"}
-
-
-def mutant(row):
-    """The base's config, or that of its language model, with the change made."""
-    config = BASES[row["base"]]["config"]
-    fields = dict(config.get("text_config", config)) | row.get("with", {})
-    fields = {name: value for name, value in fields.items() if name not in row.get("without", ())}
-    return {**config, "text_config": fields} if "text_config" in config else fields
 
 
 @cache

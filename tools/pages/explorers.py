@@ -36,7 +36,7 @@ from costlib.precision import Precision, precision_of
 from costlib.sources import jamesnulliu
 from costlib.transformer import PerToken, Transformer
 from tools import ROOT
-from tools.pages import explorer_mesh, live
+from tools.pages import explorer_costlib, explorer_mesh, live
 from tools.pages.printing import (
     KINDS,
     constant,
@@ -488,6 +488,8 @@ def files() -> dict[Path, str]:
         "arrivals.js": arrivals,
         "mesh.js": explorer_mesh.text,
         "budget.js": budget,
+        "costlib.js": explorer_costlib.program,
+        "entries.js": explorer_costlib.entries,
     }
     texts = {**{name: make() for name, make in made.items()}, **own(), **live.files()}
     return {FOLDER / name: HEAD + text for name, text in texts.items()}

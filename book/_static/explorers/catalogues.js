@@ -1,0 +1,18 @@
+// The catalogues' files, as costlib.catalog reads them: entries by name, without their sources.
+
+import { devices, models } from "./generated/entries.js";
+import { Dict, list } from "./python_values.js";
+
+const asPython = (value) => {
+  if (Array.isArray(value)) return list(value.map(asPython));
+  if (value === null || typeof value !== "object") return value;
+  return new Dict(Object.entries(value).map(([name, inner]) => [name, asPython(inner)]));
+};
+
+const FILES = {
+  device: () => ({ devices, sources: {} }),
+  model: () => ({ models: Object.fromEntries(Object.entries(models).map(entryOf)), sources: {} }),
+};
+const entryOf = ([name, { aliases, config }]) => [name, { aliases, config: { value: config } }];
+
+export const catalogue = (kind) => asPython(FILES[kind]());

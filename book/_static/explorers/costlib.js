@@ -1,0 +1,58 @@
+// What the library answers, in the page: any model of its catalogue or any config.json, on any
+// device. All of it is costlib itself, printed as JavaScript by `make sync`.
+
+import {
+  answer as asked,
+  devices as devicesByName,
+  FORMATS,
+  models as modelsByName,
+  precision_of,
+  RECIPES,
+  Server,
+  Transformer,
+} from "./generated/costlib.js";
+import { call, Dict } from "./python_values.js";
+
+/** Names of the catalogue. */
+export const models = [...modelsByName];
+export const devices = [...devicesByName];
+/** Formats of elements, with their bytes, and recipes: a format for each kind of tensor. */
+export const formats = Object.fromEntries(FORMATS.items());
+export const recipes = [...RECIPES];
+
+/** A model: of a name in the catalogue, or of a config.json's text. Errors are the library's. */
+export function modelOf(nameOrText) {
+  const isText = /^[\ufeff \t\r\n]*[{[]/.test(nameOrText);
+  return isText ? Transformer.from_hf(nameOrText) : modelsByName.__getitem__(nameOrText);
+}
+
+/** What is said by name, as Python has it. */
+const named = (options) =>
+  new Dict(Object.entries(options).filter(([, value]) => value !== undefined));
+
+/** A precision: of a recipe's name, or for null 16 bits; a model's own is `model.precision`. */
+export const precisionOf = (name = null) => precision_of(name);
+
+/** Another one of it: bytes or formats of weights, activations, kv, scores; and compute. */
+export const changed = (precision, options) => precision.with_(named(options));
+
+/** `costlib.answer`, its rows in order; options have the names that they have in Python. */
+export function answer(model, device, options = {}) {
+  const { rows } = call(asked, [model, device], named(options));
+  const shown = rows.map(({ key, name, value, unit, why, where }, at) => ({
+    key,
+    name,
+    value,
+    unit,
+    why,
+    where,
+    shown: rows[at].shown,
+  }));
+  return { rows: shown, fits: shown.find(({ key }) => key === "fits").value };
+}
+
+/** Seconds of a decode step for any batch; options are those of `costlib.serving.Server`. */
+export function stepSeconds(model, device, { context = 4096, ...options } = {}) {
+  const server = call(Server, [model, device], named(options));
+  return (batch) => server.step(batch, context);
+}

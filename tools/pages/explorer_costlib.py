@@ -1,0 +1,62 @@
+"""costlib itself for the page: its answers as JavaScript, and the catalogues they look in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from costlib import devices, models
+from tools import ROOT
+from tools.pages import translate
+
+#: What a page asks of the library, by its path.
+WANTED = (
+    "costlib.answers.answer",
+    "costlib.transformer.Transformer",
+    "costlib.precision.precision_of",
+    "costlib.precision.FORMATS",
+    "costlib.precision.RECIPES",
+    "costlib.serving.server.Server",
+    "costlib.catalog.devices",
+    "costlib.catalog.models",
+    "costlib.families.FAMILIES",
+)
+#: What it asks of what it gets.
+ASKED = ("shown", "fits", "step", "prefill", "room", "params", "precision", "with_")
+
+
+def program() -> str:
+    """All that the answers are made of."""
+    return translate.text(
+        ROOT / "costlib",
+        WANTED,
+        ASKED,
+        entered="costlib.families",
+        runtime="../python.js",
+        data="../catalogues.js",
+    )
+
+
+def entries() -> str:
+    """Names, aliases and figures of devices; of models a config each, as text, read when asked."""
+    written = {
+        name: {"aliases": entry["aliases"], "config": json.dumps(entry["config"]["value"])}
+        for name, entry in models.data["models"].items()
+    }
+    figures = {name: _figures(entry) for name, entry in devices.data["devices"].items()}
+    return (
+        f"export const models = {_dumped(written)};\nexport const devices = {_dumped(figures)};\n"
+    )
+
+
+def _figures(entry: Any) -> Any:
+    """What is said of a device, without its sources."""
+    if not isinstance(entry, dict):
+        return entry
+    if "value" in entry:
+        return {"value": entry["value"]}
+    return {name: _figures(inner) for name, inner in entry.items()}
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
