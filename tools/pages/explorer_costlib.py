@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from costlib import devices, models
+from costlib import devices, models, nodes
 from tools import ROOT
 from tools.pages import translate
 
@@ -19,6 +19,7 @@ WANTED = (
     "costlib.serving.server.Server",
     "costlib.catalog.devices",
     "costlib.catalog.models",
+    "costlib.catalog.nodes",
     "costlib.families.FAMILIES",
 )
 #: What it asks of what it gets.
@@ -43,10 +44,10 @@ def entries() -> str:
         name: {"aliases": entry["aliases"], "config": json.dumps(entry["config"]["value"])}
         for name, entry in models.data["models"].items()
     }
-    figures = {name: _figures(entry) for name, entry in devices.data["devices"].items()}
-    return (
-        f"export const models = {_dumped(written)};\nexport const devices = {_dumped(figures)};\n"
-    )
+    figures = _figures(devices.data["devices"])
+    joined = _figures(nodes.data["nodes"])
+    known = {"models": written, "devices": figures, "nodes": joined}
+    return "".join(f"export const {name} = {_dumped(each)};\n" for name, each in known.items())
 
 
 def _figures(entry: Any) -> Any:

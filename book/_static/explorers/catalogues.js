@@ -1,6 +1,6 @@
 // The catalogues' files, as costlib.catalog reads them: entries by name, without their sources.
 
-import { devices, models } from "./generated/entries.js";
+import { devices, models, nodes } from "./generated/entries.js";
 import { Dict, list } from "./python_values.js";
 
 const asPython = (value) => {
@@ -11,6 +11,7 @@ const asPython = (value) => {
 
 const FILES = {
   device: () => ({ devices, sources: {} }),
+  node: () => ({ nodes, sources: {} }),
   model: () => ({ models: Object.fromEntries(Object.entries(models).map(entryOf)), sources: {} }),
 };
 const entryOf = ([name, { aliases, config }]) => [name, { aliases, config: { value: config } }];

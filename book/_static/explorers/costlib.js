@@ -6,6 +6,7 @@ import {
   devices as devicesByName,
   FORMATS,
   models as modelsByName,
+  nodes as nodesByName,
   precision_of,
   RECIPES,
   Server,
@@ -16,6 +17,9 @@ import { call, Dict } from "./python_values.js";
 /** Names of the catalogue. */
 export const models = [...modelsByName];
 export const devices = [...devicesByName];
+export const nodes = [...nodesByName];
+/** Devices whose memory is known: a server can stand on them. */
+export const hosts = devices.filter((name) => devicesByName.__getitem__(name).capacity !== null);
 /** Formats of elements, with their bytes, and recipes: a format for each kind of tensor. */
 export const formats = Object.fromEntries(FORMATS.items());
 export const recipes = [...RECIPES];

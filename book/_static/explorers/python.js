@@ -272,6 +272,7 @@ export function math_prod(xs) {
   return total;
 }
 
+export const reduce = (f, xs) => [...xs].reduce((total, x) => f(total, x));
 export const math_isqrt = (n) => Math.floor(Math.sqrt(n));
 
 function best(isBetter, xs, by, otherwise) {
@@ -337,6 +338,8 @@ export function round(x, digits = 0) {
   return x < 0 ? -value : value;
 }
 
+export const object___setattr__ = (x, name, value) => void (x[name] = value);
+
 export function dict_fromkeys(names, value = null) {
   return new Dict([...names].map((name) => [name, value]));
 }
@@ -344,6 +347,7 @@ export function dict_fromkeys(names, value = null) {
 export const types_MappingProxyType = (xs) => xs;
 export const numpy_all = (x) => truth(x);
 export const numpy_asarray = (x) => (isNumber(x) ? x : { dtype: { kind: "O" } });
+export const numpy_isin = (x, among) => has(among, x);
 export const numpy_isfinite = (x) => Number.isFinite(numeric(x));
 
 // ---------------------------------------------------------------- texts
@@ -391,13 +395,19 @@ export const str_format = (x, named) => x.replace(/\{(\w+)\}/g, (_, name) => str
 export const re_escape = (x) => x.replace(/[^\w]/g, "\\$&");
 
 export function re_compile(pattern) {
-  const expression = new RegExp(pattern.replaceAll("(?P<", "(?<"), "y");
+  const expression = pattern.replaceAll("(?P<", "(?<");
+  const first = new RegExp(`^(?:${expression})`);
+  const whole = new RegExp(`^(?:${expression})$`);
   return {
-    match(x) {
-      expression.lastIndex = 0;
-      return expression.test(x) ? [x] : null;
-    },
+    match: (x) => first.test(x),
+    fullmatch: (x) => groups(whole.exec(x)),
   };
+}
+
+/** What a pattern's names stand for; None where it does not match. */
+function groups(found) {
+  const named = Object.entries(found?.groups ?? {});
+  return found && new Dict(named.map(([name, text]) => [name, text ?? null]));
 }
 
 export function re_findall(pattern, x) {

@@ -210,7 +210,7 @@ function bound(f, { names, needed, places, many, more }, given, named) {
 }
 
 function wrong(f, text) {
-  throw new TypeError_().__init__([`${f.__name__ ?? f.name}() ${text}`]);
+  throw new TypeError_().__init__([`${f.__name__ ?? f.name.replace(/.*\$/, "")}() ${text}`]);
 }
 
 export function partial(f, args, more) {

@@ -110,6 +110,8 @@ class Calls:
     def _known_call(self, found: Known, node: ast.Call) -> str:
         if found.path == "builtins.isinstance":
             return self._isinstance(node)
+        if found.path == "builtins.object.__setattr__":
+            return self._set_attribute(node)
         if found.path == "builtins.hasattr" or found.path == "builtins.getattr":
             self._note_text(node.args[1])
         called = self.known(found, node)
@@ -148,8 +150,6 @@ class Calls:
 
     def _method_call(self, func: ast.Attribute, node: ast.Call) -> str:
         name = func.attr
-        if name == "__setattr__":
-            return self._set_attribute(node)
         self.use(name)
         if name in names.methods() and not self.signatures.has_method(name):
             signature = names.methods()[name]

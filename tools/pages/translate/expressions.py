@@ -70,6 +70,8 @@ class Expressions(Calls):
         if node.attr == "__set__":  # the setter of a slot
             name = self._slot(node)
             return f"(x, value) => {{ x.{name} = value; }}"
+        if isinstance(self.static(node.value), Known):
+            raise self.module.wrong(node, f"the runtime has no {ast.unparse(node)}")
         if node.attr == "__class__":
             return f"{self.runtime('type')}({self.expression(node.value)})"
         self.use(node.attr)

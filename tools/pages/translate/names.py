@@ -22,14 +22,15 @@ builtins: round(x, digits=0) set(xs=()) sorted(xs, key=None, reverse=False) str(
 builtins: tuple(xs=()) type(x) zip(*xs, strict=False) Ellipsis NotImplemented
 builtins: Exception(*args) ValueError(*args) TypeError(*args) KeyError(*args) OverflowError(*args)
 builtins: RecursionError(*args) ZeroDivisionError(*args) UserWarning(*args)
+builtins.object: __setattr__(x, name, value)
 builtins.dict: fromkeys(names, value=None)
 collections.abc: Mapping Sequence
 dataclasses: replace(x, **changes) fields(x) is_dataclass(x)
 difflib: get_close_matches(word, among, n=3, cutoff=0.6)
-functools: cache(f) lru_cache(maxsize=128) partial(f, *args, **more)
+functools: cache(f) lru_cache(maxsize=128) partial(f, *args, **more) reduce(f, xs)
 itertools: product(*xs, repeat=1)
 math: inf isqrt(n) prod(xs)
-numpy: all(x) asarray(x) isfinite(x)
+numpy: all(x) asarray(x) isfinite(x) isin(x, among)
 re: compile(pattern) escape(text) findall(pattern, text)
 types: MappingProxyType(xs)
 json: loads(text, object_pairs_hook=None) JSONDecodeError

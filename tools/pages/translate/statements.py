@@ -29,12 +29,14 @@ class Statements(Expressions):
         return "{\n" + self.lines(body) + "}\n"
 
     def lines(self, body: Sequence[ast.stmt]) -> str:
-        """Statements, up to one that imports a library: no page comes there, as none has any."""
+        """Statements, up to one that no page comes behind: a library is imported, or it returns."""
         text = ""
         for each in body:
             if isinstance(each, ast.Import):
                 return f'{text}{self.runtime("absent")}("{each.names[0].name}")();\n'
             text += self.statement(each)
+            if isinstance(each, ast.If) and self.settled(each.test) and _ends(each.body):
+                break
         return text
 
     def statement(self, node: ast.stmt) -> str:
@@ -116,7 +118,8 @@ class Statements(Expressions):
     def _AugAssign(self, node: ast.AugAssign) -> str:
         plain = ast.BinOp(node.target, node.op, node.value)
         if isinstance(node.target, ast.Subscript):
-            raise self.module.wrong(node, "an entry is not changed in place")
+            place = f"{self.expression(node.target.value)}, {self.expression(node.target.slice)}"
+            return f"{self.runtime('put')}({place}, {self.expression(plain)});\n"
         name = _IN_PLACE.get(type(node.op))
         if name is None:
             value = self.expression(ast.copy_location(plain, node))

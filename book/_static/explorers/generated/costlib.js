@@ -1,12 +1,13 @@
 // Made from costlib by `make sync`: never edit this.
-import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, object as $object, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
+import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_format as $str_format, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
-$signed(layers_feed$mlp_steps, "name d_in width d_out / gated activation bias=");
 $signed(families_readers$experts, "c name / width= chosen= shared= default= **more");
+$signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
+$signed(messages$collective, "does elements / inside= across= axis count= name= kind=");
+$signed(precision$precision_of, "value");
+$signed(layers_feed$mlp_steps, "name d_in width d_out / gated activation bias=");
 $signed(families_readers$grouped, "c / one_each= or_one_each= needs_head_dim= **more");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
-$signed(precision$precision_of, "value");
-$signed(answers$answer, "model device / devices= batch= context= prompt= precision= price_per_hour= watts=");
 let numbers$_WANTED;
 numbers$_WANTED = "a whole number, an array of whole numbers or a SymPy symbol";
 function numbers$size(name, value, least = 1) {
@@ -197,6 +198,7 @@ return ($truth(self.by_step) ? self._weights_in.get(step, $at(self._weights_in, 
 }
 }
 $class(precision$Precision, "Precision", "weights activations kv scores compute by_step^ _weights_in!^~", "/ weights= activations= kv= scores= compute= by_step=");
+$signed(precision$Precision.prototype.with_, "/ **changes");
 function precision$_bytes(kind, value) {
 let known, is_array;
 if ($isinstance(value, [$str])) {
@@ -738,6 +740,22 @@ let device$_SECONDS;
 device$_SECONDS = [0, 1000000000.0];
 let device$_ZERO;
 device$_ZERO = 0;
+class device$Link extends $object {
+__post_init__() {
+const self = this;
+let rate;
+rate = device$_figure("bytes_per_s of a link", self.bytes_per_s, ...device$_RATES);
+self.bytes_per_s = rate;
+self.latency = device$_figure("latency", self.latency, ...device$_SECONDS);
+}
+__init__(bytes_per_s, latency = 0) {
+this.bytes_per_s = bytes_per_s;
+this.latency = latency;
+this.__post_init__();
+return this;
+}
+}
+$class(device$Link, "Link", "bytes_per_s latency", "bytes_per_s latency=");
 class device$Device extends $object {
 __post_init__() {
 const self = this;
@@ -826,6 +844,7 @@ return $mul(self.interconnect, self.interconnect_efficiency);
 }
 }
 $class(device$Device, "Device", "name flops_per_s bytes_per_s capacity on_chip cache cores interconnect compute_efficiency bandwidth_efficiency interconnect_efficiency overhead_per_op overhead_per_message overhead_per_step blend edge floor_per_head links^ provenance^~ sixteen_bits!^~", "name flops_per_s bytes_per_s capacity= on_chip= cache= cores= interconnect= compute_efficiency= bandwidth_efficiency= interconnect_efficiency= overhead_per_op= overhead_per_message= overhead_per_step= blend= edge= floor_per_head= links= provenance=");
+$signed(device$Device.prototype.with_, "/ **changes");
 let device$_LIMITS;
 device$_LIMITS = $dict([["bytes_per_s", device$_RATES], ["capacity", device$_RATES], ["on_chip", device$_RATES], ["cache", device$_RATES], ["interconnect", device$_RATES], ["compute_efficiency", device$_SHARES], ["bandwidth_efficiency", device$_SHARES], ["interconnect_efficiency", device$_SHARES], ["overhead_per_op", device$_SECONDS], ["overhead_per_message", device$_SECONDS], ["overhead_per_step", device$_SECONDS], ["blend", [1, $math_inf]], ["edge", [0, 1000000000.0]], ["floor_per_head", device$_SECONDS]]);
 function device$_sixteen_bits(rates) {
@@ -869,14 +888,14 @@ __mul__(times) {
 const self = this;
 return self._scaled(times, [...layers_parts$_PER_TOKEN, "weights", "table", "times"]);
 }
-routed(experts, chosen, runs_all = false) {
+routed(experts, chosen, dealt = 1, runs_all = false) {
 const self = this;
 let scaled;
 if (numbers$is_zero(self.weights)) {
 return $replace(self._scaled(chosen, layers_parts$_PER_TOKEN), $dict([["runs_all", runs_all]]));
 }
 scaled = self._scaled(chosen, layers_parts$_PER_TOKEN);
-return $replace(scaled, $dict([["experts", experts], ["chosen", chosen], ["runs_all", runs_all]]));
+return $replace(scaled, $dict([["experts", experts], ["chosen", chosen], ["dealt", dealt], ["runs_all", runs_all]]));
 }
 _scaled(by, names) {
 const self = this;
@@ -886,15 +905,17 @@ return $replace(self, $dict([...$dict((() => { const $ = []; for (const [k, v] o
 }
 parameters(experts = null) {
 const self = this;
+let count;
 if ($truth(self.borrowed)) {
 return 0;
 }
 if (!$truth(self.is_expert)) {
 return layers_parts$plus(self.weights, self.table);
 }
-return $mul(self.weights, ((experts === null) ? self.experts : experts));
+count = ((experts === null) ? numbers$exact_div(self.experts, self.dealt) : experts);
+return $mul(self.weights, count);
 }
-__init__(name, flops = 0, reads = 0, writes = 0, kv_writes = 0, rows = 0, weights = 0, table = 0, experts = 0, chosen = 0, is_matmul = false, gradient = 2, times = 1, runs_all = false, borrowed = false) {
+__init__(name, flops = 0, reads = 0, writes = 0, kv_writes = 0, rows = 0, weights = 0, table = 0, experts = 0, chosen = 0, dealt = 1, is_matmul = false, gradient = 2, times = 1, runs_all = false, borrowed = false) {
 this.name = name;
 this.flops = flops;
 this.reads = reads;
@@ -905,6 +926,7 @@ this.weights = weights;
 this.table = table;
 this.experts = experts;
 this.chosen = chosen;
+this.dealt = dealt;
 this.is_matmul = is_matmul;
 this.gradient = gradient;
 this.times = times;
@@ -935,18 +957,23 @@ return flops;
 }
 read_weights(tokens, experts) {
 const self = this;
-let count;
+let count, met;
 if (!$truth(self.is_expert)) {
 return self.weights;
 }
 if ((experts === "all")) {
-return $mul(self.weights, self.experts);
+return self.parameters();
 }
 count = ((experts === "expected") ? layers_parts$experts_expected : layers_parts$experts_bound);
+if (layers_parts$is_one(self.dealt)) {
 return $mul(self.weights, $call(count, [self.experts, self.chosen, tokens], null));
 }
+met = $call(count, [self.experts, self.chosen, $mul(tokens, self.dealt)], null);
+return $div($mul(self.weights, met), self.dealt);
 }
-$class(layers_parts$PerToken, "PerToken", "name flops reads writes kv_writes rows weights table experts chosen is_matmul gradient times runs_all borrowed", "name flops= reads= writes= kv_writes= rows= weights= table= experts= chosen= is_matmul= gradient= times= runs_all= borrowed=");
+}
+$class(layers_parts$PerToken, "PerToken", "name flops reads writes kv_writes rows weights table experts chosen dealt is_matmul gradient times runs_all borrowed", "name flops= reads= writes= kv_writes= rows= weights= table= experts= chosen= dealt= is_matmul= gradient= times= runs_all= borrowed=");
+$signed(layers_parts$PerToken.prototype.routed, "experts chosen / dealt= runs_all=");
 $signed(layers_parts$PerToken.prototype.op, "tokens experts= masked=");
 let layers_parts$_ZERO;
 layers_parts$_ZERO = 0;
@@ -1041,6 +1068,10 @@ mixing(run, layers) {
 const self = this;
 return [];
 }
+messages(run, layers, d) {
+const self = this;
+return new ledger$Ledger().__init__();
+}
 get mixed() {
 const self = this;
 return [];
@@ -1134,7 +1165,7 @@ if (!$truth(bias)) {
 return [product];
 }
 flops = $mul($at(attention$FLOPS_PER_ELEMENT, "bias"), d_out);
-return [product, new layers_parts$PerToken().__init__(`${$str(name)}.bias`, flops, void 0, void 0, void 0, void 0, d_out, void 0, void 0, void 0, void 0, 1)];
+return [product, new layers_parts$PerToken().__init__(`${$str(name)}.bias`, flops, void 0, void 0, void 0, void 0, d_out, void 0, void 0, void 0, void 0, void 0, 1)];
 }
 function layers_parts$normalisation(name, width, norm, stored = null) {
 stored = ((stored === null) ? width : stored);
@@ -1352,6 +1383,12 @@ self._built = $dict([]);
 self._own = $dict([]);
 return this;
 }
+get data() {
+return $once(this, "data", function () {
+const self = this;
+return $catalogue(self._kind);
+});
+}
 provenance(name) {
 const self = this;
 let entry, sources, figures;
@@ -1390,12 +1427,6 @@ return $add($len(self._entries), $len(self._own));
 __repr__() {
 const self = this;
 return `<${$str($len(self))} ${$str(self._kind)}s: ${$str($str_join(", ", self))}>`;
-}
-get data() {
-return $once(this, "data", function () {
-const self = this;
-return $catalogue(self._kind);
-});
 }
 get _entries() {
 return $once(this, "_entries", function () {
@@ -1440,9 +1471,77 @@ $class(catalog_lookup$Catalog, "Catalog", "", "kind build");
 function catalog_lookup$plain(name) {
 return $str_join(" ", $re_findall("\\d+(?:\\.\\d+)*|[^\\W\\d_]+", $str_casefold(name)));
 }
+class catalog_node$Node extends $object {
+__post_init__() {
+const self = this;
+let name, value, text;
+for (name of ["devices", "axes"]) {
+value = $getattr(self, name);
+if (!$isinstance(value, [$int]) || $lt(value, 1)) {
+throw new $ValueError().__init__([`${$str(name)} of a node must be a whole number from 1, got ${$repr(value)}`]);
+}
+}
+for (name of ["link", "network", "latency"]) {
+value = $getattr(self, name);
+if ($isinstance(value, [$str, $bool]) || ((value !== null) && !$gt(value, 0))) {
+text = `${$str(name)} of ${$str(self.name)} must be a positive number or None`;
+throw new $ValueError().__init__([`${$str(text)}, got ${$repr(value)}`]);
+}
+}
+}
+with_(changes) {
+const self = this;
+return $replace(self, $dict([...changes.items()]));
+}
+__init__(name, device, devices, link, topology = "switch", axes = 1, latency = null, network = null, provenance = $call($dict, [])) {
+this.name = name;
+this.device = device;
+this.devices = devices;
+this.link = link;
+this.topology = topology;
+this.axes = axes;
+this.latency = latency;
+this.network = network;
+this.provenance = provenance;
+this.__post_init__();
+return this;
+}
+link_among(devices) {
+const self = this;
+let rate, side, axis, filled;
+if ((self.topology === "mesh")) {
+return $div($mul(self._link, $sub(numbers$maximum(devices, 2), 1)), $sub(self.devices, 1));
+}
+if ((self.topology !== "torus")) {
+return self._link;
+}
+[rate, side] = [self.link_per_axis, $pow(self.devices, $div(1, self.axes))];
+for (axis of $range(1, self.axes)) {
+filled = numbers$where($gt(devices, $mul($pow(side, axis), 1.001)), 1, 0);
+rate = $add(rate, $mul(filled, self.link_per_axis));
+}
+return rate;
+}
+get link_per_axis() {
+const self = this;
+return $div(self._link, self.axes);
+}
+get _link() {
+const self = this;
+if ((self.link === null)) {
+throw new $ValueError().__init__([`${$str(self.name)} has no link: give it one with with_()`]);
+}
+return self.link;
+}
+}
+$class(catalog_node$Node, "Node", "name device devices link topology axes latency network provenance^~", "/ name device devices link topology= axes= latency= network= provenance=");
+$signed(catalog_node$Node.prototype.with_, "/ **changes");
 class catalog$Devices extends catalog_lookup$Catalog {
 }
 $class(catalog$Devices, "Devices", "", "kind build");
+class catalog$Nodes extends catalog_lookup$Catalog {
+}
+$class(catalog$Nodes, "Nodes", "", "kind build");
 class catalog$Models extends catalog_lookup$Catalog {
 }
 $class(catalog$Models, "Models", "", "kind build");
@@ -1472,6 +1571,13 @@ let rates;
 rates = $dict((() => { const $ = []; for (const [dtype, about] of $at(entry, "flops_per_s").items()) $.push([dtype, $at(about, "value")]); return $; })());
 return $call(device$Device, [name, rates], $dict([...catalog$_figures(entry).items(), ["provenance", catalog$devices.provenance(name)]]));
 }
+function catalog$_node(name, entry) {
+let said, figures, joined;
+said = $dict((() => { const $ = []; for (const field of ["topology", "axes"]) if ($has(entry, field)) $.push([field, $at(entry, field)]); return $; })());
+figures = catalog$_figures(entry);
+joined = $at(catalog$devices, $at(entry, "device"));
+return $call(catalog_node$Node, [], $dict([["name", name], ["device", joined], ...said.items(), ...figures.items(), ["provenance", catalog$nodes.provenance(name)]]));
+}
 function catalog$_figures(entry) {
 return $dict((() => { const $ = []; for (const [figure, about] of entry.items()) if ($isinstance(about, [$dict]) && $has(about, "value")) $.push([figure, $at(about, "value")]); return $; })());
 }
@@ -1482,6 +1588,8 @@ let catalog$devices;
 catalog$devices = new catalog$Devices().__init__("device", catalog$_device);
 let catalog$models;
 catalog$models = new catalog$Models().__init__("model", catalog$_model);
+let catalog$nodes;
+catalog$nodes = new catalog$Nodes().__init__("node", catalog$_node);
 let roofline$_PLAIN;
 roofline$_PLAIN = $frozenset($set([$int, $float]));
 let roofline$_ZERO;
@@ -1686,7 +1794,7 @@ return ((precision !== null) ? each : roofline$as_computed(each, device));
 function roofline$as_computed(own, device) {
 let is_known;
 is_known = ((own.compute === null) || $has(device.flops_per_s, own.compute));
-return ($truth(is_known) ? own : own.with_($dict([["compute", null]])));
+return ($truth(is_known) ? own : $call($getattr(own, "with_"), [], $dict([["compute", null]])));
 }
 function roofline$_ops(work) {
 if ((work instanceof ledger$Ledger)) {
@@ -1722,17 +1830,200 @@ return $bool(($hasattr(condition, "any") ? condition.any() : condition));
 function roofline$_always(condition) {
 return $bool(($hasattr(condition, "all") ? condition.all() : condition));
 }
-function messages$all_reduce(elements, devices) {
-[elements, devices] = [numbers$size("elements", elements), numbers$size("devices", devices)];
-return $mul($mul(2, $sub(devices, 1)), numbers$ceil_div(elements, devices));
-}
-function messages$all_reduces(count, elements, devices, axis) {
-return messages$message("all_reduce", count, messages$all_reduce(elements, devices), axis, $mul(2, $sub(devices, 1)));
-}
+let messages$COLLECTIVES;
+messages$COLLECTIVES = ["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"];
 function messages$message(name, count, elements, axis, rounds = 1, kind = "activations") {
 let sent;
 sent = $call(ledger$Elements, [], $dict([...$dict([[kind, $mul(count, elements)]]).items()]));
 return new ledger$Op().__init__(name, 0, void 0, void 0, void 0, count, sent, axis, $mul(count, rounds));
+}
+function messages$collective(does, elements, inside = 1, across = 1, axis, count = 1, name = null, kind = "activations") {
+let rows, axis_name, sent, rounds;
+numbers$choose("does", does, messages$COLLECTIVES);
+[inside, across] = [numbers$size("inside", inside), numbers$size("across", across)];
+rows = $list([]);
+for ([axis_name, sent, rounds] of $zip([[axis, `${$str(axis)}.network`], messages$_sent(does, elements, inside, across), messages$_rounds(does, inside, across)], true)) {
+if (!numbers$is_zero(rounds)) {
+rows.append(messages$message(($truth(name) ? name : does), count, sent, axis_name, rounds, kind));
+}
+}
+return new ledger$Ledger().__init__($tuple(rows));
+}
+function messages$_sent(does, elements, inside, across) {
+let part, times;
+if ((does === "send")) {
+return [$mul($sub(inside, 1), elements), $mul($sub(across, 1), elements)];
+}
+if ((does === "all_to_all")) {
+part = numbers$ceil_div(elements, $mul(inside, across));
+return [$mul($sub(inside, 1), part), $mul($mul(inside, $sub(across, 1)), part)];
+}
+part = numbers$ceil_div(elements, inside);
+times = ((does === "all_reduce") ? 2 : 1);
+return [$mul($mul(times, $sub(inside, 1)), part), $mul($mul(times, $sub(across, 1)), numbers$ceil_div(part, across))];
+}
+function messages$_rounds(does, inside, across) {
+let times;
+if ((does === "all_to_all")) {
+return [$sub(inside, 1), $mul(inside, $sub(across, 1))];
+}
+times = ((does === "all_reduce") ? 2 : 1);
+return [$mul(times, $sub(inside, 1)), $mul(times, $sub(across, 1))];
+}
+let parallel_cluster$ROUND;
+parallel_cluster$ROUND = 3.1e-06;
+class parallel_cluster$Tiers extends $object {
+__mul__(other) {
+const self = this;
+let fits;
+fits = $and(self.fits, other.fits);
+return new parallel_cluster$Tiers().__init__($mul(self.inside, other.inside), $mul(self.across, other.across), fits);
+}
+get devices() {
+const self = this;
+return $mul(self.inside, self.across);
+}
+__init__(inside = 1, across = 1, fits = true) {
+this.inside = inside;
+this.across = across;
+this.fits = fits;
+return this;
+}
+}
+$class(parallel_cluster$Tiers, "Tiers", "inside across fits", "inside= across= fits=");
+class parallel_cluster$Cluster extends $object {
+__post_init__() {
+const self = this;
+let found, given, text, is_hop;
+found = parallel_cluster$_node_of(self.node);
+self.nodes = $int(numbers$size("nodes", self.nodes));
+if ((self.per_node !== null)) {
+given = $int(numbers$size("per_node", self.per_node));
+if ($gt(given, found.devices)) {
+text = `per_node must be at most ${$str(found.devices)}, all devices of a ${$str(found.name)}`;
+throw new $ValueError().__init__([`${$str(text)}, got ${$str(given)}`]);
+}
+found = $call($getattr(found, "with_"), [], $dict([["devices", given]]));
+}
+if ((self.latency === null)) {
+is_hop = ((found.topology === "torus") && (found.latency !== null));
+self.latency = ($truth(is_hop) ? found.latency : parallel_cluster$ROUND);
+}
+self.per_node = found.devices;
+self.node = found;
+}
+with_(nodes = null, changes) {
+const self = this;
+let found, many;
+found = $call($getattr(self.node, "with_"), [], $dict([["device", $call($getattr(self.node.device, "with_"), [], $dict([...changes.items()]))]]));
+many = ((nodes === null) ? self.nodes : nodes);
+return new parallel_cluster$Cluster().__init__(found, many, void 0, self.latency);
+}
+get devices() {
+const self = this;
+return $mul(self.nodes, self.node.devices);
+}
+get device() {
+const self = this;
+return self.device_on($dict([]));
+}
+device_on(axes) {
+const self = this;
+let node, wait, links, axis, tiers;
+node = self.node;
+wait = self.latency;
+links = $dict([]);
+if ((node.network !== null)) {
+$put(links, "network", new device$Link().__init__(node.network, wait));
+}
+if ((node.link !== null)) {
+$put(links, "node", new device$Link().__init__(node.link, wait));
+if ((node.topology !== "switch")) {
+for ([axis, tiers] of axes.items()) {
+$put(links, axis, new device$Link().__init__(node.link_among(tiers.inside), wait));
+}
+}
+}
+return $call($getattr(node.device, "with_"), [], $dict([["links", links]]));
+}
+__init__(node, nodes = 1, per_node = null, latency = null) {
+this.node = node;
+this.nodes = nodes;
+this.per_node = per_node;
+this.latency = latency;
+this.__post_init__();
+return this;
+}
+tiers(devices, stride = 1) {
+const self = this;
+let each, room, inside, across, is_even, fits;
+each = self.node.devices;
+room = numbers$maximum($floordiv(each, stride), 1);
+inside = numbers$minimum(devices, room);
+across = numbers$ceil_div(devices, inside);
+is_even = $or($eq($mod(each, stride), 0), $eq($mod(stride, each), 0));
+fits = $and($and(is_even, $eq($mod(room, inside), 0)), $eq($mod(devices, inside), 0));
+return new parallel_cluster$Tiers().__init__(inside, across, $or(fits, $eq(devices, 1)));
+}
+}
+$class(parallel_cluster$Cluster, "Cluster", "node nodes per_node latency", "node nodes= / per_node= latency=");
+$signed(parallel_cluster$Cluster.prototype.with_, "/ nodes= **changes");
+function parallel_cluster$placed(cluster, sizes, order) {
+let stride, found, axis;
+stride = 1;
+found = $dict([]);
+for (axis of order) {
+$put(found, axis, cluster.tiers($at(sizes, axis), stride));
+stride = $mul(stride, $at(sizes, axis));
+}
+return found;
+}
+let parallel_cluster$_TIMES;
+parallel_cluster$_TIMES = $re_compile("(?P<name>.*\\S)\\s*[x×*]\\s*(?P<many>\\d+)|(?P<first>\\d+)\\s*[x×*]\\s*(?P<last>\\S.*)");
+function parallel_cluster$times(text) {
+let found, name, many;
+found = ($has(catalog$devices, text) || $has(catalog$nodes, text) ? null : parallel_cluster$_TIMES.fullmatch($str_strip(text)));
+if (!$truth(found)) {
+return [text, null];
+}
+[name, many] = [$either($at(found, "name"), () => $at(found, "last")), $int($either($at(found, "many"), () => $at(found, "first")))];
+if ($lt(many, 1)) {
+throw new $ValueError().__init__([`${$repr(text)} names no device: the number must be at least 1`]);
+}
+return [name, many];
+}
+function parallel_cluster$machine_of(given) {
+let name, many;
+if ($isinstance(given, [$str])) {
+[name, many] = parallel_cluster$times(given);
+if (!$has(catalog$nodes, name) || $has(catalog$devices, name)) {
+return [$at(catalog$devices, name), many];
+}
+return [new parallel_cluster$Cluster().__init__($at(catalog$nodes, name), ((many === null) ? 1 : many), void 0, 0), null];
+}
+if ((given instanceof catalog_node$Node)) {
+return [new parallel_cluster$Cluster().__init__(given, void 0, void 0, 0), null];
+}
+if ((given instanceof parallel_cluster$Cluster)) {
+return [given, null];
+}
+return [catalog$device_of(given), null];
+}
+function parallel_cluster$_node_of(given) {
+if ($isinstance(given, [$str])) {
+if (!$has(catalog$nodes, given) && $has(catalog$devices, given)) {
+given = $at(catalog$devices, given);
+} else {
+return $at(catalog$nodes, given);
+}
+}
+if ((given instanceof device$Device)) {
+return new catalog_node$Node().__init__(given.name, given, 1, given.interconnect);
+}
+if (!(given instanceof catalog_node$Node)) {
+throw new $TypeError().__init__([`node must be a Node or the name of one, got ${$repr(given)}`]);
+}
+return given;
 }
 class layers_attention$Indexer extends $object {
 get cached() {
@@ -1841,7 +2132,7 @@ steps = $list([...self._linear("q_proj", d, queries)]);
 if (!($truth(self.shares_kv) || $truth(self.cross))) {
 steps = $iadd(steps, self._linear("k_proj", d, keys, true));
 if ($truth(self.keys_are_values)) {
-steps.append(new layers_parts$PerToken().__init__("v_proj", void 0, void 0, void 0, values, void 0, void 0, void 0, void 0, void 0, void 0, 1));
+steps.append(new layers_parts$PerToken().__init__("v_proj", void 0, void 0, void 0, values, void 0, void 0, void 0, void 0, void 0, void 0, void 0, 1));
 } else {
 steps = $iadd(steps, self._linear("v_proj", d, values, true));
 }
@@ -2010,7 +2301,7 @@ return [...router, scored, ...layers_attention$Attention.prototype.before.call(s
 }
 after(d) {
 const self = this;
-return [...layers_attention$Attention.prototype.after.call(self, d), new layers_parts$PerToken().__init__("o_proj.bias", d, void 0, void 0, void 0, void 0, d, void 0, void 0, void 0, void 0, 1)];
+return [...layers_attention$Attention.prototype.after.call(self, d), new layers_parts$PerToken().__init__("o_proj.bias", d, void 0, void 0, void 0, void 0, d, void 0, void 0, void 0, void 0, void 0, 1)];
 }
 _linear(name, d_in, d_out, cached = false) {
 const self = this;
@@ -2419,7 +2710,7 @@ const self = this;
 let into, middle, each, grouped;
 [into, middle] = [$mul(self.heads, self.head_dim), $mul(self.output_groups, self.output_rank)];
 each = numbers$exact_div(into, self.output_groups);
-grouped = new layers_parts$PerToken().__init__("o_a_proj", $mul($mul(matmul$FLOPS_PER_MULTIPLY_ADD, each), middle), into, middle, void 0, void 0, $mul(each, middle), void 0, void 0, void 0, true);
+grouped = new layers_parts$PerToken().__init__("o_a_proj", $mul($mul(matmul$FLOPS_PER_MULTIPLY_ADD, each), middle), into, middle, void 0, void 0, $mul(each, middle), void 0, void 0, void 0, void 0, true);
 return [grouped, ...layers_parts$linear_step("o_b_proj", middle, d)];
 }
 mixing(run, layers) {
@@ -2651,11 +2942,12 @@ numbers$choose("activation", self.activation, layers_feed$ACTIVATIONS);
 }
 after(d) {
 const self = this;
-let kind, into, experts, steps;
+let kind, into, experts, how, steps;
 kind = $dict([["gated", self.gated], ["activation", self.activation]]);
 into = ((self.latent === null) ? d : self.latent);
 experts = $call(layers_feed$mlp_steps, ["experts", into, self.width, into], $dict([["bias", self.bias], ...kind.items()]));
-steps = $list([...self._router(d), ...((self.latent === null) ? [] : layers_parts$linear_step("latent_down", d, self.latent)), ...(function* () { for (const s of experts) yield s.routed(self.experts, self.per_token, self.runs_all); })(), layers_parts$elementwise("experts.combine", $mul(self.per_token, into), "combine", $dict([["writes", into]])), ...((self.latent === null) ? [] : layers_parts$linear_step("latent_up", self.latent, d))]);
+how = $dict([["dealt", self.dealt], ["runs_all", self.runs_all]]);
+steps = $list([...self._router(d), ...((self.latent === null) ? [] : layers_parts$linear_step("latent_down", d, self.latent)), ...(function* () { for (const step of experts) yield $call($getattr(step, "routed"), [self.experts, self.per_token], $dict([...how.items()])); })(), layers_parts$elementwise("experts.combine", $mul(self.per_token, into), "combine", $dict([["writes", into]])), ...((self.latent === null) ? [] : layers_parts$linear_step("latent_up", self.latent, d))]);
 if (!numbers$is_zero(self.shared_width)) {
 steps = $iadd(steps, $call(layers_feed$mlp_steps, ["shared", d, self.shared_width, d], $dict([["bias", self.shared_bias], ...kind.items()])));
 }
@@ -2673,7 +2965,18 @@ linear = layers_parts$linear_step("router", d, self.experts, self.router_bias);
 linear = ((self.router === null) ? linear : self.router);
 return [...linear, ...($truth(self.routed_by_hash) ? [looked_up] : []), scored];
 }
-__init__(experts, per_token, width, shared_width = 0, shared_gate = false, gated = true, activation = "silu", router_bias = false, bias = false, shared_bias = false, latent = null, routed_by_hash = false, hash_table = 0, runs_all = false, router = null, extra = []) {
+messages(run, layers, d) {
+const self = this;
+let copies, how;
+if (layers_parts$is_one(self.dealt)) {
+return new ledger$Ledger().__init__();
+}
+copies = $mul($mul(run.tokens, self.per_token), ((self.latent === null) ? d : self.latent));
+how = $dict([["inside", numbers$exact_div(self.dealt, self.nodes)], ["across", self.nodes]]);
+$put(how, "count", $mul($mul(2, layers), run.steps));
+return $call(messages$collective, ["all_to_all", copies], $dict([["axis", "expert"], ...how.items()]));
+}
+__init__(experts, per_token, width, shared_width = 0, shared_gate = false, gated = true, activation = "silu", router_bias = false, bias = false, shared_bias = false, latent = null, routed_by_hash = false, hash_table = 0, runs_all = false, router = null, dealt = 1, nodes = 1, extra = []) {
 this.experts = experts;
 this.per_token = per_token;
 this.width = width;
@@ -2689,12 +2992,14 @@ this.routed_by_hash = routed_by_hash;
 this.hash_table = hash_table;
 this.runs_all = runs_all;
 this.router = router;
+this.dealt = dealt;
+this.nodes = nodes;
 this.extra = extra;
 this.__post_init__();
 return this;
 }
 }
-$class(layers_feed$Mixture, "Mixture", "experts per_token width shared_width shared_gate gated activation router_bias bias shared_bias latent routed_by_hash hash_table runs_all router extra", "/ experts per_token width shared_width= shared_gate= gated= activation= router_bias= bias= shared_bias= latent= routed_by_hash= hash_table= runs_all= router= extra=");
+$class(layers_feed$Mixture, "Mixture", "experts per_token width shared_width shared_gate gated activation router_bias bias shared_bias latent routed_by_hash hash_table runs_all router dealt nodes extra", "/ experts per_token width shared_width= shared_gate= gated= activation= router_bias= bias= shared_bias= latent= routed_by_hash= hash_table= runs_all= router= dealt= nodes= extra=");
 function layers_feed$mlp_steps(name, d_in, width, d_out, gated, activation, bias = false) {
 let flops, read, gate;
 [flops, read] = [$at(attention$FLOPS_PER_ELEMENT, activation), 1];
@@ -3132,7 +3437,7 @@ let each, flops, gates, weights;
 each = numbers$exact_div(self.width, self.heads);
 [flops, gates] = [$mul($mul(matmul$FLOPS_PER_MULTIPLY_ADD, self.width), each), $mul(2, self.width)];
 weights = $mul($mul(2, self.width), each);
-return [...layers_parts$linear_step("y_proj", d, self.width, true), ...layers_parts$linear_step("x_proj", d, self.width, true), new layers_parts$PerToken().__init__("gates", $mul(2, flops), self.width, gates, void 0, void 0, weights, void 0, void 0, void 0, true), new layers_parts$PerToken().__init__("gates.bias", gates, void 0, void 0, void 0, void 0, gates, void 0, void 0, void 0, void 0, 1)];
+return [...layers_parts$linear_step("y_proj", d, self.width, true), ...layers_parts$linear_step("x_proj", d, self.width, true), new layers_parts$PerToken().__init__("gates", $mul(2, flops), self.width, gates, void 0, void 0, weights, void 0, void 0, void 0, void 0, true), new layers_parts$PerToken().__init__("gates.bias", gates, void 0, void 0, void 0, void 0, gates, void 0, void 0, void 0, void 0, void 0, 1)];
 }
 after(d) {
 const self = this;
@@ -3254,6 +3559,143 @@ tokens = ((run.masked === "computed") ? $mul(numbers$ceil_div(run.seq, chunk), c
 [full, rest] = [$floordiv(tokens, chunk), $mod(tokens, chunk)];
 return [tokens, $add($mul($mul(full, chunk), chunk), $mul(rest, rest))];
 }
+function parallel_stages$dealt(layers, pieces) {
+let most, found, which;
+[layers, pieces] = [$int(numbers$size("layers", layers)), $int(numbers$size("pieces", pieces))];
+most = (-$floordiv((-layers), pieces));
+found = $mul($list([most]), pieces);
+for (which of $range($sub($mul(most, pieces), layers))) {
+$put(found, ($eq($mod(which, 2), 0) ? $sub(-1, $floordiv(which, 2)) : $floordiv(which, 2)), $sub($at(found, ($eq($mod(which, 2), 0) ? $sub(-1, $floordiv(which, 2)) : $floordiv(which, 2))), 1));
+}
+return found;
+}
+function parallel_stages$stage_models(model, pipeline, axis = "pipeline") {
+let different, order, found, start, at, count, blocks, storage, ends, stage;
+if ($eq(pipeline, 1)) {
+return [[model, 1]];
+}
+[different, order] = parallel_stages$layer_kinds(model);
+found = $list([]);
+start = 0;
+for ([at, count] of $enumerate(parallel_stages$dealt($len(order), pipeline))) {
+blocks = parallel_stages$_in_blocks($list((() => { const $ = []; for (const kind of $part(order, start, $add(start, count), null)) $.push($at(different, kind)); return $; })()));
+storage = $both(model.storage, () => $replace(model.storage, $dict([["first_layer", start]])));
+ends = $dict([["is_first", $eq(at, 0)], ["hands_on", ($eq(at, $sub(pipeline, 1)) ? "" : axis)]]);
+stage = $call($getattr(model, "with_"), [], $dict([["blocks", blocks], ["storage", storage], ["tied", false], ...ends.items()]));
+if ($truth(found) && parallel_stages$_alike(stage, $at($at(found, -1), 0))) {
+$put(found, -1, [$at($at(found, -1), 0), $add($at($at(found, -1), 1), 1)]);
+} else {
+found.append([stage, 1]);
+}
+start = $iadd(start, count);
+}
+return $tuple(found);
+}
+function parallel_stages$_in_blocks(layers) {
+let found, layer;
+found = $list([]);
+for (layer of layers) {
+if ($truth(found) && layers_parts$same($replace($at(found, -1), $dict([["layers", 1]])), layer)) {
+$put(found, -1, $replace($at(found, -1), $dict([["layers", $add($at(found, -1).layers, 1)]])));
+} else {
+found.append(layer);
+}
+}
+return $tuple(found);
+}
+function parallel_stages$_alike(one, other) {
+let ends;
+ends = $list((() => { const $ = []; for (const stage of [one, other]) $.push([stage.is_first, stage.hands_on]); return $; })());
+if (!$eq($at(ends, 0), $at(ends, 1)) || !layers_parts$same(one.blocks, other.blocks)) {
+return false;
+}
+return ((one.storage === null) || $eq(one.precision, other.precision));
+}
+function parallel_stages$layer_kinds(model) {
+let different, counts, block, one, kind, order, places;
+different = $list([]);
+counts = $list([]);
+for (block of model.blocks) {
+one = $replace(block, $dict([["layers", 1]]));
+kind = $next((function* () { for (const [k, other] of $enumerate(different)) if (layers_parts$same(one, other)) yield k; })(), $len(different));
+if ($eq(kind, $len(different))) {
+different.append(one);
+}
+counts.append([kind, $int(numbers$size("layers", block.layers))]);
+}
+order = $list((() => { const $ = []; for (const [kind, count] of counts) for (const _ of $range(count)) $.push(kind); return $; })());
+if ($has(model._derived, "blocks") && (model.moe === null)) {
+places = $list((() => { const $ = []; for (const [kind, count] of counts) for (const at of $range(count)) $.push([$div($add(at, 0.5), count), kind]); return $; })());
+order = $list((() => { const $ = []; for (const [_, kind] of $sorted(places)) $.push(kind); return $; })());
+}
+return [$tuple(different), order];
+}
+let training_recipes$STATE;
+training_recipes$STATE = ["weights", "gradients", "master", "moments"];
+class training_recipes$Recipe extends $object {
+__post_init__() {
+const self = this;
+let name, value;
+for (name of [...training_recipes$STATE, "activations", "inputs", "scores"]) {
+value = $getattr(self, name);
+if ((value === null) || $isinstance(value, [$str, $bool])) {
+throw new $TypeError().__init__([`${$str(name)} must be a number of bytes, got ${$repr(value)}`]);
+}
+if ($isinstance(value, [$int, $float]) && !$ge(value, 0)) {
+throw new $ValueError().__init__([`${$str(name)} must be at least 0 bytes, got ${$str(value)}`]);
+}
+}
+}
+get precision() {
+const self = this;
+let named;
+named = $dict([["weights", self.weights], ["activations", self.activations]]);
+return $call(precision$Precision, [], $dict([...named.items(), ["scores", self.scores], ["compute", self.compute]]));
+}
+with_(changes) {
+const self = this;
+return $replace(self, $dict([...changes.items()]));
+}
+__init__(weights, gradients, master = 0, moments = 0, factored = false, activations = 2, inputs = 2, scores = 2, compute = null, others = null, adapters = null, note = "") {
+this.weights = weights;
+this.gradients = gradients;
+this.master = master;
+this.moments = moments;
+this.factored = factored;
+this.activations = activations;
+this.inputs = inputs;
+this.scores = scores;
+this.compute = compute;
+this.others = others;
+this.adapters = adapters;
+this.note = note;
+this.__post_init__();
+return this;
+}
+}
+$class(training_recipes$Recipe, "Recipe", "weights gradients master moments factored activations inputs scores compute others adapters note", "/ weights gradients master= moments= factored= activations= inputs= scores= compute= others= adapters= note=");
+$signed(training_recipes$Recipe.prototype.with_, "/ **changes");
+let training_recipes$_EIGHT_BITS;
+training_recipes$_EIGHT_BITS = $mul(2, precision$grouped(8, 256, 32));
+let training_recipes$_SQUARES;
+training_recipes$_SQUARES = precision$grouped(8, $mul(128, 128), 32);
+let training_recipes$_TILES;
+training_recipes$_TILES = precision$grouped(8, 128, 32);
+let training_recipes$_ADAM;
+training_recipes$_ADAM = new training_recipes$Recipe().__init__(2, 2, 4, 8, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "ZeRO's count");
+let training_recipes$RECIPES = $dict([["fp32", new training_recipes$Recipe().__init__(4, 4, void 0, 8, void 0, 4, 4, 4, "fp32")], ["bf16", training_recipes$_ADAM], ["bf16-fp32-grads", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 4], ["note", "Megatron's usual"]]))], ["fp16-megatron", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 6], ["compute", "fp16"], ["note", "gradients in 16 and 32 bits"]]))], ["bf16-pure", new training_recipes$Recipe().__init__(2, 2, void 0, 4, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "nothing in 32 bits")], ["fp8", new training_recipes$Recipe().__init__(training_recipes$_SQUARES, 4, 4, 4, void 0, void 0, training_recipes$_TILES, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 4), void 0, "DeepSeek-V3: moments in bf16, embeddings not in fp8")], ["fp8-te", new training_recipes$Recipe().__init__(4, 4, 4, 8, void 0, void 0, 1, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 8), void 0, "Transformer Engine: bf16 weights, and fp8 ones both ways round")], ["adam-8bit", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", training_recipes$_EIGHT_BITS], ["note", "bitsandbytes, blocks of 256"]]))], ["muon", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["others", training_recipes$_ADAM], ["note", "Adam for embeddings, norms and biases"]]))], ["adafactor", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["factored", true], ["note", "no first moment"]]))], ["sgd-momentum", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["note", "one moment"]]))], ["sgd", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["note", "no moment"]]))]]);
+function training_recipes$recipe_of(value = null) {
+let name, kind;
+if ((value instanceof training_recipes$Recipe)) {
+return value;
+}
+name = ((value === null) ? "bf16" : value);
+if ($isinstance(name, [$str]) && $has(training_recipes$RECIPES, name)) {
+return $at(training_recipes$RECIPES, name);
+}
+kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
+throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$repr(value)}`], null);
+}
 class checkpoint$Packing extends $object {
 bytes(weights, inputs) {
 const self = this;
@@ -3273,19 +3715,22 @@ $class(checkpoint$Packing, "Packing", "bits beside per_row per_column", "/ bits 
 class checkpoint$Storage extends $object {
 of(step, layer, beside = false) {
 const self = this;
-let paths, found, packing;
+let packing, paths, found;
 if ($has(checkpoint$_NEVER_PACKED, step)) {
 return null;
 }
-paths = checkpoint$_paths(step, layer, beside);
+packing = ($truth($str_startswith(step, "experts.")) && $truth(self.experts) ? self.experts : self.packing);
+if (!$truth(self.kept) && !$truth(self.special)) {
+return packing;
+}
+paths = $tuple((() => { const $ = []; for (const path of checkpoint$_paths(step, beside)) $.push($str_format(path, $dict([["i", layer]]))); return $; })());
 found = $set((() => { const $ = []; for (const [pattern, packing] of self.special) if (checkpoint$_names([pattern], paths)) $.push(packing); return $; })());
 if ($truth(found)) {
 return found.pop();
 }
-packing = ($truth($str_startswith(step, "experts.")) && $truth(self.experts) ? self.experts : self.packing);
 return ((packing === null) || checkpoint$_names(self.kept, paths) ? null : packing);
 }
-__init__(name, packing = null, experts = null, kept = [], special = [], plain = 2, kv = null, compute = null, unread = "") {
+__init__(name, packing = null, experts = null, kept = [], special = [], plain = 2, kv = null, compute = null, unread = "", first_layer = 0) {
 this.name = name;
 this.packing = packing;
 this.experts = experts;
@@ -3295,10 +3740,11 @@ this.plain = plain;
 this.kv = kv;
 this.compute = compute;
 this.unread = unread;
+this.first_layer = first_layer;
 return this;
 }
 }
-$class(checkpoint$Storage, "Storage", "name packing experts kept special plain kv compute unread", "/ name packing= experts= kept= special= plain= kv= compute= unread=");
+$class(checkpoint$Storage, "Storage", "name packing experts kept special plain kv compute unread first_layer", "/ name packing= experts= kept= special= plain= kv= compute= unread= first_layer=");
 $signed(checkpoint$Storage.prototype.of, "step layer / beside=");
 function checkpoint$weight_bytes(blocks, d_model, params, storage) {
 let saved, matrix;
@@ -3338,7 +3784,7 @@ return this;
 $class(checkpoint$_Matrices, "_Matrices", "name weights bytes", "name weights bytes");
 function* checkpoint$_matrices(blocks, d_model, storage) {
 let first, block, layers, steps, beside, step, packings, part, prefix, matrix;
-first = 0;
+first = storage.first_layer;
 for (block of blocks) {
 layers = $int(block.layers);
 if (!numbers$is_zero(block.borrowed)) {
@@ -3387,7 +3833,7 @@ checkpoint$_HALVES = $dict([["kv_b_proj", ["q_absorb", "v_absorb"]]]);
 let checkpoint$_NEVER_PACKED;
 checkpoint$_NEVER_PACKED = ["router", "shared_gate", "ahead.proj"];
 let checkpoint$_PREFIXES;
-checkpoint$_PREFIXES = ["model.layers", "model.language_model.layers", "language_model.model.layers", "backbone.layers", "layers"];
+checkpoint$_PREFIXES = ["model.layers.{i}", "model.language_model.layers.{i}", "language_model.model.layers.{i}", "backbone.layers.{i}", "layers.{i}"];
 let checkpoint$_ATTENTION;
 checkpoint$_ATTENTION = ["self_attn", "mixer", "attn", "attention", "linear_attn", "mamba", "block_sparse_moe"];
 let checkpoint$_FEEDS;
@@ -3396,7 +3842,7 @@ let checkpoint$_SPELLED;
 checkpoint$_SPELLED = $dict([["kv_a_proj", ["kv_a_proj_with_mqa"]], ["beta_proj", ["in_proj_b", "b_proj", "in_proj_ba"]], ["decay_proj", ["in_proj_a", "in_proj_ba"]], ["gate", ["gate_proj", "w1"]], ["up", ["up_proj", "w3"]], ["down", ["down_proj", "w2"]]]);
 let checkpoint$_LINEAR;
 checkpoint$_LINEAR = $dict([["q_proj", "in_proj_qkv"], ["k_proj", "in_proj_qkv"], ["v_proj", "in_proj_qkv"], ["gate_proj", "in_proj_z"], ["o_proj", "out_proj"]]);
-let checkpoint$_paths = $call($lru_cache(4096), [(function (step, layer, beside) {
+let checkpoint$_paths = $call($lru_cache(512), [(function (step, beside) {
 let group, _, last, names, inside, groups, kinds;
 [group, _, last] = $str_rpartition(step, ".");
 names = checkpoint$_SPELLED.get(last, [last]);
@@ -3420,7 +3866,7 @@ inside = $iadd(inside, ($has(checkpoint$_LINEAR, last) ? $list([`linear_attn.${$
 }
 }
 }
-return $tuple((() => { const $ = []; for (const prefix of checkpoint$_PREFIXES) for (const path of inside) $.push(`${$str(prefix)}.${$str(layer)}.${$str(path)}`); return $; })());
+return $tuple((() => { const $ = []; for (const prefix of checkpoint$_PREFIXES) for (const path of inside) $.push(`${$str(prefix)}.${$str(path)}`); return $; })());
 })]);
 function checkpoint$_names(patterns, paths) {
 let exact, pattern;
@@ -3929,7 +4375,7 @@ once = [layers_parts$normalisation("hc.norm", wide, "plain_norm"), ...layers_par
 return $tuple((() => { const $ = []; for (const step of once) $.push($mul(step, 2)); return $; })());
 }
 function families_streams$_combined(count, wide) {
-return new layers_parts$PerToken().__init__("hc.combine", $mul($mul(2, count), wide), wide, wide, void 0, void 0, void 0, void 0, void 0, void 0, true);
+return new layers_parts$PerToken().__init__("hc.combine", $mul($mul(2, count), wide), wide, wide, void 0, void 0, void 0, void 0, void 0, void 0, void 0, true);
 }
 function families_streams$streams_head(c) {
 let count, d;
@@ -3954,7 +4400,7 @@ let d, sources, weights, met, normed, chosen;
 [d, sources] = [c.d_model, ($truth(blocks) ? $add(blocks, 1) : 0)];
 [weights, met] = [$mul(queries, d), $mul(queries, sources)];
 normed = layers_parts$normalisation(`${$str(name)}.norm`, $mul(sources, d), norm, d);
-chosen = new layers_parts$PerToken().__init__(name, $mul($mul(4, d), met), $mul(sources, d), weights, void 0, void 0, weights, void 0, void 0, void 0, true);
+chosen = new layers_parts$PerToken().__init__(name, $mul($mul(4, d), met), $mul(sources, d), weights, void 0, void 0, weights, void 0, void 0, void 0, void 0, true);
 return [normed, chosen, layers_parts$elementwise(`${$str(name)}.softmax`, met, "softmax", $dict([]))];
 }
 function families_streams$begun(i, each) {
@@ -4646,7 +5092,7 @@ extra = [...families_gemma$_altup(d, c.count("altup_num_inputs")), ...laurel, ..
 return families_readers$layer([attention, feed], 4, $dict([["extra", extra]]));
 })]);
 function families_gemma$_altup(d, n) {
-return [layers_parts$normalisation("altup.norm", $mul(2, d), "rms_norm", d), new layers_parts$PerToken().__init__("altup.router", $mul($mul(4, d), n), $mul(2, d), $mul(2, n), void 0, void 0, $mul(d, n), void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.prediction", n, $mul(n, n)), new layers_parts$PerToken().__init__("altup.predict", $mul($mul($mul(2, d), n), n), $add($mul(d, n), $mul(n, n)), $mul(d, n), void 0, void 0, void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.correction", n, n), layers_parts$elementwise("altup.correct", $mul(n, d), "residual", $dict([["reads", $mul($mul(2, n), d)]])), new layers_parts$PerToken().__init__("altup.scale", d, d, d, void 0, void 0, d)];
+return [layers_parts$normalisation("altup.norm", $mul(2, d), "rms_norm", d), new layers_parts$PerToken().__init__("altup.router", $mul($mul(4, d), n), $mul(2, d), $mul(2, n), void 0, void 0, $mul(d, n), void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.prediction", n, $mul(n, n)), new layers_parts$PerToken().__init__("altup.predict", $mul($mul($mul(2, d), n), n), $add($mul(d, n), $mul(n, n)), $mul(d, n), void 0, void 0, void 0, void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.correction", n, n), layers_parts$elementwise("altup.correct", $mul(n, d), "residual", $dict([["reads", $mul($mul(2, n), d)]])), new layers_parts$PerToken().__init__("altup.scale", d, d, d, void 0, void 0, d)];
 }
 let families_kin$internlm3 = $call(families_family$family("iquestcoder", "IQuestCoderForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [$call(families_family$family("internlm3", "InternLM3ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
 let found, bias;
@@ -5278,7 +5724,7 @@ let families_mixtures$jetmoe = $call(families_family$family("jetmoe", "JetMoeFor
 let each, chosen, bias, feed, attention;
 [each, chosen] = [c.count("num_key_value_heads"), c.count("num_experts_per_tok")];
 c.same("num_attention_heads", $mul(each, chosen), "num_key_value_heads times num_experts_per_tok");
-bias = new layers_parts$PerToken().__init__("experts.bias", c.d_model, void 0, void 0, void 0, void 0, c.d_model, void 0, void 0, void 0, void 0, 1);
+bias = new layers_parts$PerToken().__init__("experts.bias", c.d_model, void 0, void 0, void 0, void 0, c.d_model, void 0, void 0, void 0, void 0, void 0, 1);
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([["extra", [bias]]]));
 attention = new layers_attention$RoutedAttention().__init__($mul(each, chosen), c.count("head_dim"), each, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, void 0, feed.experts, chosen);
 return families_readers$layer([attention, feed], void 0, $dict([]));
@@ -5491,7 +5937,7 @@ c = c.but($dict((() => { const $ = []; for (const [usual, own] of families_newes
 [heads, rank] = [c.count("num_attention_heads"), c.count("d_rel")];
 extent = ((reach === null) ? c.count("rel_extent") : reach);
 bank = $mul(rank, extent);
-found = [...layers_parts$linear_step("r_proj", c.d_model, $mul(heads, rank)), new layers_parts$PerToken().__init__("distances", $mul($mul(2, heads), bank), $mul(heads, rank), $mul(heads, extent), void 0, void 0, bank, void 0, void 0, void 0, true), ...more.pop("extra", [])];
+found = [...layers_parts$linear_step("r_proj", c.d_model, $mul(heads, rank)), new layers_parts$PerToken().__init__("distances", $mul($mul(2, heads), bank), $mul(heads, rank), $mul(heads, extent), void 0, void 0, bank, void 0, void 0, void 0, void 0, true), ...more.pop("extra", [])];
 normed = $dict([["qk_norm", "head"], ...more.items()]);
 return $call(families_readers$grouped, [c], $dict([["window", reach], ["rotary_dim", 0], ["extra", found], ...normed.items()]));
 }
@@ -6408,7 +6854,7 @@ config.same(name, config.count(other), $repr(other));
 class layers_table$Table extends $object {
 __init__(model) {
 const self = this;
-let d, norm, shapes, mixers, caches, norms, extra, added, block, part, cache, step, residual, final, bias, width, unembedding, again;
+let d, norm, shapes, mixers, caches, norms, extra, added, block, part, cache, step, residual, final, is_last, bias, width, unembedding, again, ending;
 self.params = null;
 self.packed = null;
 self.own = null;
@@ -6435,13 +6881,15 @@ layers_table$count_rows(extra, step, block.layers);
 }
 residual = layers_parts$elementwise("residual", d, "residual", $dict([["reads", $mul(2, d)], ["gradient", 1]]));
 final = ($truth(model.final_norm) ? $list([layers_parts$normalisation("final_norm", d, norm)]) : $list([]));
+is_last = !$truth(model.hands_on);
 bias = $has(model.biases, "unembedding");
 self.before = [...layers_table$_first(model), ...layers_table$_all(norms), ...layers_table$_rows(shapes, "before", d)];
-self.after = [...layers_table$_rows(shapes, "after", d), ...layers_table$_all(extra), ...layers_parts$times($list([residual]), added), ...final, ...model.last];
+self.after = [...layers_table$_rows(shapes, "after", d), ...layers_table$_all(extra), ...layers_parts$times($list([residual]), added), ...($truth(is_last) ? [...final, ...model.last] : [])];
 width = ((model.embedding_width === null) ? d : model.embedding_width);
 unembedding = layers_parts$linear_step("unembedding", width, model.vocab, bias);
 again = $replace($at(unembedding, 0), $dict([["name", "ahead.unembedding"], ["borrowed", !$truth(model.copied)]]));
-self.last = [...$either(model.head, () => unembedding), ...layers_parts$times($list([again]), model.predicted)];
+ending = [...$either(model.head, () => unembedding), ...layers_parts$times($list([again]), model.predicted)];
+self.last = ($truth(is_last) ? ending : []);
 self.mixers = $tuple($sorted(mixers, ((row) => layers_table$_is_local($at(row, 0)))));
 self.caches = $tuple(caches);
 return this;
@@ -6478,7 +6926,17 @@ layers_table$count_rows(rows, step, layers);
 return layers_table$_all(rows);
 }
 function layers_table$_first(model) {
-let d, width, first, rows, table;
+let first, d, is_own, table;
+first = ($truth(model.is_first) ? layers_table$_embedding(model) : $list([]));
+if (!numbers$is_zero(model.predicted) && !$truth(model.hands_on)) {
+[d, is_own] = [model.d_model, $either(model.copied, () => !$truth(model.is_first))];
+table = ($truth(is_own) ? $mul(model.vocab, d) : 0);
+first.append($mul(new layers_parts$PerToken().__init__("ahead.embedding", void 0, void 0, d, void 0, d, void 0, table), model.predicted));
+}
+return $list([...first, ...($truth(model.is_first) ? model.first : [])]);
+}
+function layers_table$_embedding(model) {
+let d, width, first, rows;
 d = model.d_model;
 width = ((model.embedding_width === null) ? d : model.embedding_width);
 first = $list([new layers_parts$PerToken().__init__("embedding", void 0, void 0, width, void 0, width, void 0, $mul(model.vocab, width))]);
@@ -6489,11 +6947,7 @@ first.append(layers_parts$elementwise("positions", d, "residual", $dict([...rows
 if ($truth(model.embedding_norm)) {
 first.append(layers_parts$normalisation("embedding_norm", d, model.norm));
 }
-if (!numbers$is_zero(model.predicted)) {
-table = ($truth(model.copied) ? $mul(model.vocab, d) : 0);
-first.append($mul(new layers_parts$PerToken().__init__("ahead.embedding", void 0, void 0, d, void 0, d, void 0, table), model.predicted));
-}
-return $list([...first, ...model.first]);
+return first;
 }
 let transformer$BIASES;
 transformer$BIASES = ["qkv", "o_proj", "ffn", "router", "experts", "unembedding"];
@@ -6520,7 +6974,7 @@ class transformer$Transformer extends $object {
 __post_init__() {
 const self = this;
 let bias;
-attention$check_sizes(self, ["d_model", "vocab", "sharers"]);
+attention$check_sizes(self, ["d_model", "vocab", "sharers", "sharer_nodes"]);
 numbers$choose("norm", self.norm, $tuple(layers_parts$NORM_WEIGHTS));
 for (bias of self.biases) {
 numbers$choose("biases", bias, transformer$BIASES);
@@ -6556,7 +7010,7 @@ if ((found === null)) {
 names = $str_join(", ", $sorted($sub($set(changes), $set(transformer$_OUTSIDE_BLOCKS))));
 throw new $ValueError().__init__([`the layers of this model differ, so that it has no one ${$str(names)}: change its blocks`]);
 }
-return found.with_($dict([...changes.items()]));
+return $call($getattr(found, "with_"), [], $dict([...changes.items()]));
 }
 get is_uniform() {
 const self = this;
@@ -6665,6 +7119,10 @@ let table;
 table = self._table;
 return [...table.before, ...table.after, ...table.last];
 }
+mixing(run) {
+const self = this;
+return $list((() => { const $ = []; for (const [part, layers] of self._table.mixers) for (const op of part.mixing(run, layers)) $.push(op); return $; })());
+}
 _forward(run) {
 const self = this;
 let before, after, ops, own, holds;
@@ -6676,14 +7134,25 @@ return new ledger$Ledger().__init__(ops, holds, own);
 }
 _messages(run) {
 const self = this;
-let each;
-if (layers_parts$is_one(self.sharers)) {
-return $list([]);
+let stream, found, each, tiers, block, part;
+[stream, found] = [$mul(run.tokens, self.d_model), new ledger$Ledger().__init__()];
+if (!layers_parts$is_one(self.sharers)) {
+each = $mul(run.steps, $sum((() => { const $ = []; for (const b of self.blocks) $.push($mul(b.layers, ($truth(b.parallel) ? 1 : b.added))); return $; })()));
+tiers = $dict([["inside", numbers$exact_div(self.sharers, self.sharer_nodes)]]);
+$put(tiers, "across", self.sharer_nodes);
+found = $call(messages$collective, ["all_reduce", stream], $dict([["axis", "tensor"], ["count", each], ...tiers.items()]));
 }
-each = $sum((() => { const $ = []; for (const block of self.blocks) $.push($mul(block.layers, ($truth(block.parallel) ? 1 : block.added))); return $; })());
-return $list([messages$all_reduces($mul(each, run.steps), $mul(run.tokens, self.d_model), self.sharers, "tensor")]);
+for (block of self.blocks) {
+for (part of block.parts) {
+found = $add(found, part.messages(run, block.layers, self.d_model));
 }
-__init__(layers = null, d_model = null, heads = null, d_ff = null, vocab = null, kv_heads = null, head_dim = null, gated = true, activation = "silu", tied = false, norm = "rms_norm", norms = 2, final_norm = true, embedding_norm = false, qk_norm = null, biases = [], positions = 0, rotary_dim = null, parallel = false, window = null, local_layers = null, sinks = false, moe = null, mla = null, first = [], last = [], embedding_width = null, head = [], pooled = false, ahead = [], predicted = 0, copied = false, sharers = 1, blocks = [], left_out = [], storage = null) {
+}
+if ($truth(self.hands_on)) {
+found = $add(found, messages$message("send", run.steps, stream, self.hands_on));
+}
+return $list(found);
+}
+__init__(layers = null, d_model = null, heads = null, d_ff = null, vocab = null, kv_heads = null, head_dim = null, gated = true, activation = "silu", tied = false, norm = "rms_norm", norms = 2, final_norm = true, embedding_norm = false, qk_norm = null, biases = [], positions = 0, rotary_dim = null, parallel = false, window = null, local_layers = null, sinks = false, moe = null, mla = null, first = [], last = [], embedding_width = null, head = [], pooled = false, ahead = [], predicted = 0, copied = false, sharers = 1, sharer_nodes = 1, is_first = true, hands_on = "", blocks = [], left_out = [], storage = null) {
 this.layers = layers;
 this.d_model = d_model;
 this.heads = heads;
@@ -6717,6 +7186,9 @@ this.ahead = ahead;
 this.predicted = predicted;
 this.copied = copied;
 this.sharers = sharers;
+this.sharer_nodes = sharer_nodes;
+this.is_first = is_first;
+this.hands_on = hands_on;
 this.blocks = blocks;
 this.left_out = left_out;
 this.storage = storage;
@@ -6742,16 +7214,14 @@ _unembedded(run) {
 const self = this;
 return ($truth(self.pooled) || (run.logits === "last") ? run.batch : run.tokens);
 }
-mixing(run) {
-const self = this;
-return $list((() => { const $ = []; for (const [part, layers] of self._table.mixers) for (const op of part.mixing(run, layers)) $.push(op); return $; })());
 }
-}
-$class(transformer$Transformer, "Transformer", "layers d_model heads d_ff vocab kv_heads head_dim gated activation tied norm norms final_norm embedding_norm qk_norm biases positions rotary_dim parallel window local_layers sinks moe mla first last embedding_width^ head^ pooled^ ahead^~ predicted^ copied^ sharers blocks^ left_out^~ storage^ _derived!^~ _table!^~", "/ layers= d_model= heads= d_ff= vocab= kv_heads= head_dim= gated= activation= tied= norm= norms= final_norm= embedding_norm= qk_norm= biases= positions= rotary_dim= parallel= window= local_layers= sinks= moe= mla= first= last= embedding_width= head= pooled= ahead= predicted= copied= sharers= blocks= left_out= storage=");
+$class(transformer$Transformer, "Transformer", "layers d_model heads d_ff vocab kv_heads head_dim gated activation tied norm norms final_norm embedding_norm qk_norm biases positions rotary_dim parallel window local_layers sinks moe mla first last embedding_width^ head^ pooled^ ahead^~ predicted^ copied^ sharers sharer_nodes^ is_first^ hands_on^ blocks^ left_out^~ storage^ _derived!^~ _table!^~", "/ layers= d_model= heads= d_ff= vocab= kv_heads= head_dim= gated= activation= tied= norm= norms= final_norm= embedding_norm= qk_norm= biases= positions= rotary_dim= parallel= window= local_layers= sinks= moe= mla= first= last= embedding_width= head= pooled= ahead= predicted= copied= sharers= sharer_nodes= is_first= hands_on= blocks= left_out= storage=");
+$signed(transformer$Transformer.prototype.with_, "/ **changes");
+$signed(transformer$Transformer.prototype.decode, "batch context new= / logits= **options");
 let transformer$_SIZES;
 transformer$_SIZES = ["layers", "heads", "d_ff", "kv_heads", "head_dim", "gated", "activation", "norms", "qk_norm", "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla"];
 let transformer$_OUTSIDE_BLOCKS;
-transformer$_OUTSIDE_BLOCKS = ["blocks", "left_out", "storage", "vocab", "tied", "final_norm", "embedding_norm", "positions", "first", "last", "embedding_width", "head", "pooled", "ahead", "predicted", "copied", "sharers"];
+transformer$_OUTSIDE_BLOCKS = ["blocks", "left_out", "storage", "vocab", "tied", "final_norm", "embedding_norm", "positions", "first", "last", "embedding_width", "head", "pooled", "ahead", "predicted", "copied", "sharers", "sharer_nodes", "is_first", "hands_on"];
 function transformer$_complete(model) {
 let heads, mla, optional, derived;
 [heads, mla] = [model.heads, model.mla];
@@ -6961,21 +7431,34 @@ found = $list(values);
 is_common = ($bool(found) && $all((function* () { for (const other of $part(found, 1, null, null)) yield layers_parts$same($at(found, 0), other); })()));
 return ($truth(is_common) ? $at(found, 0) : null);
 }
-function parallel_shares$tensor_parallel(model, devices) {
-let vocab, kv_heads, moe;
+function parallel_shares$tensor_parallel(model, devices, nodes = 1) {
+let vocab, shared, kv_heads, moe;
 devices = numbers$size("devices", devices);
 if (layers_parts$is_one(devices)) {
 return model;
 }
 vocab = numbers$ceil_div(model.vocab, devices);
 if (!$truth(model.is_uniform)) {
-return parallel_shares$_share_of_blocks(model, devices).with_($dict([["vocab", vocab], ["sharers", devices]]));
+shared = parallel_shares$_share_of_blocks(model, devices);
+return $call($getattr(shared, "with_"), [], $dict([["vocab", vocab], ["sharers", devices], ["sharer_nodes", nodes]]));
 }
 [kv_heads, moe] = [parallel_shares$_shared_part("kv_heads", model.kv_heads, devices), model.moe];
 if ((moe !== null)) {
 moe = $replace(moe, $dict([["width", parallel_shares$_part("the experts' width", moe.width, devices)], ["shared_width", parallel_shares$_part("shared_width", moe.shared_width, devices)]]));
 }
-return model.with_($dict([["heads", parallel_shares$_part("heads", model.heads, devices)], ["kv_heads", kv_heads], ["head_dim", model.head_dim], ["d_ff", parallel_shares$_part("d_ff", model.d_ff, devices)], ["vocab", vocab], ["sharers", devices], ["moe", moe]]));
+return $call($getattr(model, "with_"), [], $dict([["heads", parallel_shares$_part("heads", model.heads, devices)], ["kv_heads", kv_heads], ["head_dim", model.head_dim], ["d_ff", parallel_shares$_part("d_ff", model.d_ff, devices)], ["vocab", vocab], ["sharers", devices], ["sharer_nodes", nodes], ["moe", moe]]));
+}
+function parallel_shares$expert_parallel(model, devices, nodes = 1) {
+let blocks, block, parts;
+if (layers_parts$is_one(devices)) {
+return model;
+}
+blocks = $list([]);
+for (block of model.blocks) {
+parts = $tuple((() => { const $ = []; for (const part of block.parts) $.push(((part instanceof layers_feed$Mixture) ? $replace(part, $dict([["dealt", devices], ["nodes", nodes]])) : part)); return $; })());
+blocks.append($replace(block, $dict([["parts", parts]])));
+}
+return $call($getattr(model, "with_"), [], $dict([["blocks", $tuple(blocks)]]));
 }
 let parallel_shares$_DIVIDED = $dict([[layers_attention$Attention, [["heads"], ["kv_heads"]]], [layers_attention$DifferentialAttention, [["heads"], ["kv_heads"]]], [layers_attention$ValueMaskedAttention, [["heads"], ["kv_heads"]]], [layers_attention$Latent, [["heads"], []]], [layers_compressed$CompressedAttention, [["heads", "output_groups"], []]], [layers_scans$DeltaRule, [["value_heads"], ["key_heads"]]], [layers_scans$LightningAttention, [["heads"], []]], [layers_scans$Mamba, [["width"], []]], [layers_scans$Mamba2, [["heads"], ["groups"]]], [layers_scans$ShortConvolution, [["width"], []]], [layers_scans$RGLRU, [["width", "heads"], []]], [layers_feed$Mlp, [["width"], []]], [layers_feed$Mixture, [["width", "shared_width"], []]]]);
 function parallel_shares$_share_of_blocks(model, devices) {
@@ -6985,7 +7468,7 @@ for (block of model.blocks) {
 parts = $tuple((() => { const $ = []; for (const part of block.parts) $.push(parallel_shares$_share_of_part(part, devices)); return $; })());
 blocks.append($replace(block, $dict([["parts", parts]])));
 }
-return model.with_($dict([["blocks", $tuple(blocks)]]));
+return $call($getattr(model, "with_"), [], $dict([["blocks", $tuple(blocks)]]));
 }
 function parallel_shares$_share_of_part(part, devices) {
 let kind, split, shared, changes, name;
@@ -7020,55 +7503,476 @@ throw new $ValueError().__init__([`devices must divide ${$str(name)}=${$str(whol
 }
 return numbers$exact_div(whole, devices);
 }
+let parallel_work$CONTEXT_BY;
+parallel_work$CONTEXT_BY = ["ring", "all_to_all"];
+let training_activations$POLICIES;
+training_activations$POLICIES = [null, "selective", "full"];
+let parallel_degrees$ORDER;
+parallel_degrees$ORDER = ["tensor", "context", "expert", "pipeline", "data"];
+class parallel_degrees$Degrees extends $object {
+__post_init__() {
+const self = this;
+let name, text;
+for (name of ["tensor", "context", "expert", "pipeline", "data", "microbatch", "chunks"]) {
+self[name] = numbers$size(name, $getattr(self, name));
+}
+for (name of ["shard", "nodes_per_token"]) {
+if (($getattr(self, name) !== null)) {
+self[name] = numbers$size(name, $getattr(self, name));
+}
+}
+if (!$truth($numpy_all($numpy_isin(self.zero, [0, 1, 2, 3])))) {
+throw new $ValueError().__init__([`zero must be 0, 1, 2 or 3, got ${$repr(self.zero)}`]);
+}
+numbers$choose("schedule", self.schedule, ["1f1b", "gpipe", "interleaved"]);
+numbers$choose("recompute", self.recompute, training_activations$POLICIES);
+numbers$choose("context_by", self.context_by, parallel_work$CONTEXT_BY);
+for (name of ["sequence", "whole_experts"]) {
+if (!$isinstance($getattr(self, name), [$bool])) {
+text = `${$str(name)} must be True or False, got ${$repr($getattr(self, name))}`;
+throw new $TypeError().__init__([text]);
+}
+}
+training_recipes$recipe_of(self.recipe);
+if (!$eq($sorted(self.order), $sorted(parallel_degrees$ORDER)) || !$eq($part(self.order, null, 2, null), $part(parallel_degrees$ORDER, null, 2, null))) {
+text = `order must have ${$str($str_join(", ", parallel_degrees$ORDER))}, tensor and context first`;
+throw new $ValueError().__init__([`${$str(text)}, got ${$repr(self.order)}`]);
+}
+if (!$truth($numpy_all($ge($numpy_asarray(self.imbalance), 1)))) {
+throw new $ValueError().__init__([`imbalance must be at least 1, got ${$repr(self.imbalance)}`]);
+}
+}
+get devices() {
+const self = this;
+return $mul($mul($mul(self.tensor, self.context), self.pipeline), self.data);
+}
+get ordered() {
+const self = this;
+return ($gt(self.chunks, 1) && (self.schedule === "1f1b") ? "interleaved" : self.schedule);
+}
+with_(changes) {
+const self = this;
+return $replace(self, $dict([...changes.items()]));
+}
+__init__(tensor = 1, context = 1, expert = 1, pipeline = 1, data = 1, zero = 0, shard = null, sequence = false, whole_experts = false, microbatch = 1, chunks = 1, schedule = "1f1b", recompute = null, recipe = null, context_by = "ring", imbalance = 1, nodes_per_token = null, order = parallel_degrees$ORDER) {
+this.tensor = tensor;
+this.context = context;
+this.expert = expert;
+this.pipeline = pipeline;
+this.data = data;
+this.zero = zero;
+this.shard = shard;
+this.sequence = sequence;
+this.whole_experts = whole_experts;
+this.microbatch = microbatch;
+this.chunks = chunks;
+this.schedule = schedule;
+this.recompute = recompute;
+this.recipe = recipe;
+this.context_by = context_by;
+this.imbalance = imbalance;
+this.nodes_per_token = nodes_per_token;
+this.order = order;
+this.__post_init__();
+return this;
+}
+}
+$class(parallel_degrees$Degrees, "Degrees", "tensor context expert pipeline data zero shard sequence whole_experts microbatch chunks schedule recompute recipe context_by imbalance nodes_per_token order", "/ tensor= context= expert= pipeline= data= zero= shard= sequence= whole_experts= microbatch= chunks= schedule= recompute= recipe= context_by= imbalance= nodes_per_token= order=");
+$signed(parallel_degrees$Degrees.prototype.with_, "/ **changes");
+class parallel_mesh$Mesh extends $object {
+__init__(plan, cluster) {
+const self = this;
+let sizes;
+[self.plan, self.cluster] = [plan, cluster];
+self.inner = $mul(plan.context, ($truth(plan.whole_experts) ? plan.tensor : 1));
+self.of_data = numbers$maximum(1, $floordiv(plan.expert, self.inner));
+sizes = $dict([["tensor", plan.tensor], ["context", plan.context], ["expert", self.of_data]]);
+sizes = $ior(sizes, $dict([["pipeline", plan.pipeline], ["data", numbers$maximum(1, $floordiv(plan.data, self.of_data))]]));
+self.axes = parallel_cluster$placed(cluster, sizes, plan.order);
+return this;
+}
+get expert() {
+return $once(this, "expert", function () {
+const self = this;
+let stride, near;
+stride = ($truth(self.plan.whole_experts) ? 1 : self.plan.tensor);
+near = numbers$minimum(self.plan.expert, self.inner);
+return $mul(self.cluster.tiers(near, stride), $at(self.axes, "expert"));
+});
+}
+get expert_replicas() {
+return $once(this, "expert_replicas", function () {
+const self = this;
+let near, stride;
+near = numbers$minimum(self.plan.expert, self.inner);
+stride = $mul(near, ($truth(self.plan.whole_experts) ? 1 : self.plan.tensor));
+return $mul(self.cluster.tiers($floordiv(self.inner, near), stride), $at(self.axes, "data"));
+});
+}
+get neighbour() {
+return $once(this, "neighbour", function () {
+const self = this;
+let away;
+away = $at(self.axes, "pipeline").across;
+return new parallel_cluster$Tiers().__init__(numbers$where($gt(away, 1), 1, 2), numbers$where($gt(away, 1), 2, 1));
+});
+}
+}
+$class(parallel_mesh$Mesh, "Mesh", "", "plan cluster");
+class parallel_legal$Asked extends $object {
+get mesh() {
+return $once(this, "mesh", function () {
+const self = this;
+return new parallel_mesh$Mesh().__init__(self.plan, self.cluster);
+});
+}
+get mixtures() {
+return $once(this, "mixtures", function () {
+const self = this;
+let parts;
+parts = (function* () { for (const block of self.model.blocks) for (const part of block.parts) yield part; })();
+return $list((() => { const $ = []; for (const part of parts) if ((part instanceof layers_feed$Mixture)) $.push(part); return $; })());
+});
+}
+get microbatches() {
+return $once(this, "microbatches", function () {
+const self = this;
+return (-$floordiv((-self.batch), $mul(self.plan.data, self.plan.microbatch)));
+});
+}
+with_(name, value) {
+const self = this;
+let plan;
+plan = $call($getattr(self.plan, "with_"), [], $dict([...$dict([[name, value]]).items()]));
+return new parallel_legal$Asked().__init__(plan, self.model, self.cluster, self.batch, self.seq, self.strict);
+}
+__init__(plan, model, cluster, batch, seq, strict = true) {
+this.plan = plan;
+this.model = model;
+this.cluster = cluster;
+this.batch = batch;
+this.seq = seq;
+this.strict = strict;
+return this;
+}
+}
+$class(parallel_legal$Asked, "Asked", "plan model cluster batch seq strict", "plan model cluster batch seq strict=");
+$signed(parallel_legal$Asked.prototype.with_, "name value");
+class parallel_legal$Rule extends $object {
+__init__(argument, holds, says, most = ((asked) => asked.cluster.devices)) {
+this.argument = argument;
+this.holds = holds;
+this.says = says;
+this.most = most;
+return this;
+}
+}
+$class(parallel_legal$Rule, "Rule", "argument holds says most", "argument holds says most=");
+function parallel_legal$_divides(divisor, value) {
+return $eq($mod(value, divisor), 0);
+}
+function parallel_legal$_cut_alike(asked) {
+let one, tensor, found;
+one = function (tensor) {
+let problem;
+try {
+parallel_shares$tensor_parallel(asked.model, tensor);
+} catch ($problem0) {
+if ($caught($problem0, [$ValueError])) {
+problem = $problem0;
+return $str(problem);
+} else throw $problem0;
+}
+return "";
+};
+tensor = asked.plan.tensor;
+return !$truth($call(one, [$int(tensor)], null));
+}
+function parallel_legal$_why_not_cut(asked) {
+let problem;
+try {
+parallel_shares$tensor_parallel(asked.model, asked.plan.tensor);
+} catch ($problem0) {
+if ($caught($problem0, [$ValueError])) {
+problem = $problem0;
+return `tensor=${$str(asked.plan.tensor)} does not divide the model: ${$str(problem)}`;
+} else throw $problem0;
+}
+return "";
+}
+function parallel_legal$_mixes_only_by_attention(asked) {
+return !$truth(parallel_legal$_other_mixers(asked));
+}
+function parallel_legal$_other_mixers(asked) {
+let run, found, block, part, known;
+[run, found] = [new layers_parts$Pass().__init__(1, 2, 2, void 0, void 0, void 0, "naive"), $call($at($dict, [$str, null]), [], null)];
+for (block of asked.model.blocks) {
+for (part of block.parts) {
+known = ($isinstance(part, [layers_attention$Attention, layers_attention$Latent]) && !$truth($getattr(part, "cross", false)));
+if (!$truth(known) && $truth(part.mixing(run, 1))) {
+$put(found, $type(part).__name__, null);
+}
+}
+}
+return $list(found);
+}
+function parallel_legal$_heads_go_round(asked) {
+let among, found, block, part;
+among = $mul(asked.plan.tensor, asked.plan.context);
+found = true;
+for (block of asked.model.blocks) {
+for (part of block.parts) {
+if ($isinstance(part, [layers_attention$Attention, layers_attention$Latent])) {
+found = $and(found, parallel_legal$_divides(among, part.heads));
+}
+}
+}
+return found;
+}
+function parallel_legal$_experts_divide(asked) {
+let found, part;
+found = true;
+for (part of asked.mixtures) {
+found = $and(found, parallel_legal$_divides(asked.plan.expert, part.experts));
+}
+return found;
+}
+function parallel_legal$_experts_have_devices(asked) {
+let expert, inner, near;
+[expert, inner] = [asked.plan.expert, asked.mesh.inner];
+near = $or(parallel_legal$_divides(inner, expert), parallel_legal$_divides(expert, inner));
+return $and(near, parallel_legal$_divides(asked.mesh.of_data, asked.plan.data));
+}
+function parallel_legal$_placed(asked) {
+let found, tiers;
+found = true;
+for (tiers of [...asked.mesh.axes.values(), asked.mesh.expert, asked.mesh.expert_replicas]) {
+found = $and(found, tiers.fits);
+}
+return found;
+}
+function parallel_legal$_has_tiers(asked) {
+let node, found, tiers;
+[node, found] = [asked.cluster.node, true];
+for (tiers of asked.mesh.axes.values()) {
+if ((node.network === null)) {
+found = $and(found, $eq(tiers.across, 1));
+}
+if ((node.link === null)) {
+found = $and(found, $eq(tiers.inside, 1));
+}
+}
+return found;
+}
+function parallel_legal$_missing(asked) {
+let node, what, name, text;
+node = asked.cluster.node;
+[what, name] = ((node.network === null) ? ["network", "network"] : ["link", "link inside a node"]);
+text = `${$str(node.name)} has no ${$str(name)}, over which this plan sends`;
+return `${$str(text)}: give one with node.with_(${$str(what)}=...)`;
+}
+function parallel_legal$_in_rounds(asked) {
+if ((asked.plan.ordered !== "interleaved") || $eq(asked.plan.pipeline, 1)) {
+return true;
+}
+return parallel_legal$_divides(asked.plan.pipeline, asked.microbatches);
+}
+function parallel_legal$_encoders(asked) {
+let parts;
+parts = $list((() => { const $ = []; for (const block of asked.model.blocks) for (const part of block.parts) $.push(part); return $; })());
+return $any((function* () { for (const part of parts) yield ($isinstance(part, [layers_encoder$Encoder, layers_encoder$WhereSeen]) || $getattr(part, "cross", false)); })());
+}
+function parallel_legal$_about_devices(asked) {
+let plan, cluster;
+[plan, cluster] = [asked.plan, asked.cluster];
+return `data=${$str(plan.data)} makes a plan for ${$str(plan.devices)} devices (tensor·context·pipeline·data), and the cluster has ${$str(cluster.devices)}`;
+}
+function parallel_legal$_about_batch(asked) {
+let batch, data, nearest;
+[batch, data] = [asked.batch, asked.plan.data];
+nearest = $mul($max([1, $floordiv($add($mul(2, batch), data), $mul(2, data))]), data);
+return `batch=${$str(batch)} must be a multiple of data=${$str(data)}; the nearest is ${$str(nearest)}`;
+}
+let parallel_legal$RULES;
+parallel_legal$RULES = [new parallel_legal$Rule().__init__("model", ((a) => !parallel_legal$_encoders(a)), ((_) => "plans of models with an encoder are not known")), new parallel_legal$Rule().__init__("recipe", ((a) => (training_recipes$recipe_of(a.plan.recipe).adapters === null)), ((_) => "recipe has adapters, and plans of low-rank adapters are not known")), new parallel_legal$Rule().__init__("chunks", ((a) => ($eq(a.plan.chunks, 1) || ($gt(a.plan.pipeline, 1) && (a.plan.schedule !== "gpipe")))), ((a) => `chunks=${$str(a.plan.chunks)} needs a pipeline of several stages, in order 1f1b`)), new parallel_legal$Rule().__init__("pipeline", ((a) => $le(a.plan.pipeline, a.model.layers)), ((a) => `pipeline=${$str(a.plan.pipeline)} is more stages than the model's ${$str(a.model.layers)} layers`)), new parallel_legal$Rule().__init__("chunks", ((a) => $le($mul(a.plan.pipeline, a.plan.chunks), $add(a.model.layers, 2))), ((a) => `chunks=${$str(a.plan.chunks)} makes ${$str($mul(a.plan.pipeline, a.plan.chunks))} pieces of ${$str(a.model.layers)} layers, an embedding and an unembedding`)), new parallel_legal$Rule().__init__("tensor", parallel_legal$_cut_alike, parallel_legal$_why_not_cut), new parallel_legal$Rule().__init__("context", ((a) => parallel_legal$_divides(a.plan.context, a.seq)), ((a) => `context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}`)), new parallel_legal$Rule().__init__("context", ((a) => $or($eq(a.plan.context, 1), parallel_legal$_mixes_only_by_attention(a))), ((a) => `context=${$str(a.plan.context)}: how ${$str($str_join(", ", parallel_legal$_other_mixers(a)))} is divided along the sequence is not known`)), new parallel_legal$Rule().__init__("context", ((a) => $or($or($eq(a.plan.context, 1), (a.plan.context_by === "ring")), parallel_legal$_heads_go_round(a))), ((a) => `context=${$str(a.plan.context)} times tensor=${$str(a.plan.tensor)} must divide the heads (all_to_all): a ring need not`)), new parallel_legal$Rule().__init__("tensor", ((a) => (!$truth(a.plan.sequence) ? true : parallel_legal$_divides($mul(a.plan.tensor, a.plan.context), a.seq))), ((a) => `tensor=${$str(a.plan.tensor)} times context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}, where the sequence is divided too`)), new parallel_legal$Rule().__init__("expert", ((a) => $or($eq(a.plan.expert, 1), $bool(a.mixtures))), ((a) => `expert=${$str(a.plan.expert)} needs a mixture of experts, and this model has none`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_divide, ((a) => `expert=${$str(a.plan.expert)} must divide the ${$str($at(a.mixtures, 0).experts)} experts`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_have_devices, ((a) => $add(`expert=${$str(a.plan.expert)} must divide data=${$str(a.plan.data)} times context=${$str(a.plan.context)}`, ($truth(a.plan.whole_experts) ? ` times tensor=${$str(a.plan.tensor)}` : "")))), new parallel_legal$Rule().__init__("data", ((a) => $eq(a.plan.devices, a.cluster.devices)), parallel_legal$_about_devices), new parallel_legal$Rule().__init__("batch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides(a.plan.data, a.batch))), parallel_legal$_about_batch), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides($mul(a.plan.data, a.plan.microbatch), a.batch))), ((a) => `microbatch=${$str(a.plan.microbatch)} times data=${$str(a.plan.data)} must divide batch=${$str(a.batch)}`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_in_rounds(a))), ((a) => `microbatch=${$str(a.plan.microbatch)} makes ${$str(a.microbatches)} microbatches, and interleaved ones go in rounds of as many as the ${$str(a.plan.pipeline)} stages`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("per_node", parallel_legal$_placed, ((a) => `groups of this plan straddle nodes of ${$str(a.cluster.node.devices)} devices: use fewer of each, Cluster(..., per_node=...)`)), new parallel_legal$Rule().__init__("network", parallel_legal$_has_tiers, parallel_legal$_missing)];
+function parallel_legal$_shares_layers_alone(asked) {
+return ($eq(asked.plan.pipeline, 1) && $eq(asked.plan.expert, 1));
+}
+let parallel_legal$SERVED;
+parallel_legal$SERVED = [new parallel_legal$Rule().__init__("model", ((a) => (parallel_legal$_shares_layers_alone(a) || !parallel_legal$_encoders(a))), ((_) => "plans of models with an encoder are not known")), new parallel_legal$Rule().__init__("pipeline", ((a) => ($eq(a.plan.pipeline, 1) || $all((function* () { for (const b of a.model.blocks) yield numbers$is_zero(b.borrowed); })()))), ((a) => `pipeline=${$str(a.plan.pipeline)}: layers of this model share weights`)), ...(function* () { for (const rule of parallel_legal$RULES) if ($has(["pipeline", "tensor", "expert", "data", "per_node", "network"], rule.argument)) yield rule; })()];
+function* parallel_legal$broken(plan, model, cluster, batch, seq, strict = true, rules = parallel_legal$RULES) {
+let asked, rule;
+asked = new parallel_legal$Asked().__init__(plan, model, cluster, numbers$size("batch", batch), numbers$size("seq", seq), strict);
+for (rule of rules) {
+if (!$truth($numpy_all(rule.holds(asked)))) {
+yield $add(rule.says(asked), parallel_legal$_nearest(rule, asked));
+}
+}
+}
+function parallel_legal$_nearest(rule, asked) {
+let given, most, value;
+given = $getattr(asked.plan, rule.argument, null);
+if (!$isinstance(given, [$int]) || $isinstance(given, [$bool])) {
+return "";
+}
+most = $min([$max([rule.most(asked), $int(asked.model.layers)]), $pow(2, 16)]);
+for (value of $sorted($range(1, $add(most, 1)), ((value) => $abs($sub(value, given))))) {
+if (parallel_legal$_would_do(rule, asked, value)) {
+return `; the nearest is ${$str(value)}`;
+}
+}
+return "; no other value would do";
+}
+function parallel_legal$_would_do(rule, asked, value) {
+try {
+return $bool(rule.holds($call($getattr(asked, "with_"), [rule.argument, value], null)));
+} catch ($problem0) {
+if ($caught($problem0, [$ValueError])) {
+return false;
+} else throw $problem0;
+}
+return null;
+}
+let serving_server$CUTS;
+serving_server$CUTS = ["tensor", "pipeline", "expert", "data"];
 class serving_server$Server extends $object {
 __post_init__() {
 const self = this;
-let model, device;
-[model, device] = [catalog$model_of(self.model), catalog$device_of(self.device)];
-self.model = model;
-self.device = device;
+let model, place, many, put, name, rest, cluster, plan, wrong, mesh, axes, share, axis;
+[model, [place, many]] = [catalog$model_of(self.model), parallel_cluster$machine_of(self.device)];
 if ((self.precision !== null)) {
 precision$precision_of(self.precision);
 }
-self.tensor = $int(numbers$size("tensor", self.tensor));
-self.share = parallel_shares$tensor_parallel(model, self.tensor);
+put = $object___setattr__;
+many = ((place instanceof parallel_cluster$Cluster) ? place.devices : many);
+for (name of ["pipeline", "expert", "data"]) {
+$call(put, [self, name, $int(numbers$size(name, $getattr(self, name)))], null);
+}
+rest = $max([1, $floordiv(($truth(many) ? many : 1), $mul(self.pipeline, self.data))]);
+$call(put, [self, "tensor", ((self.tensor === null) ? rest : $int(numbers$size("tensor", self.tensor)))], null);
+$call(put, [self, "model", model], null);
+$call(put, [self, "place", place], null);
+cluster = ((place instanceof parallel_cluster$Cluster) ? place : serving_server$_of_one_node(place, ($truth(many) ? many : self.devices)));
+plan = $call(parallel_degrees$Degrees, [], $dict([...self.plan.items()]));
+for (wrong of parallel_legal$broken(plan, model, cluster, self.data, 1, void 0, parallel_legal$SERVED)) {
+throw new $ValueError().__init__([wrong]);
+}
+mesh = new parallel_mesh$Mesh().__init__(plan, cluster);
+axes = $dict([...mesh.axes.items(), ["expert", mesh.expert]]);
+$call(put, [self, "device", ((cluster !== place) ? place : cluster.device_on(axes))], null);
+share = parallel_shares$tensor_parallel(model, self.tensor, $at(axes, "tensor").across);
+share = parallel_shares$expert_parallel(share, self.expert, mesh.expert.across);
+axis = ($gt(mesh.neighbour.across, 1) ? "pipeline.network" : "pipeline");
+$call(put, [self, "stages", parallel_stages$stage_models(share, self.pipeline, axis)], null);
+}
+get plan() {
+const self = this;
+return $dict((() => { const $ = []; for (const name of serving_server$CUTS) $.push([name, $getattr(self, name)]); return $; })());
+}
+get devices() {
+const self = this;
+return $int($mul(self.per_copy, self.data));
+}
+get per_copy() {
+const self = this;
+return $int($mul(self.tensor, self.pipeline));
+}
+get share() {
+const self = this;
+if ($gt(self.pipeline, 1)) {
+throw new $ValueError().__init__([`pipeline=${$str(self.pipeline)} is not known here: cut every layer instead, tensor=...`]);
+}
+return $at($at(self.stages, 0), 0);
+}
+with_(changes) {
+const self = this;
+return $replace(self, $dict([...$dict([["device", self.place], ...changes.items()]).items()]));
 }
 seconds(work) {
 const self = this;
 return roofline$time(work, self.device, self.precision, void 0, void 0, void 0, "ignore");
 }
+passes(batch, context, new$, options) {
+const self = this;
+return $list((() => { const $ = []; for (const [stage, n] of self.stages) $.push([$call($getattr(stage, "decode"), [batch, context, new$], $dict([...options.items()])), n]); return $; })());
+}
+groups(batch) {
+const self = this;
+if ($eq(self.pipeline, 1)) {
+return [1, batch];
+}
+return [numbers$minimum(batch, self.pipeline), numbers$ceil_div(batch, self.pipeline)];
+}
 step(batch, context, new$ = 1) {
 const self = this;
-return self.seconds(self.share.decode(batch, context, new$, void 0, $dict([])));
+let groups, each;
+[groups, each] = self.groups(batch);
+return self._in_turn(self.passes(each, context, new$, $dict([])), groups);
 }
 prefill(prompt, cached = 0, batch = 1) {
 const self = this;
-return self.seconds(self.share.decode(batch, cached, prompt, "last", $dict([])));
+return self._in_turn(self.passes(batch, cached, prompt, $dict([["logits", "last"]])), 1);
+}
+busy(prompt, cached = 0) {
+const self = this;
+let seconds;
+seconds = $list((() => { const $ = []; for (const [work, _] of self.passes(1, cached, prompt, $dict([["logits", "last"]]))) $.push(self.seconds(work)); return $; })());
+return $reduce(numbers$maximum, seconds);
+}
+_in_turn(passes, groups) {
+const self = this;
+let seconds, through, spent, _, alike;
+seconds = $list((() => { const $ = []; for (const [work, _] of passes) $.push(self.seconds(work)); return $; })());
+if ($eq($len(passes), 1)) {
+return $at(seconds, 0);
+}
+through = 0;
+for ([spent, [_, alike]] of $zip([seconds, passes], true)) {
+through = $add(through, $mul(alike, spent));
+}
+return numbers$maximum(through, $mul(groups, $reduce(numbers$maximum, seconds)));
 }
 room(context) {
 const self = this;
-return kvcache$largest_batch(self.share, self.device, context, self.precision).largest;
+return $reduce(numbers$minimum, $list((() => { const $ = []; for (const [stage, _] of self.stages) $.push(self.room_of(stage, context)); return $; })()));
+}
+room_of(stage, context) {
+const self = this;
+return kvcache$largest_batch(stage, self.device, context, self.precision).largest;
 }
 get fits() {
 const self = this;
 return $bool($gt(self.room(1), 0));
 }
+fullest(batch, context) {
+const self = this;
+let held;
+held = $list((() => { const $ = []; for (const [s, _] of self.stages) $.push([s, kvcache$memory(s, batch, context, self.precision)]); return $; })());
+return $max([held], ((each) => $at(each, 1).total));
+}
 get element_bytes() {
 const self = this;
 let own;
-own = self.share.precision;
+own = $at($at(self.stages, 0), 0).precision;
 return ((self.precision === null) ? own : precision$precision_of(self.precision)).kv;
 }
-__init__(model, device, precision = null, tensor = 1) {
+__init__(model, device, precision = null, tensor = null, pipeline = 1, expert = 1, data = 1) {
 this.model = model;
 this.device = device;
 this.precision = precision;
 this.tensor = tensor;
+this.pipeline = pipeline;
+this.expert = expert;
+this.data = data;
 this.__post_init__();
 return this;
 }
 }
-$class(serving_server$Server, "Server", "model device precision tensor share!^~", "model device precision= tensor=");
+$class(serving_server$Server, "Server", "model device precision tensor pipeline expert data stages!^~ place!^", "model device precision= tensor= pipeline= expert= data=");
+$signed(serving_server$Server.prototype.with_, "/ **changes");
+function serving_server$_of_one_node(device, many) {
+return new parallel_cluster$Cluster().__init__(new catalog_node$Node().__init__(device.name, device, many, $math_inf), void 0, void 0, 0);
+}
 let serving_money$_MILLION;
 serving_money$_MILLION = 1000000.0;
 let serving_money$_HOUR;
@@ -7145,16 +8049,15 @@ return this;
 }
 }
 $class(answers$Answers, "Answers", "server batch context prompt rows", "server batch context prompt rows");
-function answers$answer(model, device, devices = 1, batch = 1, context = 4096, prompt = null, precision = null, price_per_hour = null, watts = null) {
+function answers$answer(model, device, tensor = null, pipeline = 1, expert = 1, data = 1, batch = 1, context = 4096, prompt = null, precision = null, price_per_hour = null, watts = null) {
 let server, rows, step, first;
-server = new serving_server$Server().__init__(model, device, precision, $int(numbers$size("devices", devices)));
+server = new serving_server$Server().__init__(model, device, precision, tensor, pipeline, expert, data);
 [batch, context] = [$int(numbers$size("batch", batch)), $int(numbers$size("context", context))];
 prompt = ((prompt === null) ? context : $int(numbers$size("prompt", prompt)));
 rows = $list([...answers$_of_model(server), ...answers$_of_memory(server, batch, context)]);
-step = answers$_pass(server, batch, context, 1);
-first = answers$_pass(server, 1, 0, prompt);
-rows = $iadd(rows, answers$_of_time(batch, context, prompt, step, first));
-rows = $iadd(rows, answers$_of_money(server, batch, prompt, step.seconds, first.seconds, price_per_hour, watts));
+[step, first] = [answers$_step(server, batch, context), answers$_prompt(server, prompt)];
+rows = $iadd(rows, answers$_of_time(server, batch, context, prompt, step, first));
+rows = $iadd(rows, answers$_of_money(server, batch, prompt, step.seconds, price_per_hour, watts));
 return new answers$Answers().__init__(server, batch, context, prompt, $tuple(rows));
 }
 function* answers$_of_model(server) {
@@ -7196,68 +8099,108 @@ text = $iadd(text, (!$eq(cache.every, 1) ? ` for every ${$str(cache.every)} toke
 return $add(text, ($truth(cache.window) ? ` of the last ${$format(cache.window, `,`)} tokens` : ""));
 }
 function* answers$_of_memory(server, batch, context) {
-let where, share, held, given, many, sums, capacity, sign, why, one, most, long, each;
-[where, share] = ["kvcache.html#what-fits", server.share];
-held = kvcache$memory(share, batch, context, server.precision);
-[given, many] = [server.device.usable, server.tensor];
+let where, share, held, given, precision, sums, capacity, sign, why, stages, least, one, most, longest, each, long;
+where = "kvcache.html#what-fits";
+[share, held] = server.fullest(batch, context);
+[given, precision] = [server.device.usable, server.precision];
 sums = `weights ${$format($div(held.weights, 1000000000.0), `.4g`)} + cache ${$format($div(held.kv, 1000000000.0), `.4g`)} + activations `;
-sums = $iadd(sums, $add(`${$format($div(held.activations, 1000000000.0), `.2g`)} GB`, ($gt(many, 1) ? `, each of ${$str(many)} devices` : "")));
+sums = $iadd(sums, `${$format($div(held.activations, 1000000000.0), `.2g`)} GB${$str(answers$_which(server, share))}`);
 yield new answers$Answer().__init__("held_bytes", "memory it takes", held.total, "B", sums, where);
 capacity = `${$format($div(server.device.capacity, 1000000000.0), `.4g`)} GB less ${$format(device$RESERVE, `.0%`)} for what else needs room`;
 yield new answers$Answer().__init__("given_bytes", "memory given out", given, "B", capacity, where);
 sign = ($le(held.total, given) ? "≤" : ">");
 why = `${$format($div(held.total, 1000000000.0), `.4g`)} ${$str(sign)} ${$format($div(given, 1000000000.0), `.4g`)} GB`;
 yield new answers$Answer().__init__("fits", "fits", $bool($le(held.total, given)), "", why, where);
-one = kvcache$memory(share, 1, context, server.precision);
+stages = $list((() => { const $ = []; for (const [stage, _] of server.stages) $.push(stage); return $; })());
+least = $min([stages], ((stage) => server.room_of(stage, $add(context, 1))));
+one = kvcache$memory(least, 1, context, precision);
 why = `(${$format($div(given, 1000000000.0), `.4g`)} − ${$format($div(one.weights, 1000000000.0), `.4g`)} GB) / `;
 why = $iadd(why, `${$format($div($add(one.kv, one.activations), 1000000000.0), `.4g`)} GB a sequence`);
-most = kvcache$largest_batch(share, server.device, $add(context, 1), server.precision).largest;
+most = server.room($add(context, 1));
 yield new answers$Answer().__init__("largest_batch", "largest batch", most, "", why, where);
-long = $max([0, $sub(kvcache$largest_context(share, server.device, batch, server.precision).largest, 1)]);
+longest = $list((() => { const $ = []; for (const each of stages) $.push(kvcache$largest_context(each, server.device, batch, precision)); return $; })());
 each = ($eq(batch, 1) ? "a sequence" : `each of ${$format(batch, `,`)} sequences`);
 why = `as many tokens of ${$str(each)} as the room beside the weights holds`;
+long = $max([0, $sub($min([(() => { const $ = []; for (const each of longest) $.push(each.largest); return $; })()]), 1)]);
 yield new answers$Answer().__init__("largest_context", "longest context", long, "tokens", why, where);
 }
+function answers$_which(server, stage) {
+let ends, of;
+if ($eq(server.devices, 1)) {
+return "";
+}
+if ($eq(server.pipeline, 1)) {
+return `, each of ${$str(server.devices)} devices`;
+}
+ends = ($truth(stage.hands_on) ? "" : " and the unembedding");
+ends = ($truth(stage.is_first) ? " and the embedding" : ends);
+of = `${$str(stage.layers)} of ${$str(server.model.layers)} layers${$str(ends)}`;
+return `: ${$str(of)}, on the fullest of ${$str(server.devices)} devices`;
+}
 class answers$_Pass extends $object {
-__init__(work, seconds, binds, why) {
-this.work = work;
+__init__(seconds, binds, why) {
 this.seconds = seconds;
 this.binds = binds;
 this.why = why;
 return this;
 }
 }
-$class(answers$_Pass, "_Pass", "work seconds binds why", "work seconds binds why");
-function answers$_pass(server, batch, context, new$) {
-let work, seconds, device, points, spent, point, name, time, computing, moving, moved, rate, why, sending;
-work = server.share.decode(batch, context, new$, "last", $dict([]));
-[seconds, device] = [server.seconds(work), server.device];
-points = roofline$limits(work, device, server.precision);
+$class(answers$_Pass, "_Pass", "seconds binds why", "seconds binds why");
+function answers$_step(server, batch, context) {
+let groups, each, passes, of, seconds, slowest, through, found, stage, told;
+[groups, each] = server.groups(batch);
+passes = server.passes(each, context, 1, $dict([["logits", "last"]]));
+if ($eq(server.pipeline, 1)) {
+return answers$_spent_on(server, passes);
+}
+of = `${$str(server.pipeline)} stages`;
+seconds = $list((() => { const $ = []; for (const [work, _] of passes) $.push($float(server.seconds(work))); return $; })());
+slowest = $max([$range($len(passes))], ((which) => $at(seconds, which)));
+through = $sum((() => { const $ = []; for (const [spent, [_, n]] of $zip([seconds, passes], true)) $.push($mul(spent, n)); return $; })());
+if ($ge(through, $mul(groups, $at(seconds, slowest)))) {
+return answers$_spent_on(server, passes, `${$str(of)} in turn, in all `);
+}
+[found, stage] = [answers$_spent_on(server, $list([[$at($at(passes, slowest), 0), 1]])), $at($at(server.stages, slowest), 0)];
+told = `${$str(groups)} groups of ${$format(each, `,`)}, ${$str(display$quantity(found.seconds, "s"))} each in the slowest of `;
+told = $iadd(told, `${$str(of)}, ${$str(stage.layers)} of ${$str(server.model.layers)} layers: ${$str(found.why)}`);
+return $replace(found, $dict([["seconds", $mul(groups, found.seconds)], ["why", told]]));
+}
+function answers$_prompt(server, prompt) {
+let told;
+told = ($eq(server.pipeline, 1) ? "" : `${$str(server.pipeline)} stages in turn, in all `);
+return answers$_spent_on(server, server.passes(1, 0, prompt, $dict([["logits", "last"]])), told);
+}
+function answers$_spent_on(server, passes, told = "") {
+let device, precision, points, spent, point, n, name, time, computing, moving, moved, flops, rate, why, sending, seconds;
+[device, precision] = [server.device, server.precision];
+points = $list((() => { const $ = []; for (const [work, n] of passes) for (const point of roofline$limits(work, device, precision)) $.push([point, n]); return $; })());
 spent = $dict([]);
-for (point of points) {
-for ([name, time] of answers$_spent(point)) {
-$put(spent, name, $add(spent.get(name, 0), time));
+for ([point, n] of points) {
+for ([name, time] of answers$_parts(point)) {
+$put(spent, name, $add(spent.get(name, 0), $mul(n, time)));
 }
 }
-computing = $sum((() => { const $ = []; for (const point of points) $.push($float(point.compute_time)); return $; })());
-moving = $sum((() => { const $ = []; for (const point of points) $.push($float(point.memory_time)); return $; })());
-moved = $sum((() => { const $ = []; for (const point of points) $.push($float(point.bytes)); return $; })());
-rate = $max([points], ((point) => point.flops)).compute;
-why = `${$str(display$quantity(work.flops, "FLOP"))} in ${$str(rate)} take ${$str(display$quantity(computing, "s"))}, `;
+computing = $sum((() => { const $ = []; for (const [point, n] of points) $.push($mul(n, $float(point.compute_time))); return $; })());
+moving = $sum((() => { const $ = []; for (const [point, n] of points) $.push($mul(n, $float(point.memory_time))); return $; })());
+moved = $sum((() => { const $ = []; for (const [point, n] of points) $.push($mul(n, $float(point.bytes))); return $; })());
+flops = $sum((() => { const $ = []; for (const [work, n] of passes) $.push($mul(n, work.flops)); return $; })());
+rate = $max([(() => { const $ = []; for (const [point, _] of points) $.push(point); return $; })()], ((point) => point.flops)).compute;
+why = `${$str(told)}${$str(display$quantity(flops, "FLOP"))} in ${$str(rate)} take ${$str(display$quantity(computing, "s"))}, `;
 why = $iadd(why, `${$str(display$quantity(moved, "B"))} take ${$str(display$quantity(moving, "s"))}`);
 sending = spent.get("sending", 0);
 why = $iadd(why, ($truth(sending) ? `, messages ${$str(display$quantity(sending, "s"))}` : ""));
-return new answers$_Pass().__init__(work, $float(seconds), $max([spent], ((name) => $at(spent, name))), why);
+seconds = $sum((() => { const $ = []; for (const [work, n] of passes) $.push($mul(n, $float(server.seconds(work)))); return $; })());
+return new answers$_Pass().__init__(seconds, $max([spent], ((name) => $at(spent, name))), why);
 }
-function* answers$_spent(point) {
+function* answers$_parts(point) {
 let busy;
 busy = ($truth(point.is_compute_bound) ? "compute" : "memory");
 yield [busy, $float(point.busy)];
 yield ["overhead", $float(point.overhead)];
 yield ["sending", $float(point.sending_time)];
 }
-function* answers$_of_time(batch, context, prompt, step, first) {
-let where, roof, why, each, gives;
+function* answers$_of_time(server, batch, context, prompt, step, first) {
+let where, roof, why, each, gives, many;
 [where, roof] = ["serving.html#one-step-four-limits", "roofline.html#every-op-is-a-point"];
 why = `a prompt of ${$format(prompt, `,`)} tokens: ${$str(first.why)}; the longer of the two, op by op`;
 yield new answers$Answer().__init__("first_token_s", "time to first token", first.seconds, "s", why, where);
@@ -7268,25 +8211,27 @@ yield new answers$Answer().__init__("per_token_bound", "a step is bound by", ste
 [each, gives] = [$div(1, step.seconds), "serving.html#what-one-gives-up-all-get"];
 why = `1 / ${$str(display$quantity(step.seconds, "s"))}`;
 yield new answers$Answer().__init__("one_tokens_per_s", "tokens a second, one", each, "tokens/s", why, gives);
+many = $mul(server.data, batch);
 why = `${$format(batch, `,`)} / ${$str(display$quantity(step.seconds, "s"))}`;
-yield new answers$Answer().__init__("all_tokens_per_s", "tokens a second, all", $mul(batch, each), "tokens/s", why, gives);
+why = $iadd(why, ($gt(server.data, 1) ? ` × ${$str(server.data)} copies` : ""));
+yield new answers$Answer().__init__("all_tokens_per_s", "tokens a second, all", $mul(many, each), "tokens/s", why, gives);
 }
-function* answers$_of_money(server, batch, prompt, step, first, price, watts) {
-let where, read, written, name, seconds, each, paid, why, joules;
-where = "serving.html#what-a-million-tokens-cost";
-[read, written] = [$div(first, prompt), $div(step, batch)];
+function* answers$_of_money(server, batch, prompt, step, price, watts) {
+let where, many, read, written, name, seconds, each, paid, why, joules;
+[where, many] = ["serving.html#what-a-million-tokens-cost", server.per_copy];
+[read, written] = [$div($float(server.busy(prompt)), prompt), $div(step, batch)];
 for ([name, seconds] of [["read", read], ["written", written]]) {
 each = `${$str(display$quantity(seconds, "s"))} a token`;
 if ((price !== null)) {
-paid = serving_money$per_million(seconds, $mul(numbers$amount("price_per_hour", price, 0), server.tensor));
-why = `10⁶ × ${$str(each)} × $${$format(price, `g`)} an hour × ${$str(server.tensor)}`;
+paid = serving_money$per_million(seconds, $mul(numbers$amount("price_per_hour", price, 0), many));
+why = `10⁶ × ${$str(each)} × $${$format(price, `g`)} an hour × ${$str(many)}`;
 yield new answers$Answer().__init__(`dollars_per_million_${$str(name)}`, `a million ${$str(name)}`, paid, "$", why, where);
 }
 if ((watts !== null)) {
-joules = $mul($mul($mul(1000000.0, seconds), numbers$amount("watts", watts, 0)), server.tensor);
-why = `10⁶ × ${$str(each)} × ${$format(watts, `g`)} W × ${$str(server.tensor)}`;
+joules = $mul($mul($mul(1000000.0, seconds), numbers$amount("watts", watts, 0)), many);
+why = `10⁶ × ${$str(each)} × ${$format(watts, `g`)} W × ${$str(many)}`;
 yield new answers$Answer().__init__(`joules_per_million_${$str(name)}`, `energy of a million ${$str(name)}`, joules, "J", why, where);
 }
 }
 }
-export { answers$answer as answer, transformer$Transformer as Transformer, precision$precision_of as precision_of, precision$FORMATS as FORMATS, precision$RECIPES as RECIPES, serving_server$Server as Server, catalog$devices as devices, catalog$models as models, families_family$FAMILIES as FAMILIES };
+export { answers$answer as answer, transformer$Transformer as Transformer, precision$precision_of as precision_of, precision$FORMATS as FORMATS, precision$RECIPES as RECIPES, serving_server$Server as Server, catalog$devices as devices, catalog$models as models, catalog$nodes as nodes, families_family$FAMILIES as FAMILIES };
