@@ -96,26 +96,33 @@ export class FrozenItems extends Items {}
 
 const canonical = new Map();
 const known = new WeakMap();
-const numbered = new WeakMap();
-let numbers = 0;
 
 /** What stands for a value in a Map: the value itself, or of equal tuples and records one. */
 export function key(value) {
   if (typeof value !== "object" || value === null) return value;
-  let found = known.get(value);
-  if (found === undefined) {
-    const text = spelled(value);
-    found = canonical.get(text);
-    if (found === undefined) canonical.set(text, (found = value));
-    known.set(value, found);
-  }
-  return value instanceof Float ? Number(value) : found;
+  if (value instanceof Float) return Number(value);
+  return canonical.get(spelled(value)).value;
 }
 
+/** A short text that equal values have, and no others. */
 function spelled(value) {
   if (typeof value === "string") return JSON.stringify(value);
-  if (value === null || (typeof value !== "object" && typeof value !== "function"))
-    return String(value);
+  if (value === null || !["object", "function"].includes(typeof value)) return String(value);
+  let name = known.get(value);
+  if (name === undefined) {
+    const text = described(value);
+    if (!canonical.has(text)) {
+      canonical.set(text, `@${canonical.size}`);
+      canonical.set(canonical.get(text), { value });
+    }
+    known.set(value, (name = canonical.get(text)));
+  }
+  return name;
+}
+
+let others = 0;
+
+function described(value) {
   if (value instanceof Float) return String(Number(value));
   if (value instanceof List || value instanceof Dict) {
     throw new TypeError_().__init__([`unhashable type: '${type(value).__name__}'`]);
@@ -123,12 +130,9 @@ function spelled(value) {
   if (Array.isArray(value)) return `(${value.map(spelled).join()})`;
   if (value instanceof FrozenItems) return `{${[...value].map(spelled).sort().join()}}`;
   const fields = value.constructor[FIELDS];
-  if (fields?.length) {
-    const shown = fields.filter((field) => field.compared).map(({ name }) => spelled(value[name]));
-    return `${spelled(value.constructor)}(${shown.join()})`;
-  }
-  if (!numbered.has(value)) numbered.set(value, (numbers += 1));
-  return `#${numbered.get(value)}`;
+  if (typeof value === "function" || !fields?.length) return `#${(others += 1)}`;
+  const shown = fields.filter((field) => field.compared).map(({ name }) => spelled(value[name]));
+  return `${spelled(value.constructor)}(${shown.join()})`;
 }
 
 // ---------------------------------------------------------------- classes and calls
@@ -259,11 +263,18 @@ export function once(thing, name, compute) {
 
 export function cache(f) {
   const made = new Map();
-  return (...args) => {
+  const asking = (...args) => {
     const asked = key(args.length === 1 ? args[0] : args);
     if (!made.has(asked)) made.set(asked, f(...args));
     return made.get(asked);
   };
+  asking.__wrapped__ = f;
+  return asking;
+}
+
+export function hash(value) {
+  key(value);
+  return 0; // only whether there is one is asked
 }
 export const lru_cache = () => cache;
 

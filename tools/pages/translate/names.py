@@ -15,7 +15,7 @@ from tools.pages.translate.signatures import Signature
 _RUNTIME = """
 builtins: abs(x) all(xs) any(xs) bool(x) dict(xs=(), **more) divmod(a, b) enumerate(xs, start=0)
 builtins: filter(f, xs) float(x) frozenset(xs=()) getattr(x, name, default=0) hasattr(x, name)
-builtins: int(x) isinstance(x, kind) iter(xs) len(xs) list(xs=()) map(f, *xs)
+builtins: hash(x) int(x) isinstance(x, kind) iter(xs) len(xs) list(xs=()) map(f, *xs)
 builtins: max(*xs, key=None, default=None) min(*xs, key=None, default=None)
 builtins: next(xs, default=0) object range(start, stop=None, step=1) repr(x) reversed(xs) slice
 builtins: round(x, digits=0) set(xs=()) sorted(xs, key=None, reverse=False) str(x) sum(xs, start=0)

@@ -1,13 +1,13 @@
 // Made from costlib by `make sync`: never edit this.
-import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_format as $str_format, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
+import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_format as $str_format, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
 $signed(families_readers$experts, "c name / width= chosen= shared= default= **more");
-$signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
-$signed(messages$collective, "does elements / inside= across= axis count= name= kind=");
 $signed(precision$precision_of, "value");
-$signed(layers_feed$mlp_steps, "name d_in width d_out / gated activation bias=");
 $signed(families_readers$grouped, "c / one_each= or_one_each= needs_head_dim= **more");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
+$signed(layers_feed$mlp_steps, "name d_in width d_out / gated activation bias=");
+$signed(messages$collective, "does elements / inside= across= axis count= name= kind=");
+$signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
 let numbers$_WANTED;
 numbers$_WANTED = "a whole number, an array of whole numbers or a SymPy symbol";
 function numbers$size(name, value, least = 1) {
@@ -3559,77 +3559,6 @@ tokens = ((run.masked === "computed") ? $mul(numbers$ceil_div(run.seq, chunk), c
 [full, rest] = [$floordiv(tokens, chunk), $mod(tokens, chunk)];
 return [tokens, $add($mul($mul(full, chunk), chunk), $mul(rest, rest))];
 }
-function parallel_stages$dealt(layers, pieces) {
-let most, found, which;
-[layers, pieces] = [$int(numbers$size("layers", layers)), $int(numbers$size("pieces", pieces))];
-most = (-$floordiv((-layers), pieces));
-found = $mul($list([most]), pieces);
-for (which of $range($sub($mul(most, pieces), layers))) {
-$put(found, ($eq($mod(which, 2), 0) ? $sub(-1, $floordiv(which, 2)) : $floordiv(which, 2)), $sub($at(found, ($eq($mod(which, 2), 0) ? $sub(-1, $floordiv(which, 2)) : $floordiv(which, 2))), 1));
-}
-return found;
-}
-function parallel_stages$stage_models(model, pipeline, axis = "pipeline") {
-let different, order, found, start, at, count, blocks, storage, ends, stage;
-if ($eq(pipeline, 1)) {
-return [[model, 1]];
-}
-[different, order] = parallel_stages$layer_kinds(model);
-found = $list([]);
-start = 0;
-for ([at, count] of $enumerate(parallel_stages$dealt($len(order), pipeline))) {
-blocks = parallel_stages$_in_blocks($list((() => { const $ = []; for (const kind of $part(order, start, $add(start, count), null)) $.push($at(different, kind)); return $; })()));
-storage = $both(model.storage, () => $replace(model.storage, $dict([["first_layer", start]])));
-ends = $dict([["is_first", $eq(at, 0)], ["hands_on", ($eq(at, $sub(pipeline, 1)) ? "" : axis)]]);
-stage = $call($getattr(model, "with_"), [], $dict([["blocks", blocks], ["storage", storage], ["tied", false], ...ends.items()]));
-if ($truth(found) && parallel_stages$_alike(stage, $at($at(found, -1), 0))) {
-$put(found, -1, [$at($at(found, -1), 0), $add($at($at(found, -1), 1), 1)]);
-} else {
-found.append([stage, 1]);
-}
-start = $iadd(start, count);
-}
-return $tuple(found);
-}
-function parallel_stages$_in_blocks(layers) {
-let found, layer;
-found = $list([]);
-for (layer of layers) {
-if ($truth(found) && layers_parts$same($replace($at(found, -1), $dict([["layers", 1]])), layer)) {
-$put(found, -1, $replace($at(found, -1), $dict([["layers", $add($at(found, -1).layers, 1)]])));
-} else {
-found.append(layer);
-}
-}
-return $tuple(found);
-}
-function parallel_stages$_alike(one, other) {
-let ends;
-ends = $list((() => { const $ = []; for (const stage of [one, other]) $.push([stage.is_first, stage.hands_on]); return $; })());
-if (!$eq($at(ends, 0), $at(ends, 1)) || !layers_parts$same(one.blocks, other.blocks)) {
-return false;
-}
-return ((one.storage === null) || $eq(one.precision, other.precision));
-}
-function parallel_stages$layer_kinds(model) {
-let different, counts, block, one, kind, order, places;
-different = $list([]);
-counts = $list([]);
-for (block of model.blocks) {
-one = $replace(block, $dict([["layers", 1]]));
-kind = $next((function* () { for (const [k, other] of $enumerate(different)) if (layers_parts$same(one, other)) yield k; })(), $len(different));
-if ($eq(kind, $len(different))) {
-different.append(one);
-}
-counts.append([kind, $int(numbers$size("layers", block.layers))]);
-}
-order = $list((() => { const $ = []; for (const [kind, count] of counts) for (const _ of $range(count)) $.push(kind); return $; })());
-if ($has(model._derived, "blocks") && (model.moe === null)) {
-places = $list((() => { const $ = []; for (const [kind, count] of counts) for (const at of $range(count)) $.push([$div($add(at, 0.5), count), kind]); return $; })());
-order = $list((() => { const $ = []; for (const [_, kind] of $sorted(places)) $.push(kind); return $; })());
-}
-return [$tuple(different), order];
-}
 let training_recipes$STATE;
 training_recipes$STATE = ["weights", "gradients", "master", "moments"];
 class training_recipes$Recipe extends $object {
@@ -3793,7 +3722,7 @@ throw new $ValueError().__init__(["layers share weights: what packing saves of t
 steps = $list([...checkpoint$_products(block, d_model)]);
 beside = $any((function* () { for (const step of steps) yield $str_startswith(step.name, "ffn."); })());
 for (step of steps) {
-packings = $list((() => { const $ = []; for (const i of $range(layers)) $.push($call($getattr(storage, "of"), [step.name, $add(first, i)], $dict([["beside", beside]]))); return $; })());
+packings = checkpoint$_packings(storage, step.name, first, layers, beside);
 yield checkpoint$_packed(step, packings, storage.plain);
 }
 for (part of block.parts) {
@@ -3807,16 +3736,26 @@ yield matrix.times(block.layers, prefix);
 first = $iadd(first, layers);
 }
 }
+let checkpoint$_packings = $call($lru_cache(4096), [(function (storage, step, first, layers, beside) {
+let found, layer, packing;
+found = $dict([]);
+for (layer of $range(first, $add(first, layers))) {
+packing = $call($getattr(storage, "of"), [step, layer], $dict([["beside", beside]]));
+$put(found, packing, $add(found.get(packing, 0), 1));
+}
+return $tuple(found.items());
+})]);
 function checkpoint$_packed(step, packings, plain) {
-let matrices, inputs, held, packing, one;
+let matrices, inputs, held, layers, packing, count, one;
 matrices = $div(step.parameters(), step.weights);
 inputs = $div(step.reads, ($truth(step.is_expert) ? step.chosen : 1));
 held = 0;
-for (packing of packings) {
+layers = 0;
+for ([packing, count] of packings) {
 one = ((packing === null) ? $mul(step.weights, plain) : packing.bytes(step.weights, inputs));
-held = $add(held, $mul(matrices, one));
+[held, layers] = [$add(held, $mul($mul(count, matrices), one)), $add(layers, count)];
 }
-return new checkpoint$_Matrices().__init__(step.name, $mul($mul(matrices, step.weights), $len(packings)), held);
+return new checkpoint$_Matrices().__init__(step.name, $mul($mul(matrices, step.weights), layers), held);
 }
 function* checkpoint$_products(block, d) {
 let part;
@@ -7431,12 +7370,27 @@ found = $list(values);
 is_common = ($bool(found) && $all((function* () { for (const other of $part(found, 1, null, null)) yield layers_parts$same($at(found, 0), other); })()));
 return ($truth(is_common) ? $at(found, 0) : null);
 }
+function parallel_shares$remembered(function$, arguments$) {
+try {
+$hash(arguments$);
+} catch ($problem0) {
+if ($caught($problem0, [$TypeError])) {
+return function$.__wrapped__(...arguments$);
+} else throw $problem0;
+}
+return $call(function$, [...arguments$], null);
+}
 function parallel_shares$tensor_parallel(model, devices, nodes = 1) {
-let vocab, shared, kv_heads, moe;
+let share;
 devices = numbers$size("devices", devices);
 if (layers_parts$is_one(devices)) {
 return model;
 }
+share = parallel_shares$remembered(parallel_shares$_tensor_parallel, [model, devices, nodes]);
+return share;
+}
+let parallel_shares$_tensor_parallel = $call($lru_cache(256), [(function (model, devices, nodes) {
+let vocab, shared, kv_heads, moe;
 vocab = numbers$ceil_div(model.vocab, devices);
 if (!$truth(model.is_uniform)) {
 shared = parallel_shares$_share_of_blocks(model, devices);
@@ -7447,7 +7401,7 @@ if ((moe !== null)) {
 moe = $replace(moe, $dict([["width", parallel_shares$_part("the experts' width", moe.width, devices)], ["shared_width", parallel_shares$_part("shared_width", moe.shared_width, devices)]]));
 }
 return $call($getattr(model, "with_"), [], $dict([["heads", parallel_shares$_part("heads", model.heads, devices)], ["kv_heads", kv_heads], ["head_dim", model.head_dim], ["d_ff", parallel_shares$_part("d_ff", model.d_ff, devices)], ["vocab", vocab], ["sharers", devices], ["sharer_nodes", nodes], ["moe", moe]]));
-}
+})]);
 function parallel_shares$expert_parallel(model, devices, nodes = 1) {
 let blocks, block, parts;
 if (layers_parts$is_one(devices)) {
@@ -7502,6 +7456,82 @@ if (!numbers$divides(devices, whole)) {
 throw new $ValueError().__init__([`devices must divide ${$str(name)}=${$str(whole)}, got ${$str(devices)}`]);
 }
 return numbers$exact_div(whole, devices);
+}
+function parallel_stages$dealt(layers, pieces) {
+let most, found, which;
+[layers, pieces] = [$int(numbers$size("layers", layers)), $int(numbers$size("pieces", pieces))];
+most = (-$floordiv((-layers), pieces));
+found = $mul($list([most]), pieces);
+for (which of $range($sub($mul(most, pieces), layers))) {
+$put(found, ($eq($mod(which, 2), 0) ? $sub(-1, $floordiv(which, 2)) : $floordiv(which, 2)), $sub($at(found, ($eq($mod(which, 2), 0) ? $sub(-1, $floordiv(which, 2)) : $floordiv(which, 2))), 1));
+}
+return found;
+}
+function parallel_stages$stage_models(model, pipeline, axis = "pipeline") {
+let found;
+if ($eq(pipeline, 1)) {
+return [[model, 1]];
+}
+found = parallel_shares$remembered(parallel_stages$_stage_models, [model, pipeline, axis]);
+return found;
+}
+let parallel_stages$_stage_models = $call($lru_cache(256), [(function (model, pipeline, axis) {
+let different, order, found, start, at, count, blocks, storage, ends, stage;
+[different, order] = parallel_stages$layer_kinds(model);
+found = $list([]);
+start = 0;
+for ([at, count] of $enumerate(parallel_stages$dealt($len(order), pipeline))) {
+blocks = parallel_stages$_in_blocks($list((() => { const $ = []; for (const kind of $part(order, start, $add(start, count), null)) $.push($at(different, kind)); return $; })()));
+storage = $both(model.storage, () => $replace(model.storage, $dict([["first_layer", start]])));
+ends = $dict([["is_first", $eq(at, 0)], ["hands_on", ($eq(at, $sub(pipeline, 1)) ? "" : axis)]]);
+stage = $call($getattr(model, "with_"), [], $dict([["blocks", blocks], ["storage", storage], ["tied", false], ...ends.items()]));
+if ($truth(found) && parallel_stages$_alike(stage, $at($at(found, -1), 0))) {
+$put(found, -1, [$at($at(found, -1), 0), $add($at($at(found, -1), 1), 1)]);
+} else {
+found.append([stage, 1]);
+}
+start = $iadd(start, count);
+}
+return $tuple(found);
+})]);
+function parallel_stages$_in_blocks(layers) {
+let found, layer;
+found = $list([]);
+for (layer of layers) {
+if ($truth(found) && layers_parts$same($replace($at(found, -1), $dict([["layers", 1]])), layer)) {
+$put(found, -1, $replace($at(found, -1), $dict([["layers", $add($at(found, -1).layers, 1)]])));
+} else {
+found.append(layer);
+}
+}
+return $tuple(found);
+}
+function parallel_stages$_alike(one, other) {
+let ends;
+ends = $list((() => { const $ = []; for (const stage of [one, other]) $.push([stage.is_first, stage.hands_on]); return $; })());
+if (!$eq($at(ends, 0), $at(ends, 1)) || !layers_parts$same(one.blocks, other.blocks)) {
+return false;
+}
+return ((one.storage === null) || $eq(one.precision, other.precision));
+}
+function parallel_stages$layer_kinds(model) {
+let different, counts, block, one, kind, order, places;
+different = $list([]);
+counts = $list([]);
+for (block of model.blocks) {
+one = $replace(block, $dict([["layers", 1]]));
+kind = $next((function* () { for (const [k, other] of $enumerate(different)) if (layers_parts$same(one, other)) yield k; })(), $len(different));
+if ($eq(kind, $len(different))) {
+different.append(one);
+}
+counts.append([kind, $int(numbers$size("layers", block.layers))]);
+}
+order = $list((() => { const $ = []; for (const [kind, count] of counts) for (const _ of $range(count)) $.push(kind); return $; })());
+if ($has(model._derived, "blocks") && (model.moe === null)) {
+places = $list((() => { const $ = []; for (const [kind, count] of counts) for (const at of $range(count)) $.push([$div($add(at, 0.5), count), kind]); return $; })());
+order = $list((() => { const $ = []; for (const [_, kind] of $sorted(places)) $.push(kind); return $; })());
+}
+return [$tuple(different), order];
 }
 let parallel_work$CONTEXT_BY;
 parallel_work$CONTEXT_BY = ["ring", "all_to_all"];
