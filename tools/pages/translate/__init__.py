@@ -143,7 +143,8 @@ class Printed:
         body = "".join(self._piece(module, at) for module, at in pieces)
         beside = {*names.REPLACED.values()} & self.used.runtime
         head = _import(self.used.runtime - beside | {"signed"}, runtime) + _import(beside, data)
-        signed = "".join(self._signed(each) for each in self.used.dynamic if isinstance(each, Own))
+        called = [each for each in self.used.dynamic if isinstance(each, Own)]
+        signed = "".join(sorted(self._signed(each) for each in called))
         given = ", ".join(f"{own.printed} as {own.name}" for own in exported)
         return f"{head}{signed}{body}export {{ {given} }};\n"
 

@@ -1,13 +1,13 @@
 // Made from costlib by `make sync`: never edit this.
 import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_format as $str_format, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
-$signed(families_readers$experts, "c name / width= chosen= shared= default= **more");
-$signed(precision$precision_of, "value");
-$signed(families_readers$grouped, "c / one_each= or_one_each= needs_head_dim= **more");
+$signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
+$signed(families_readers$experts, "c name / width= chosen= shared= default= **more");
+$signed(families_readers$grouped, "c / one_each= or_one_each= needs_head_dim= **more");
 $signed(layers_feed$mlp_steps, "name d_in width d_out / gated activation bias=");
 $signed(messages$collective, "does elements / inside= across= axis count= name= kind=");
-$signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
+$signed(precision$precision_of, "value");
 let numbers$_WANTED;
 numbers$_WANTED = "a whole number, an array of whole numbers or a SymPy symbol";
 function numbers$size(name, value, least = 1) {
