@@ -32,8 +32,9 @@ class Statements(Expressions):
         """Statements, up to one that no page comes behind: a library is imported, or it returns."""
         text = ""
         for each in body:
-            if isinstance(each, ast.Import):
-                return f'{text}{self.runtime("absent")}("{each.names[0].name}")();\n'
+            inner = each.body[0] if isinstance(each, ast.With) else each
+            if isinstance(inner, ast.Import):
+                return f'{text}{self.runtime("absent")}("{inner.names[0].name}")();\n'
             text += self.statement(each)
             if isinstance(each, ast.If) and self.settled(each.test) and _ends(each.body):
                 break
