@@ -16,7 +16,7 @@ from costlib.figures.sketch import SMALL, WIDTH, Sketch, sketch
 from costlib.parallel import ALGORITHMS, Machine, two_tier_sent
 from costlib.transformer import Transformer
 
-__all__ = ["folded", "hidden", "ring_rounds"]
+__all__ = ["experts", "folded", "hidden", "ring_rounds"]
 
 # ------------------------------------------------------------------------------------ a ring
 
@@ -121,6 +121,62 @@ def _ring(drawing: Sketch, corner: tuple[float, float], terms: Any, sent: dict[i
     for device in sent:
         start, end = ends[device]
         drawing.arrow(start, end, colour=COLOURS[1])
+
+
+# ------------------------------------------------------------------------------------ experts
+
+_SIDE, _ACROSS = 9.0, 8  #: of a token's square, and how many stand side by side
+
+
+def experts(devices: int = 4, tokens: int = 32, seed: int = 3) -> Figure:
+    """Tokens before and after the all-to-all that takes them to experts, drawn at even odds.
+
+    ``tokens`` counts a token once for each of its experts.
+
+    >>> experts().title
+    'The fullest device has 1.28 of a fair share of tokens'
+    """
+    drawn = np.random.default_rng(seed).multinomial(tokens, [1 / devices] * devices, size=devices)
+    shares = drawn.sum(axis=0) / tokens
+    title = f"The fullest device has {shares.max():.2f} of a fair share of tokens"
+    told = "; ".join(
+        f"device {number} gets {', '.join(map(str, drawn[:, number]))}: {share:.2f} of its share"
+        for number, share in enumerate(shares)
+    )
+    alt = (
+        f"{devices} devices in a row, above each a block of {tokens} squares in its colour, one "
+        "for each expert of a token. Lines lead from every block to every device below, as thick "
+        f"as the tokens that take them, dashed where they stay. There {told}."
+    )
+    step, rows = WIDTH / devices, tokens / _ACROSS
+    below = 84 + rows * _SIDE
+    with sketch(title, alt, height=below + (rows * shares.max() + 1) * _SIDE + 26) as drawing:
+        for number in range(devices):
+            left = number * step + (step - _ACROSS * _SIDE) / 2
+            drawing.text((left, 10), f"device {number}", bold=True)
+            _tokens(drawing, (left, 20), [(number, tokens)])
+            for other, count in enumerate(drawn[number]):
+                ends = (left + 36, 22 + rows * _SIDE), ((other + 0.5) * step, below - 2)
+                look: dict[str, Any] = {"colour": COLOURS[number], "width": count / 5}
+                drawing.line(*ends, dashed=number == other, **look)
+            _tokens(drawing, (left, below), list(enumerate(drawn[:, number])))
+            words = f"{shares[number]:.2f} of a share"
+            place = (left, below + (rows * shares.max() + 1) * _SIDE + 14)
+            drawing.text(place, words, size=SMALL, bold=shares[number] == shares.max())
+        drawing.line((0, below + rows * _SIDE), (WIDTH, below + rows * _SIDE), dashed=True)
+    return drawing.result
+
+
+def _tokens(drawing: Sketch, corner: tuple[float, float], parts: list[tuple[int, int]]) -> None:
+    """Squares in rows, so many in the colour of each device."""
+    begun = 0
+    for device, count in parts:
+        cells = [divmod(number, _ACROSS) for number in range(begun, begun + count)]
+        drawing.fill(corner, cells, _SIDE, COLOURS[device] + "bb")
+        begun += count
+    full, left = divmod(begun, _ACROSS)
+    drawing.cells(corner, full, _ACROSS, _SIDE, line=0.3)
+    drawing.cells((corner[0], corner[1] + full * _SIDE), 1, left, _SIDE, line=0.3)
 
 
 # ---------------------------------------------------------------------- behind the backward pass

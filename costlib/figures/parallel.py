@@ -9,7 +9,7 @@ import numpy as np
 
 from costlib.display import quantity
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
-from costlib.figures.cluster import folded, hidden, ring_rounds
+from costlib.figures.cluster import experts, folded, hidden, ring_rounds
 from costlib.figures.measured import dots
 from costlib.parallel import (
     Layout,
@@ -23,6 +23,7 @@ from costlib.parallel import (
 
 __all__ = [
     "causal_slices",
+    "experts",
     "folded",
     "frontier",
     "held",

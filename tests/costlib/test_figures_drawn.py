@@ -44,6 +44,7 @@ DRAWINGS = {
     "lives": lambda: step.lives(LLAMA, 4096),
     "tide": lambda: charts.tide(LLAMA, 4096),
     "ring_rounds": cluster.ring_rounds,
+    "experts": cluster.experts,
     "hidden": lambda: cluster.hidden(LLAMA, costlib.nodes["DGX-H100"], 8, [16384, 2048]),
     "folded": lambda: cluster.folded(planned(tensor=4, pipeline=2, data=4, sequence=True)),
     "folded_far": lambda: cluster.folded(planned(tensor=8, pipeline=4)),
@@ -106,6 +107,15 @@ def test_a_ring_sends_each_part_to_the_next_and_adds_up() -> None:
     machine = parallel.Machine(4)
     machine.run(parallel.ALGORITHMS["ring all-reduce"].program, [np.arange(8)] * 4)
     assert f"{machine.busiest / 8:g} values sent by each" in drawn("ring_rounds").title
+
+
+def test_no_token_is_lost_on_its_way_to_an_expert() -> None:
+    figure = drawn("experts")
+    got = re.findall(r"device \d gets ([\d, ]+): ([\d.]+) of its share", figure.alt)
+    counts = np.array([[int(each) for each in row.split(",")] for row, _ in got])
+    assert (counts.sum(axis=0) == 32).all(), "every device sends all of its own"
+    assert [f"{each:.2f}" for each in counts.sum(axis=1) / 32] == [share for _, share in got]
+    assert f"{counts.sum(axis=1).max() / 32:.2f}" in figure.title
 
 
 @pytest.mark.parametrize(
