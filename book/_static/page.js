@@ -31,6 +31,13 @@ function look() {
 look();
 addEventListener('resize', look);
 
+// The faces of code, formulas and slanted words come when there is something to see; on later pages
+// the browser has them, and shows them at once.
+requestAnimationFrame(() => setTimeout(() => {
+  document.getElementById('faces').media = 'all';
+  localStorage.setItem('faces', 'here');
+}));
+
 let theme = null;
 addEventListener('beforeprint', () => {
   theme = root.dataset.theme;

@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,16 @@ UNUSED = re.compile(
 )
 #: The face of the text, asked for before the style sheet says so.
 FACE = "fonts/source-sans-3-latin-wght-normal.woff2"
+#: Those of code, formulas and slanted words have a style sheet of their own, which waits until
+#: there is something to see (page.js): not on paper, nor without scripts, nor where one has it.
+OTHER_FACES = re.compile(rf"@font-face\s*\{{(?![^}}]*{FACE})[^}}]*url\([^}}]*\}}")
+LATER = """
+    <link rel="stylesheet" href="{0}" media="print" id="faces" />
+    <script>
+      if (localStorage.getItem("faces")) document.getElementById("faces").media = "all";
+    </script>
+    <noscript><link rel="stylesheet" href="{0}" /></noscript>"""
+WAITS = re.compile(r'\s*<link [^>]* id="faces" />.*?</noscript>', re.DOTALL)
 ICON = re.compile(r'class="[^"]*?\b(fa[srb]|fa-(?:solid|regular|brands))\s+fa-([a-z0-9-]+)')
 STYLE = re.compile(
     r'\s*<link[^>]*rel="stylesheet"[^>]*href="([^"]+)"[^>]*>|'
@@ -41,6 +51,10 @@ OLD_FONT = re.compile(r",url\([^)]*\.(?:woff|ttf)\) format\([^)]*\)")
 RULE = re.compile(r"""((?:"[^"]*"|'[^']*'|[^{};"'])*)([{;])""")
 COMMA = re.compile(r",(?![^(\[]*[)\]])")
 WORD = re.compile(r"[\w-]+")
+NAMES = re.compile(r"""\s(?:class|id)=["']([^"']*)["']""")
+#: A custom property that is set; one that is asked for, in a style sheet or by name in a script.
+PROPERTY = re.compile(r"""(?<=[{;\s])(--[\w-]+)\s*:(?:[^;{}"']|"[^"]*"|'[^']*')*(;|(?=}))""")
+ASKED = re.compile(r"var\(\s*(--[\w-]+)|['\"`](--[\w-]+)['\"`]")
 HEAVY = ("fontawesome.js",)
 SCRIPT = re.compile(r"\s*<script\b([^>]*)>(.*?)</script>", re.DOTALL)
 
@@ -70,10 +84,14 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
     styles = used_styles(pages, site, Path(app.doctreedir) / "styles.json")
     text = "\n".join(rebased(site / style, site / "_static") for style in styles)
     bundle = site / "_static" / "bundle.css"
-    scripts = (path.read_text("utf-8") for path in site.rglob("*.js") if path.name not in HEAVY)
-    used = {word for source in (*pages.values(), *scripts) for word in WORD.findall(source)}
-    bundle.write_text(without_unused(text, used) + icon_style(pages.values()), "utf-8")
-    version = sha256(bundle.read_bytes()).hexdigest()[:8]
+    scripts = [path.read_text("utf-8") for path in site.rglob("*.js") if path.name not in HEAVY]
+    named = (names for html in pages.values() for names in NAMES.findall(html))
+    used = {word for source in (*named, *scripts) for word in WORD.findall(source)}
+    text = without_unused(text, used)
+    text = without_idle(text, [*pages.values(), *scripts]) + icon_style(pages.values())
+    bundle.write_text(OTHER_FACES.sub("", text), "utf-8")
+    bundle.with_name("faces.css").write_text("\n".join(OTHER_FACES.findall(text)), "utf-8")
+    version = sha256(text.encode()).hexdigest()[:8]
     options = (site / "_static" / "documentation_options.js").read_text("utf-8")
     for path, html in pages.items():
         root = "../" * len(path.parent.relative_to(site).parts)
@@ -96,7 +114,8 @@ def used_styles(pages: Mapping[Path, str], site: Path, memory: Path) -> list[str
     """The style sheets that pages ask for, in their order; remembered, for a build that changes
     no page."""
     for path, html in pages.items():
-        links = [one or other for one, other in STYLE.findall(html) if "bundle.css" not in one]
+        links = [one or other for one, other in STYLE.findall(WAITS.sub("", html))]
+        links = [link for link in links if "bundle.css" not in link]
         if links:
             found = [(path.parent / link.partition("?")[0]).resolve() for link in links]
             styles = [style.relative_to(site.resolve()).as_posix() for style in found]
@@ -106,14 +125,16 @@ def used_styles(pages: Mapping[Path, str], site: Path, memory: Path) -> list[str
 
 
 def with_one_style(html: str, address: str) -> str:
-    """The page with one style sheet in place of its own, and the face of its text."""
-    html = re.sub(r'\s*<link rel="preload" href="[^"]*fonts/[^>]*>', "", html)
+    """The page with one style sheet in place of its own, and the faces of its text."""
+    html = re.sub(r'\s*<link rel="preload" href="[^"]*fonts/[^>]*>', "", WAITS.sub("", html))
     first = STYLE.search(html)
     assert first is not None
-    face = address.partition("bundle.css")[0] + FACE
+    static, _, version = address.partition("bundle.css")
+    face = f"{static}{FACE}"
     link = (
         f'\n    <link rel="preload" href="{face}" as="font" type="font/woff2" crossorigin />'
         f'\n    <link rel="stylesheet" href="{address}" />'
+        f"{LATER.format(f'{static}faces.css{version}')}"
     )
     return html[: first.start()] + link + STYLE.sub("", html[first.start() :])
 
@@ -166,6 +187,18 @@ def without_unused(css: str, used: set[str]) -> str:
     return "\n".join(kept)
 
 
+def without_idle(css: str, others: Sequence[str]) -> str:
+    """The style sheet without custom properties that neither it nor pages and scripts ask for.
+
+    >>> without_idle("a { --one: 1; --two: var(--one); --three: 3; width: var(--two) }", [])
+    'a { --one: 1; --two: var(--one);  width: var(--two) }'
+    """
+    elsewhere = {name for text in others for pair in ASKED.findall(text) for name in pair}
+    asked = elsewhere | {name for pair in ASKED.findall(css) for name in pair}
+    kept = PROPERTY.sub(lambda found: found[0] if found[1] in asked else "", css)
+    return kept if kept == css else without_idle(kept, others)  # what only an idle one asked for
+
+
 def closing(css: str, at: int) -> int:
     """Where the brace closes that was opened before this place."""
     depth = 1
@@ -193,6 +226,8 @@ def with_patient_scripts(html: str, options: str) -> str:
             return ""
         if "documentation_options.js" in attributes:
             return f"\n    <script>{options.strip()}</script>"  # three lines that others need first
+        if 'type="module"' in attributes and "fetchpriority" not in attributes:
+            return f'\n    <script fetchpriority="low"{attributes}></script>'
         if "src=" in attributes and "defer" not in attributes and "module" not in attributes:
             return f"\n    <script defer{attributes}></script>"
         return match[0]
@@ -214,6 +249,7 @@ def with_names(html: str) -> str:
         ('<div id="pst-primary-sidebar"', r'\g<0> role="navigation" aria-label="The book"'),
         ('<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages inside">'),
         ("<th></th>", "<td></td>"),  # the corner of a table heads nothing
+        (r'<img alt="(?=[^>]*_static/images/logo)', r'<img loading="lazy" alt="'),  # in a menu
     ):
         html = re.sub(lacking + "(?! role)", complete, html)
     return html
