@@ -110,7 +110,7 @@ def from_hf(
 
 
 def _unknown(name: str) -> str:
-    near = get_close_matches(name, FAMILIES, n=1, cutoff=0.3)
+    near = get_close_matches(name.lower(), FAMILIES, n=1, cutoff=0.85)
     nearest = f"the nearest is {near[0]!r}; " if near else ""
     return (
         f"model_type {name!r} is not one that costlib knows; {nearest}it knows "

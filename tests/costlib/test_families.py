@@ -233,6 +233,31 @@ def test_what_is_no_config_is_refused(source, complaint):
         from_hf(source)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("lama", "llama"),
+        ("mistal", "mistral"),
+        ("Qwen3", "qwen3"),
+        ("phi-3", "phi3"),
+        ("gpt-neox", "gpt_neox"),
+        ("gpt_os", "gpt_oss"),
+        ("deepseekv3", "deepseek_v3"),
+        ("falcn", "falcon"),
+        ("mixtrall", "mixtral"),
+        ("bloomz", "bloom"),
+        *((each, None) for each in ("whisper", "resnet", "unet", "yolo", "detr", "clip", "sam")),
+        *((each, None) for each in ("wav2vec2", "tacotron", "foo", "x")),
+    ],
+)
+def test_a_family_is_suggested_where_one_was_mistyped_alone(typed, meant):
+    with pytest.raises(ValueError, match="is not one that costlib knows") as found:
+        from_hf({"model_type": typed})
+    said = str(found.value)
+    assert ("the nearest is" in said) == (meant is not None)
+    assert meant is None or f"the nearest is {meant!r};" in said
+
+
 @pytest.mark.parametrize("cut", range(1, 40))
 def test_a_truncated_config_is_an_error(cut):
     text = json.dumps(CONFIGS["llama-3-8b"])
