@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from costlib.attention import SCORES
 from costlib.kvcache import Memory
-from costlib.layers.parts import Block, PerToken, Saved, is_one, plus, saved_elements
+from costlib.layers.parts import Block, Saved, is_one, plus, saved_elements
 from costlib.numbers import (
     Number,
     ceil_div,
@@ -30,31 +30,13 @@ from costlib.numbers import (
     minimum,
     size,
 )
-from costlib.training.recipes import Adapters, Recipe, recipe_of, state_bytes
+from costlib.training.recipes import Adapters, Recipe, looked_up, recipe_of, state_bytes
+from costlib.transformer import Transformer
 
 __all__ = ["POLICIES", "Activations", "Row", "activations", "saved_activations", "training_memory"]
 
 #: What is computed again: nothing, scores and what is made of them, or each layer.
 POLICIES = (None, "selective", "full")
-
-
-class Model(Protocol):
-    """What activations are counted from: `costlib.Transformer` has it."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]: ...
-    @property
-    def d_model(self) -> Any: ...
-    @property
-    def vocab(self) -> Any: ...
-    @property
-    def final_norm(self) -> bool: ...
-    @property
-    def predicted(self) -> Any: ...
-    @property
-    def tied(self) -> bool: ...
-    def params(self) -> Any: ...
-    def steps(self) -> tuple[PerToken, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +169,7 @@ class _Step:
 
 
 def activations(
-    model: Model,
+    model: Transformer | str,
     batch: Number,
     seq: Number,
     *,
@@ -216,6 +198,7 @@ def activations(
     >>> held.of_layers() == 16 * 64 * (34 + 5 * 4 * 16 // 64)
     True
     """
+    model = looked_up(model)
     choose("recompute", recompute, POLICIES)
     choose("scores", scores, SCORES)
     batch, seq, tensor = size("batch", batch), size("seq", seq), size("tensor", tensor)
@@ -259,7 +242,7 @@ def _inputs(step: _Step, d: Number, block: Block) -> Iterator[Row]:
     yield Row("layers' inputs", step.share(tokens * d, "sequence"), "activations")
 
 
-def _again(step: _Step, model: Model, recompute: str | None) -> Iterator[Row]:
+def _again(step: _Step, model: Transformer, recompute: str | None) -> Iterator[Row]:
     """What the largest layer holds while it, or its scores, are run again."""
     if recompute is None or (recompute == "selective" and step.scores == "on-chip"):
         return
@@ -284,7 +267,7 @@ def _depth(block: Block) -> int:
     return 1 + sum(int(count) for count in inner if not is_zero(count))
 
 
-def _outside(step: _Step, model: Model) -> Iterator[Row]:
+def _outside(step: _Step, model: Transformer) -> Iterator[Row]:
     """Embedding and logits: masks, the last norm, the unembedding's input, and its output."""
     tokens, d = step.batch * step.seq, model.d_model
     whole = step.share(tokens * d, "sequence")
@@ -308,7 +291,7 @@ def _merged(rows: Iterable[Row]) -> Iterator[Row]:
         yield Row(name, elements, kind, place)
 
 
-def saved_activations(model: Model) -> Any:
+def saved_activations(model: Transformer | str) -> Any:
     """Elements per token that the backward pass of all layers needs, scores aside.
 
     >>> from costlib.transformer import Transformer
@@ -317,13 +300,14 @@ def saved_activations(model: Model) -> Any:
     2560
     """
     total: Number = 0
+    model = looked_up(model)
     for block in model.blocks:
         total = plus(total, block.layers * saved_elements(block.saved(model.d_model)))
     return total
 
 
 def training_memory(
-    model: Model,
+    model: Transformer | str,
     batch: Number,
     seq: Number,
     recipe: Recipe | str | None = None,

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from costlib.catalog import device_of
 from costlib.device import Device
 from costlib.layers.parts import PerToken
 from costlib.ledger import Elements, Ledger, Op
 from costlib.numbers import Number, amount, choose, is_lazy, is_symbolic, size
-from costlib.training.recipes import Recipe, adapter_params, recipe_of, targeted
+from costlib.training.recipes import Recipe, adapter_params, looked_up, recipe_of, targeted
 from costlib.transformer import Transformer
 
 __all__ = ["CONVENTIONS", "adapter_step", "flops_per_token", "hfu_over_mfu", "mfu"]
@@ -72,7 +73,7 @@ CONVENTIONS: dict[str, Callable[[Transformer, Number], Any]] = {
 }
 
 
-def flops_per_token(model: Transformer, seq: Number, convention: str = "ledger") -> Any:
+def flops_per_token(model: Transformer | str, seq: Number, convention: str = "ledger") -> Any:
     """FLOPs of training for each token of sequences of ``seq``, by a convention by name.
 
     >>> from costlib import models
@@ -85,12 +86,12 @@ def flops_per_token(model: Transformer, seq: Number, convention: str = "ledger")
     palm         46.9
     """
     choose("convention", convention, tuple(CONVENTIONS))
-    return CONVENTIONS[convention](model, size("seq", seq))
+    return CONVENTIONS[convention](looked_up(model), size("seq", seq))
 
 
 def mfu(
-    model: Transformer,
-    device: Device,
+    model: Transformer | str,
+    device: Device | str,
     *,
     tokens_per_s: Number,
     seq: Number,
@@ -113,7 +114,7 @@ def mfu(
         ...
     ValueError: peak=1.979e+15 is H100-SXM's rate for sparse matrices: its dense one is 9.894e+14
     """
-    offered = size("devices", devices) * _peak(device, compute, peak)
+    offered = size("devices", devices) * _peak(device_of(device), compute, peak)
     asked = amount("tokens_per_s", tokens_per_s, least=0)
     return flops_per_token(model, seq, convention) * asked / offered
 
@@ -134,7 +135,7 @@ def _peak(device: Device, compute: str | None, peak: Number | None) -> Any:
 
 
 def hfu_over_mfu(
-    model: Transformer,
+    model: Transformer | str,
     seq: Number,
     *,
     recompute: str | None = None,
@@ -151,14 +152,14 @@ def hfu_over_mfu(
     >>> [round(hfu_over_mfu(gpt, 4096, recompute=p), 3) for p in (None, "selective", "full")]
     [1.0, 1.025, 1.327]
     """
-    batch = {"batch": 1, "seq": size("seq", seq), "masked": masked}
+    model, batch = looked_up(model), {"batch": 1, "seq": size("seq", seq), "masked": masked}
     needed = model.training_step(**batch, scores="materialised")
     done = model.training_step(**batch, scores=scores, recompute=recompute)
     return done.matmul_flops / needed.matmul_flops
 
 
 def adapter_step(
-    model: Transformer, batch: Number, seq: Number, recipe: Recipe, **how: Any
+    model: Transformer | str, batch: Number, seq: Number, recipe: Recipe, **how: Any
 ) -> Ledger:
     """A training step of adapters beside a frozen model, as `costlib.training.lora` makes them.
 
@@ -175,6 +176,7 @@ def adapter_step(
     adapters = recipe_of(recipe).adapters
     if adapters is None:
         raise ValueError("recipe has no adapters: make one with costlib.training.lora()")
+    model = looked_up(model)
     whole = model.training_step(batch, seq, **how)
     tokens = size("batch", batch) * size("seq", seq)
     lowest = {step.name: step for step in _first_products(model)}

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
+from costlib.catalog import models
 from costlib.kvcache import Memory
-from costlib.layers.parts import Block, PerToken, plus
+from costlib.layers.parts import PerToken, plus
 from costlib.numbers import Number, choose, exact_div, is_zero, size
 from costlib.precision import FORMATS, Precision, grouped
+from costlib.transformer import Transformer
 
 __all__ = [
     "RECIPES",
@@ -211,18 +213,12 @@ def lora(
     return Recipe(weights=FORMATS[base], gradients=0, others=plain, adapters=own)
 
 
-class Model(Protocol):
-    """What state is counted from: `costlib.Transformer` has it."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]: ...
-    @property
-    def tied(self) -> bool: ...
-    def params(self) -> Any: ...
-    def steps(self) -> tuple[PerToken, ...]: ...
+def looked_up(model: Transformer | str) -> Transformer:
+    """A model, or the one of that name; whatever can be asked as a Transformer is will do."""
+    return models[model] if isinstance(model, str) else model
 
 
-def params_by_kind(model: Model) -> dict[str, Any]:
+def params_by_kind(model: Transformer | str) -> dict[str, Any]:
     """Parameters of the layers' ``matrices``, and ``others``: embeddings, norms, biases, scalars.
 
     >>> from costlib.transformer import Transformer
@@ -230,6 +226,7 @@ def params_by_kind(model: Model) -> dict[str, Any]:
     {'matrices': 131072, 'others': 128320}
     """
     matrices: Number = 0
+    model = looked_up(model)
     for step in _products(model):
         matrices = plus(matrices, step.parameters())
     for block in model.blocks:
@@ -238,7 +235,7 @@ def params_by_kind(model: Model) -> dict[str, Any]:
     return {"matrices": matrices, "others": model.params() - matrices}
 
 
-def adapter_params(model: Model, recipe: Recipe | str | None) -> Any:
+def adapter_params(model: Transformer | str, recipe: Recipe | str | None) -> Any:
     """Parameters of a recipe's adapters: rank·(d_in + d_out) for each matrix named; 0 without.
 
     >>> from costlib.transformer import Transformer
@@ -254,12 +251,12 @@ ffn.gate, ffn.up, ffn.down
     adapters = recipe_of(recipe).adapters
     total: Number = 0
     if adapters is not None:
-        for step in targeted(model, adapters):
+        for step in targeted(looked_up(model), adapters):
             total = plus(total, adapters.rank * _sides(step))
     return total
 
 
-def targeted(model: Model, adapters: Adapters) -> list[PerToken]:
+def targeted(model: Transformer, adapters: Adapters) -> list[PerToken]:
     """The products that adapters stand beside."""
     products = list(_products(model))
     for name in adapters.targets:
@@ -270,7 +267,7 @@ def targeted(model: Model, adapters: Adapters) -> list[PerToken]:
     return [step for step in products if step.name in adapters.targets]
 
 
-def _products(model: Model) -> Iterator[PerToken]:
+def _products(model: Transformer) -> Iterator[PerToken]:
     """The products of all layers, an encoder's and a scan's own aside."""
     for step in model.steps():
         if step.is_matmul and step.name not in ("unembedding", "ahead.unembedding"):
@@ -286,7 +283,7 @@ def _sides(step: PerToken) -> Any:
     return exact_div(both, step.chosen) * step.experts if step.is_expert else both
 
 
-def state_bytes(model: Model, recipe: Recipe | str | None = None) -> Memory:
+def state_bytes(model: Transformer | str, recipe: Recipe | str | None = None) -> Memory:
     """Bytes of weights, gradients and the optimizer's state (master copy and moments).
 
     >>> from costlib.transformer import Transformer
@@ -297,7 +294,8 @@ def state_bytes(model: Model, recipe: Recipe | str | None = None) -> Memory:
     >>> held.optimizer == 8 * 131072 + 12 * 128320
     True
     """
-    recipe, count = recipe_of(recipe), params_by_kind(model)
+    recipe, model = recipe_of(recipe), looked_up(model)
+    count = params_by_kind(model)
     kinds = [(count["matrices"], recipe), (count["others"], recipe.others or recipe)]
     if recipe.adapters is not None:
         kinds.append((adapter_params(model, recipe), recipe.adapters.recipe))
@@ -312,7 +310,7 @@ def state_bytes(model: Model, recipe: Recipe | str | None = None) -> Memory:
 
 
 def checkpoint_bytes(
-    model: Model, recipe: Recipe | str | None = None, *, resume: bool = True
+    model: Transformer | str, recipe: Recipe | str | None = None, *, resume: bool = True
 ) -> Any:
     """Bytes of a checkpoint: what a run goes on from, or (``resume=False``) the weights alone.
 
@@ -333,7 +331,7 @@ def checkpoint_bytes(
     return held.weights + held.optimizer if resume else held.weights
 
 
-def _factors(model: Model) -> Any:
+def _factors(model: Transformer) -> Any:
     """Bytes of a factored second moment: 4 for each row and column, and each entry of a vector."""
     matrices: Number = 0
     for step in _products(model):

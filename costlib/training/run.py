@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from costlib.catalog import device_of
 from costlib.device import Device
 from costlib.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 from costlib.training.flops import CONVENTIONS, flops_per_token, mfu
+from costlib.training.recipes import looked_up
 from costlib.transformer import Transformer
 
 __all__ = ["Run"]
@@ -33,9 +35,9 @@ class Run:
     (76326, 381628)
     """
 
-    model: Transformer
+    model: Any  # a Transformer; its name while it is made
     tokens: Number
-    device: Device
+    device: Any  # a Device; its name while it is made
     devices: Number
     mfu: Number
     seq: Number
@@ -44,6 +46,8 @@ class Run:
     goodput: Number = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", looked_up(self.model))
+        object.__setattr__(self, "device", device_of(self.device))
         size("devices", self.devices), size("seq", self.seq), amount("tokens", self.tokens)
         choose("convention", self.convention, tuple(CONVENTIONS))
         for name in ("mfu", "goodput"):
@@ -58,8 +62,8 @@ class Run:
     @classmethod
     def measured(
         cls,
-        model: Transformer,
-        device: Device,
+        model: Transformer | str,
+        device: Device | str,
         *,
         tokens: Number,
         device_hours: Number,

@@ -171,3 +171,16 @@ def test_what_fits_is_a_whole_number_beside_packed_weights_too():
     for fit in (largest_batch(packed, 8e10, 4096), largest_context(packed, 8e10, 4)):
         assert type(fit.largest) is int
     assert largest_context(models["mistral-7b-v0.1"], 8e10, 1).largest == inf
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: memory(model, 1, 8),
+        lambda model: largest_batch(model, 10**10, 8),
+        lambda model: largest_context(model, 10**10, 8),
+    ],
+)
+def test_a_name_is_answered_by_what_would_do(ask):
+    with pytest.raises(TypeError, match=r"a Transformer, such as costlib.models\['gpt2'\]"):
+        ask("gpt2")

@@ -660,3 +660,27 @@ def test_an_optimum_with_another_count_of_flops():
     for wrong in ({"flops": 0}, {"flops": 1e20, "served": -1}):
         with pytest.raises(ValueError, match="must be"):
             optimum(**wrong)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: activations(model, 1, 8),
+        saved_activations,
+        lambda model: training_memory(model, 1, 8),
+        params_by_kind,
+        lambda model: adapter_params(model, lora(8)),
+        state_bytes,
+        checkpoint_bytes,
+        lambda model: flops_per_token(model, 8),
+        lambda model: mfu(model, "T4", tokens_per_s=1, seq=8),
+        lambda model: hfu_over_mfu(model, 8, recompute="full"),
+        lambda model: adapter_step(model, 1, 8, lora(8)).flops,
+        lambda model: Run(model=model, tokens=1e9, device="T4", devices=8, mfu=0.4, seq=8).days,
+        lambda model: Run.measured(model, "T4", tokens=1e9, device_hours=1e5, seq=8).mfu,
+    ],
+)
+def test_a_name_will_do_where_a_model_is_meant(ask):
+    assert ask("llama-2-7b") == ask(models["llama-2-7b"])
+    with pytest.raises(KeyError, match="no model named 'lama-2-7b'; the nearest is llama-2-7b"):
+        ask("lama-2-7b")

@@ -1,5 +1,5 @@
 // Made from costlib by `make sync`: never edit this.
-import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_format as $str_format, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
+import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_format as $str_format, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lower as $str_lower, str_lstrip as $str_lstrip, str_partition as $str_partition, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
 $signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
@@ -1344,6 +1344,9 @@ throw new $TypeError().__init__([`room must be bytes or a Device, such as costli
 return room;
 }
 function kvcache$_own(model, precision) {
+if ($isinstance(model, [$str])) {
+throw new $TypeError().__init__([`model must be a Transformer, such as costlib.models[${$repr(model)}]`]);
+}
 return ((precision === null) ? model.precision : precision$precision_of(precision));
 }
 function kvcache$_score_heads(model) {
@@ -3558,72 +3561,6 @@ let tokens, full, rest;
 tokens = ((run.masked === "computed") ? $mul(numbers$ceil_div(run.seq, chunk), chunk) : run.seq);
 [full, rest] = [$floordiv(tokens, chunk), $mod(tokens, chunk)];
 return [tokens, $add($mul($mul(full, chunk), chunk), $mul(rest, rest))];
-}
-let training_recipes$STATE;
-training_recipes$STATE = ["weights", "gradients", "master", "moments"];
-class training_recipes$Recipe extends $object {
-__post_init__() {
-const self = this;
-let name, value;
-for (name of [...training_recipes$STATE, "activations", "inputs", "scores"]) {
-value = $getattr(self, name);
-if ((value === null) || $isinstance(value, [$str, $bool])) {
-throw new $TypeError().__init__([`${$str(name)} must be a number of bytes, got ${$repr(value)}`]);
-}
-if ($isinstance(value, [$int, $float]) && !$ge(value, 0)) {
-throw new $ValueError().__init__([`${$str(name)} must be at least 0 bytes, got ${$str(value)}`]);
-}
-}
-}
-get precision() {
-const self = this;
-let named;
-named = $dict([["weights", self.weights], ["activations", self.activations]]);
-return $call(precision$Precision, [], $dict([...named.items(), ["scores", self.scores], ["compute", self.compute]]));
-}
-with_(changes) {
-const self = this;
-return $replace(self, $dict([...changes.items()]));
-}
-__init__(weights, gradients, master = 0, moments = 0, factored = false, activations = 2, inputs = 2, scores = 2, compute = null, others = null, adapters = null, note = "") {
-this.weights = weights;
-this.gradients = gradients;
-this.master = master;
-this.moments = moments;
-this.factored = factored;
-this.activations = activations;
-this.inputs = inputs;
-this.scores = scores;
-this.compute = compute;
-this.others = others;
-this.adapters = adapters;
-this.note = note;
-this.__post_init__();
-return this;
-}
-}
-$class(training_recipes$Recipe, "Recipe", "weights gradients master moments factored activations inputs scores compute others adapters note", "/ weights gradients master= moments= factored= activations= inputs= scores= compute= others= adapters= note=");
-$signed(training_recipes$Recipe.prototype.with_, "/ **changes");
-let training_recipes$_EIGHT_BITS;
-training_recipes$_EIGHT_BITS = $mul(2, precision$grouped(8, 256, 32));
-let training_recipes$_SQUARES;
-training_recipes$_SQUARES = precision$grouped(8, $mul(128, 128), 32);
-let training_recipes$_TILES;
-training_recipes$_TILES = precision$grouped(8, 128, 32);
-let training_recipes$_ADAM;
-training_recipes$_ADAM = new training_recipes$Recipe().__init__(2, 2, 4, 8, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "ZeRO's count");
-let training_recipes$RECIPES = $dict([["fp32", new training_recipes$Recipe().__init__(4, 4, void 0, 8, void 0, 4, 4, 4, "fp32")], ["bf16", training_recipes$_ADAM], ["bf16-fp32-grads", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 4], ["note", "Megatron's usual"]]))], ["fp16-megatron", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 6], ["compute", "fp16"], ["note", "gradients in 16 and 32 bits"]]))], ["bf16-pure", new training_recipes$Recipe().__init__(2, 2, void 0, 4, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "nothing in 32 bits")], ["fp8", new training_recipes$Recipe().__init__(training_recipes$_SQUARES, 4, 4, 4, void 0, void 0, training_recipes$_TILES, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 4), void 0, "DeepSeek-V3: moments in bf16, embeddings not in fp8")], ["fp8-te", new training_recipes$Recipe().__init__(4, 4, 4, 8, void 0, void 0, 1, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 8), void 0, "Transformer Engine: bf16 weights, and fp8 ones both ways round")], ["adam-8bit", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", training_recipes$_EIGHT_BITS], ["note", "bitsandbytes, blocks of 256"]]))], ["muon", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["others", training_recipes$_ADAM], ["note", "Adam for embeddings, norms and biases"]]))], ["adafactor", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["factored", true], ["note", "no first moment"]]))], ["sgd-momentum", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["note", "one moment"]]))], ["sgd", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["note", "no moment"]]))]]);
-function training_recipes$recipe_of(value = null) {
-let name, kind;
-if ((value instanceof training_recipes$Recipe)) {
-return value;
-}
-name = ((value === null) ? "bf16" : value);
-if ($isinstance(name, [$str]) && $has(training_recipes$RECIPES, name)) {
-return $at(training_recipes$RECIPES, name);
-}
-kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
-throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$repr(value)}`], null);
 }
 class checkpoint$Packing extends $object {
 bytes(weights, inputs) {
@@ -6664,7 +6601,7 @@ return families$_build(new families_config$Config().__init__(fields, name, entry
 }
 function families$_unknown(name) {
 let near, nearest;
-near = $difflib_get_close_matches(name, families_family$FAMILIES, 1, 0.3);
+near = $difflib_get_close_matches($str_lower(name), families_family$FAMILIES, 1, 0.85);
 nearest = ($truth(near) ? `the nearest is ${$repr($at(near, 0))}; ` : "");
 return `model_type ${$repr(name)} is not one that costlib knows; ${$str(nearest)}it knows ${$str($str_join(", ", $sorted(families_family$FAMILIES)))}. A family is one entry: see help(costlib.families.family)`;
 }
@@ -7369,6 +7306,72 @@ let found, is_common;
 found = $list(values);
 is_common = ($bool(found) && $all((function* () { for (const other of $part(found, 1, null, null)) yield layers_parts$same($at(found, 0), other); })()));
 return ($truth(is_common) ? $at(found, 0) : null);
+}
+let training_recipes$STATE;
+training_recipes$STATE = ["weights", "gradients", "master", "moments"];
+class training_recipes$Recipe extends $object {
+__post_init__() {
+const self = this;
+let name, value;
+for (name of [...training_recipes$STATE, "activations", "inputs", "scores"]) {
+value = $getattr(self, name);
+if ((value === null) || $isinstance(value, [$str, $bool])) {
+throw new $TypeError().__init__([`${$str(name)} must be a number of bytes, got ${$repr(value)}`]);
+}
+if ($isinstance(value, [$int, $float]) && !$ge(value, 0)) {
+throw new $ValueError().__init__([`${$str(name)} must be at least 0 bytes, got ${$str(value)}`]);
+}
+}
+}
+get precision() {
+const self = this;
+let named;
+named = $dict([["weights", self.weights], ["activations", self.activations]]);
+return $call(precision$Precision, [], $dict([...named.items(), ["scores", self.scores], ["compute", self.compute]]));
+}
+with_(changes) {
+const self = this;
+return $replace(self, $dict([...changes.items()]));
+}
+__init__(weights, gradients, master = 0, moments = 0, factored = false, activations = 2, inputs = 2, scores = 2, compute = null, others = null, adapters = null, note = "") {
+this.weights = weights;
+this.gradients = gradients;
+this.master = master;
+this.moments = moments;
+this.factored = factored;
+this.activations = activations;
+this.inputs = inputs;
+this.scores = scores;
+this.compute = compute;
+this.others = others;
+this.adapters = adapters;
+this.note = note;
+this.__post_init__();
+return this;
+}
+}
+$class(training_recipes$Recipe, "Recipe", "weights gradients master moments factored activations inputs scores compute others adapters note", "/ weights gradients master= moments= factored= activations= inputs= scores= compute= others= adapters= note=");
+$signed(training_recipes$Recipe.prototype.with_, "/ **changes");
+let training_recipes$_EIGHT_BITS;
+training_recipes$_EIGHT_BITS = $mul(2, precision$grouped(8, 256, 32));
+let training_recipes$_SQUARES;
+training_recipes$_SQUARES = precision$grouped(8, $mul(128, 128), 32);
+let training_recipes$_TILES;
+training_recipes$_TILES = precision$grouped(8, 128, 32);
+let training_recipes$_ADAM;
+training_recipes$_ADAM = new training_recipes$Recipe().__init__(2, 2, 4, 8, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "ZeRO's count");
+let training_recipes$RECIPES = $dict([["fp32", new training_recipes$Recipe().__init__(4, 4, void 0, 8, void 0, 4, 4, 4, "fp32")], ["bf16", training_recipes$_ADAM], ["bf16-fp32-grads", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 4], ["note", "Megatron's usual"]]))], ["fp16-megatron", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 6], ["compute", "fp16"], ["note", "gradients in 16 and 32 bits"]]))], ["bf16-pure", new training_recipes$Recipe().__init__(2, 2, void 0, 4, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "nothing in 32 bits")], ["fp8", new training_recipes$Recipe().__init__(training_recipes$_SQUARES, 4, 4, 4, void 0, void 0, training_recipes$_TILES, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 4), void 0, "DeepSeek-V3: moments in bf16, embeddings not in fp8")], ["fp8-te", new training_recipes$Recipe().__init__(4, 4, 4, 8, void 0, void 0, 1, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 8), void 0, "Transformer Engine: bf16 weights, and fp8 ones both ways round")], ["adam-8bit", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", training_recipes$_EIGHT_BITS], ["note", "bitsandbytes, blocks of 256"]]))], ["muon", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["others", training_recipes$_ADAM], ["note", "Adam for embeddings, norms and biases"]]))], ["adafactor", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["factored", true], ["note", "no first moment"]]))], ["sgd-momentum", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["note", "one moment"]]))], ["sgd", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["note", "no moment"]]))]]);
+function training_recipes$recipe_of(value = null) {
+let name, kind;
+if ((value instanceof training_recipes$Recipe)) {
+return value;
+}
+name = ((value === null) ? "bf16" : value);
+if ($isinstance(name, [$str]) && $has(training_recipes$RECIPES, name)) {
+return $at(training_recipes$RECIPES, name);
+}
+kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
+throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$repr(value)}`], null);
 }
 function parallel_shares$remembered(function$, arguments$) {
 try {
