@@ -49,11 +49,21 @@ class Answer:
         if self.value == inf:
             return "without end"
         if self.unit == "$":
-            return f"${self.value:,.4g}"
-        if self.unit in ("", "tokens") and self.value < _MILLION:
-            digits = "," if isinstance(self.value, int) else ",.4g"
-            return f"{self.value:{digits}} {self.unit}".strip()
+            return f"${_digits(self.value)}"
+        if self.unit in ("tokens", "tokens/s") or (self.unit == "" and self.value < _MILLION):
+            return f"{_digits(self.value)} {self.unit}".strip()
         return quantity(self.value, self.unit)
+
+
+def _digits(value: float) -> str:
+    """All digits of a count, four of what is measured.
+
+    >>> _digits(12867), _digits(25790.3), _digits(0.67894)
+    ('12,867', '25,790', '0.6789')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +145,8 @@ def answer(
 def _of_model(server: Server) -> Iterator[Answer]:
     model, where = server.model, "transformer.html#to-the-last-parameter"
     params, active = model.params(), model.active_params()
-    yield Answer("params", "parameters", params, "", f"{params:,} of {model.layers} layers", where)
+    why = f"{params:,} in {model.layers} layers and at both ends"
+    yield Answer("params", "parameters", params, "", why, where)
     if active != params:
         moe = "transformer.html#mixtures-of-experts-stored-used-read"
         why = f"{active / params:.1%} of them: a token meets the experts it is sent to"
@@ -187,11 +198,13 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     one = memory(least, 1, context, precision)
     why = f"({given / 1e9:.4g} − {one.weights / 1e9:.4g} GB) / "
     why += f"{(one.kv + one.activations) / 1e9:.4g} GB a sequence"
+    why += ", in each copy" if server.data > 1 else ""
     most = server.room(context + 1)
     yield Answer("largest_batch", "largest batch", most, "", why, where)
     longest = [largest_context(each, server.device, batch, precision) for each in stages]
-    each = "a sequence" if batch == 1 else f"each of {batch:,} sequences"
-    why = f"as many tokens of {each} as the room beside the weights holds"
+    each = "one sequence" if batch == 1 else f"each of {batch:,} sequences"
+    room = max(0, given - one.weights) / 1e9
+    why = f"so many tokens of {each} fit in the {room:.4g} GB beside the weights"
     long = max(0, min(each.largest for each in longest) - 1)
     yield Answer("largest_context", "longest context", long, "tokens", why, where)
 
@@ -225,14 +238,15 @@ def _step(server: Server, batch: int, context: int) -> _Pass:
     groups, each = server.groups(batch)
     passes = server.passes(each, context, 1, logits="last")
     if server.pipeline == 1:
-        return _spent_on(server, passes)
+        return _spent_on(server, passes, _on_each(server))
     of = f"{server.pipeline} stages"
     seconds = [float(server.seconds(work)) for work, _ in passes]
     slowest = max(range(len(passes)), key=lambda which: seconds[which])
     through = sum(spent * n for spent, (_, n) in zip(seconds, passes, strict=True))
     if through >= groups * seconds[slowest]:
-        return _spent_on(server, passes, f"{of} in turn, in all ")
-    found, stage = _spent_on(server, [(passes[slowest][0], 1)]), server.stages[slowest][0]
+        return _spent_on(server, passes, _through_all(server))
+    found = _spent_on(server, [(passes[slowest][0], 1)], _on_each(server))
+    stage = server.stages[slowest][0]
     told = f"{groups} groups of {each:,}, {quantity(found.seconds, 's')} each in the slowest of "
     told += f"{of}, {stage.layers} of {server.model.layers} layers: {found.why}"
     return replace(found, seconds=groups * found.seconds, why=told)
@@ -240,8 +254,16 @@ def _step(server: Server, batch: int, context: int) -> _Pass:
 
 def _prompt(server: Server, prompt: int) -> _Pass:
     """A prompt alone, through all stages."""
-    told = "" if server.pipeline == 1 else f"{server.pipeline} stages in turn, in all "
+    told = _through_all(server) if server.pipeline > 1 else _on_each(server)
     return _spent_on(server, server.passes(1, 0, prompt, logits="last"), told)
+
+
+def _on_each(server: Server) -> str:
+    return "on each device " if server.devices > 1 else ""
+
+
+def _through_all(server: Server) -> str:
+    return f"through one device of each of {server.pipeline} stages: "
 
 
 def _spent_on(server: Server, passes: list[tuple[Ledger, int]], told: str = "") -> _Pass:
@@ -257,10 +279,11 @@ def _spent_on(server: Server, passes: list[tuple[Ledger, int]], told: str = "") 
     moved = sum(n * float(point.bytes) for point, n in points)
     flops = sum(n * work.flops for work, n in passes)
     rate = max((point for point, _ in points), key=lambda point: point.flops).compute
-    why = f"{told}{quantity(flops, 'FLOP')} in {rate} take {quantity(computing, 's')}, "
-    why += f"{quantity(moved, 'B')} take {quantity(moving, 's')}"
+    why = f"{told}computing {quantity(flops, 'FLOP')} in {rate} takes {quantity(computing, 's')}, "
+    why += f"moving {quantity(moved, 'B')} takes {quantity(moving, 's')}"
     sending = spent.get("sending", 0)
-    why += f", messages {quantity(sending, 's')}" if sending else ""
+    why += f", sending takes {quantity(sending, 's')}" if sending else ""
+    why += "; op by op, the longer of computing and moving counts"
     seconds = sum(n * float(server.seconds(work)) for work, n in passes)
     return _Pass(seconds, max(spent, key=lambda name: spent[name]), why)
 
@@ -277,16 +300,13 @@ def _of_time(
     server: Server, batch: int, context: int, prompt: int, step: _Pass, first: _Pass
 ) -> Iterator[Answer]:
     where, roof = "serving.html#one-step-four-limits", "roofline.html#every-op-is-a-point"
-    why = f"a prompt of {prompt:,} tokens: {first.why}; the longer of the two, op by op"
+    why = f"a prompt of {prompt:,} tokens: {first.why}"
     yield Answer("first_token_s", "time to first token", first.seconds, "s", why, where)
-    yield Answer(
-        "first_token_bound", "a prompt is bound by", first.binds, "", "the most of that time", roof
-    )
-    why = f"{batch:,} × {context:,} tokens: {step.why}; the longer of the two, op by op"
+    most = "what most of that time goes into"
+    yield Answer("first_token_bound", "a prompt is bound by", first.binds, "", most, roof)
+    why = f"{batch:,} × {context:,} tokens: {step.why}"
     yield Answer("per_token_s", "time per token", step.seconds, "s", why, where)
-    yield Answer(
-        "per_token_bound", "a step is bound by", step.binds, "", "the most of that time", roof
-    )
+    yield Answer("per_token_bound", "a step is bound by", step.binds, "", most, roof)
     each, gives = 1 / step.seconds, "serving.html#what-one-gives-up-all-get"
     why = f"1 / {quantity(step.seconds, 's')}"
     yield Answer("one_tokens_per_s", "tokens a second, one", each, "tokens/s", why, gives)
@@ -307,17 +327,20 @@ def _of_money(
     price: float | None,
     watts: float | None,
 ) -> Iterator[Answer]:
-    where, many = "serving.html#what-a-million-tokens-cost", server.per_copy
-    read, written = float(server.busy(prompt)) / prompt, step / batch
+    where, many = "serving.html#what-a-million-tokens-cost", server.devices
+    of = "1 device" if many == 1 else f"{many} devices"
+    read = float(server.busy(prompt)) / (prompt * server.data)
+    written = step / (batch * server.data)
     for name, seconds in (("read", read), ("written", written)):
         each = f"{quantity(seconds, 's')} a token"
         if price is not None:
             paid = per_million(seconds, amount("price_per_hour", price, least=0) * many)
-            why = f"10⁶ × {each} × ${price:g} an hour × {many}"
-            yield Answer(f"dollars_per_million_{name}", f"a million {name}", paid, "$", why, where)
+            why = f"10⁶ × {each} × ${price:g} an hour × {of}"
+            told = f"a million tokens {name}"
+            yield Answer(f"dollars_per_million_{name}", told, paid, "$", why, where)
         if watts is not None:
             joules = 1e6 * seconds * amount("watts", watts, least=0) * many
-            why = f"10⁶ × {each} × {watts:g} W × {many}"
+            why = f"10⁶ × {each} × {watts:g} W × {of}"
             yield Answer(
                 f"joules_per_million_{name}", f"energy of a million {name}", joules, "J", why, where
             )
