@@ -3,8 +3,8 @@
 ``costlib --help`` lists what can be asked, ``costlib COMMAND --help`` how. MODEL is a name of the
 catalogue, a ``config.json``, its folder, or ``-`` to read one; DEVICE may be several, as
 ``H100-SXMx8``, or a node, as ``DGX-H100``. ``--json`` and ``--csv`` are for programs. The exit code
-is 0 for an answer, 1 where it does not fit or no name is found, 2 for a wrong question, a target
-that no batch meets among them.
+is 0 for an answer, 1 where the answer is no (it does not fit, no batch meets the target, no name is
+like it), 2 for a wrong question.
 
 It reads what was asked (`asked`, `parser`), asks costlib (`answers`), and writes (`table`).
 """
@@ -18,9 +18,12 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from costlib.command import asked
 from costlib.command.answers import QUESTIONS, Unmet
 from costlib.command.completion import script
 from costlib.command.parser import COMMANDS, parser
+from costlib.command.table import complain
+from costlib.serving.server import OutOfReach
 
 __all__ = ["main"]
 
@@ -41,13 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Unmet as problem:
-        print(f"costlib: {problem}", file=sys.stderr)
+    except (Unmet, OutOfReach) as problem:
+        complain(str(problem))
         return 1
     except (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError) as problem:
         said = str(problem) or type(problem).__name__
         said = re.sub(r"list\(costlib\.(\w+)\)", r"costlib \1", said)  # as one would type it here
-        print(f"costlib: {said}", file=sys.stderr)
+        complain(said)
         return 2
 
 
@@ -58,6 +61,7 @@ def _run(arguments: list[str]) -> int:
         parser().print_help()
         return 0
     given = parser().parse_args(arguments)
+    asked.spell(given)
     if given.command == "measure":
         return _measure(given.device, 1 if given.quick else 7, given.figure)
     if given.command == "completion":

@@ -22,7 +22,7 @@ from costlib.display import quantity
 from costlib.numbers import amount
 from costlib.parallel import search
 from costlib.roofline import limits
-from costlib.serving import Best, Saturation, Server, best_batch, saturation
+from costlib.serving import Saturation, Server, best_batch, saturation
 from costlib.serving.money import per_million
 from costlib.sweeps import BOUND
 from costlib.sweeps import columns as swept
@@ -121,14 +121,19 @@ def compare(given: Namespace) -> tuple[Any, int]:
     shown: dict[str, list[str]] = {"": list(keys.values())}
     differ = [len(values) > 1 for values in asks.values()]
     for case, each in zip(cases, found, strict=True):
-        values, texts = each.plain(), {row.key: row.shown for row in each}
+        values, texts = each.plain(), {row.key: _in_a_column(row) for row in each}
         columns[_case(*case)] = [values.get(key) for key in keys]
         told = (part if new else "" for part, new in zip(case, differ, strict=True))
-        shown[_case(*told)] = [texts.get(key, "") for key in keys]
+        shown["\n".join(" ".join(told).split())] = [texts.get(key, "") for key in keys]
     same = ("" if new else values[0] for values, new in zip(asks.values(), differ, strict=True))
     about = _case(*same)
     title = f"{about}: " * bool(about) + f"{given.batch} × {given.context:,} tokens"
     return Table(title, columns, shown, _asked(given, *_CASE)), 0
+
+
+def _in_a_column(row: Answer) -> str:
+    """What is shown beside others, where the row's name says of what it is."""
+    return row.shown.removesuffix(row.unit).strip() if row.unit.startswith("token") else row.shown
 
 
 def _named(given: Namespace, name: str, model: Transformer, device: str, plan: Any) -> Answers:
@@ -311,44 +316,47 @@ def serve(given: Namespace) -> tuple[Any, int]:
     context = given.prompt + given.answer // 2
     target = float("inf") if given.within is None else given.within / 1000
     best = best_batch(server, context, target)
-    full = saturation(server, given.prompt, given.answer, batch=_places(server, given, best.batch))
-    title = f"{given.model} on {given.on}: prompts of {given.prompt:,}, answers of {given.answer:,}"
-    asks = _asked(given, "model", "on", "prompt", "answer", "within", "rate", "precision", "price")
-    return Sheet(title, [*_served(given, server, best, full)], asks, given.why), 0
+    batch = max(1, min(best.batch, int(server.room(given.prompt + given.answer))))
+    full = saturation(server, given.prompt, given.answer, batch=batch)
+    title = f"{_title(given)}: prompts of {given.prompt:,}, answers of {given.answer:,}"
+    names = ("model", "on", "plan", "prompt", "answer", "within", "rate", "precision", "price")
+    found = [*_served(given, server, batch, full), *_rented(given, server, full)]
+    return Sheet(title, found, _asked(given, *names), given.why), 0
 
 
-def _served(given: Namespace, server: Server, best: Best, full: Saturation) -> Iterator[Answer]:
+def _served(given: Namespace, server: Server, batch: int, full: Saturation) -> Iterator[Answer]:
     gives, load = "serving.html#what-one-gives-up-all-get", "serving.html#requests-come-and-go"
-    why = f"a larger one has no room: {best.limit}"
-    if best.limit == "latency":
-        why = f"{best.batch + 1:,} take longer than {given.within:g} ms"
-    yield Answer("batch", "batch", best.batch, "", why, gives)
-    why = (
-        f"a step of {best.batch:,} sequences with {given.prompt + given.answer // 2:,} tokens each"
-    )
-    yield Answer("per_token_s", "time per token", best.per_token, "s", why, gives)
+    context, end = given.prompt + given.answer // 2, given.prompt + given.answer
+    why = f"{batch + 1:,} take longer than {given.within or 0:g} ms a token"
+    if batch >= server.room(end):
+        why = f"so many have room to the end of their answers, {end:,} tokens each"
+    why += ", in each copy" if server.data > 1 else ""
+    yield Answer("batch", "batch", batch, "", why, gives)
+    why = f"a step of {batch:,} sequences with {context:,} tokens each, amid their answers"
+    yield Answer("per_token_s", "time per token", server.step(batch, context), "s", why, gives)
     why = f"one prompt of {given.prompt:,} tokens, nobody before it"
     first = float(server.prefill(given.prompt))
     yield Answer("first_token_s", "time to first token", first, "s", why, gives)
-    why = f"{full.batch:,} places, {full.reading:.0%} of the time prompts are read"
+    why = f"prompts take {full.reading:.0%} of the time, {batch:,} answers at once the rest"
+    why += f"; {server.data} copies" if server.data > 1 else ""
     yield Answer("requests_per_s", "requests a second", full.requests_per_s, "", why, load)
+    why = f"{full.requests_per_s:.4g} requests a second × {given.answer:,} tokens"
     yield Answer("tokens_per_s", "tokens a second", full.tokens_per_s, "", why, load)
+
+
+def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answer]:
     if given.rate is not None:
+        where = "serving.html#requests-come-and-go"
         servers = ceil(amount("rate", given.rate) / full.requests_per_s)
         why = f"{given.rate:g} requests a second / {full.requests_per_s:.4g}, "
         why += f"each of {server.machine}"
-        yield Answer("servers", "servers", servers, "", why, load)
+        yield Answer("servers", "servers", servers, "", why, where)
     if given.price is not None:
-        paid = per_million(1 / full.tokens_per_s, given.price * server.per_copy)
-        why = f"10⁶ × ${given.price:g} an hour × {server.per_copy} / "
-        why += f"{full.tokens_per_s:,.0f} a second"
+        paid = per_million(1 / full.tokens_per_s, given.price * server.devices)
+        why = f"10⁶ × ${given.price:g} an hour × {server.devices} devices / "
+        why += f"{full.tokens_per_s:,.0f} tokens a second"
         where = "serving.html#what-a-million-tokens-cost"
         yield Answer("dollars_per_million", "a million tokens written", paid, "$", why, where)
-
-
-def _places(server: Server, given: Namespace, batch: int) -> int:
-    """The batch, or as many as memory has when every answer is at its end."""
-    return max(1, min(batch, int(server.room(given.prompt + given.answer))))
 
 
 def listed(given: Namespace) -> tuple[Any, int]:

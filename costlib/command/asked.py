@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import models
+from costlib import numbers as numbers_of
+from costlib.catalog import devices, models, nodes
 from costlib.numbers import size
 from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
 from costlib.serving.server import CUTS
 from costlib.transformer import Transformer
 
-__all__ = ["MOST", "cluster", "model", "numbers", "plan", "times"]
+__all__ = ["MOST", "amount", "cluster", "model", "numbers", "plan", "spell", "times", "whole"]
 
 #: Numbers of a range, and rows of a sweep, that are taken.
 MOST = 1_000_000
@@ -31,11 +33,68 @@ def model(text: str) -> Transformer:
     if text in models:
         return models[text]
     path = Path(text)
-    if path.is_dir() and (path / "config.json").is_file():
-        path = path / "config.json"
-    if path.is_file() or path.suffix == ".json":
-        return Transformer.from_hf(path)
-    return models[text]  # says which name is near
+    if path.is_dir():
+        if not (path := path / "config.json").is_file():
+            raise ValueError(f"{text!r} is a folder without a config.json")
+    elif not path.is_file():
+        if path.suffix == ".json":
+            raise ValueError(f"there is no config at {text!r}")
+        return models[text]  # says which name is near
+    return Transformer.from_hf(path)
+
+
+def spell(given: Namespace) -> None:
+    """Names as the catalogue spells them; an unknown one is said before what else is missing.
+
+    >>> spell(given := Namespace(command="answer", model="GPT2", on="dgx_h100"))
+    >>> given.model, given.on
+    ('gpt2', 'DGX-H100')
+    """
+    else_what: Any = nodes if given.command == "plan" else devices
+
+    def place(text: str) -> str:
+        name, many = times(text)
+        kind: Any = next((kind for kind in (devices, nodes) if name in kind), else_what)
+        return str(kind.resolve(name)) + ("" if many is None else f"x{many}")
+
+    for name, spelt in (("model", _spelt_model), ("on", place)):
+        value = getattr(given, name, None)
+        if isinstance(value, list):
+            setattr(given, name, [spelt(each) for each in value])
+        elif value is not None:
+            setattr(given, name, spelt(value))
+    if getattr(given, "on", "") is None:
+        such = "--on DGX-H100x4" if given.command == "plan" else "--on H100-SXM or --on H100-SXMx8"
+        raise ValueError(f"on what? Add {such} (costlib {given.command} --help says more)")
+
+
+def _spelt_model(text: str) -> str:
+    is_file = text == "-" or Path(text).exists() or Path(text).suffix == ".json"
+    return models.resolve(text) if text in models or not is_file else text
+
+
+def whole(text: str) -> int:
+    """A whole number, as 1000 or 1e3.
+
+    >>> whole("1e3")
+    1000
+    """
+    try:
+        return int(text) if text.strip().isdecimal() else numbers_of.whole("it", float(text))
+    except ValueError as problem:
+        raise ValueError(f"{text!r} is no whole number such as 8 or 1e3") from problem
+
+
+def amount(text: str) -> float:
+    """A number, as 25 or 3.99.
+
+    >>> amount("3.99")
+    3.99
+    """
+    try:
+        return float(text)
+    except ValueError as problem:
+        raise ValueError(f"{text!r} is no number such as 25 or 3.99") from problem
 
 
 def plan(text: str) -> dict[str, int]:

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from costlib.catalog import devices, models, nodes
 from costlib.command.parser import COMMANDS, parser
+from costlib.precision import RECIPES
+from costlib.serving.server import CUTS
+from costlib.training import RECIPES as TRAINED
 
 __all__ = ["script"]
 
+#: In bash a word ends at "=", in zsh it does not: a cut is completed behind its last comma in both.
 _SCRIPT = """\
 _costlib() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" first="${{COMP_WORDS[1]}}" before place
+  local word="${{COMP_WORDS[COMP_CWORD]}}" first="${{COMP_WORDS[1]}}" before="" place
   for ((place = COMP_CWORD - 1; place > 0; place--)); do
     before="${{COMP_WORDS[place]}}"
     [[ $before == -* ]] && break
+    before=""
   done
-  local commands="{commands}" models="{models}" devices="{devices}" nodes="{nodes}"
-  local options="{answer}" words
+  local models="{models}" devices="{devices}" nodes="{nodes}"
+  local options="{answer}" words="" prefix=""
   case "$first" in
-{cases}
+{options}
   esac
-  if [[ $word == -* ]]; then words="$options"
-  elif [[ $before == --on && $first == plan ]]; then words="$nodes"
-  elif [[ $before == --on ]]; then words="$devices $nodes"
-  elif [[ $before == --precision ]]; then words="{precisions}"
-  elif ((COMP_CWORD == 1)); then words="$commands $models"
-  else words="$models"
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-  if [[ $words != "$options" && $COMP_CWORD -ge 1 && ${{#COMPREPLY[@]}} -eq 0 ]]; then
+  case "$first $before" in
+    *" --on") words="$devices $nodes"; [[ $first == plan ]] && words="$nodes" ;;
+    *" --plan")
+      prefix="${{word%"${{word##*,}}"}}" words="{cuts}" ;;
+{values}
+{places}
+    *" -"*) ;;
+    *) words="$models"; ((COMP_CWORD == 1)) && words="{commands} $models" ;;
+  esac
+  [[ $word == -* ]] && words="$options"
+  COMPREPLY=($(compgen -P "$prefix" -W "$words" -- "${{word#"$prefix"}}"))
+  if [[ ${{#COMPREPLY[@]}} -eq 0 && ($words == *"$models" || $before == --figure) ]]; then
     COMPREPLY=($(compgen -f -- "$word"))
   fi
 }}
@@ -45,20 +54,26 @@ def script(shell: str) -> str:
     >>> "complete -F _costlib costlib" in script("bash"), "bashcompinit" in script("zsh")
     (True, True)
     """
-    from costlib.precision import RECIPES
-
     options = _options()
-    cases = "\n".join(f'    {name}) options="{found}" ;;' for name, found in options.items())
+    values = {"--precision": [*RECIPES], "--recipe": [*TRAINED], "--device": ["cpu", "cuda"]}
+    places = {"completion": "bash zsh", "models": "$models", "devices": "$devices"}
+    places |= {"nodes": "$nodes", "measure": ""}
     filled = _SCRIPT.format(
         commands=" ".join(COMMANDS),
         models=" ".join(models),
         devices=" ".join(devices),
         nodes=" ".join(name.replace(" ", "-") for name in nodes),
         answer=options["answer"],
-        cases=cases,
-        precisions=" ".join(RECIPES),
+        options=_cases({name: f'options="{found}"' for name, found in options.items()}),
+        cuts=" ".join(f"{name}={many}" for name in CUTS for many in (2, 4, 8)),
+        values=_cases({f'*" {name}"': f'words="{" ".join(v)}"' for name, v in values.items()}),
+        places=_cases({f'"{name} "': f'words="{found}"' for name, found in places.items()}),
     )
     return (_ZSH if shell == "zsh" else "") + filled
+
+
+def _cases(done: Mapping[str, str]) -> str:
+    return "\n".join(f"    {pattern}) {does} ;;" for pattern, does in done.items())
 
 
 def _options() -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from costlib.command import asked
+from costlib.command.table import complain
 from costlib.precision import RECIPES
 from costlib.training import RECIPES as TRAINED
 
@@ -30,9 +31,9 @@ COMMANDS = {
     "completion": "a script that completes all this in bash or zsh",
 }
 
-_HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once; MODEL is a name or a config.json.
-Exit codes: 0 answered, 1 it does not fit or no name is found, 2 asked wrongly, or
-for a target that no batch meets."""
+_HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once; MODEL is a name of the
+catalogue or a config.json. Exit codes: 0 answered; 1 the answer is no: it does
+not fit, no batch meets the target, no name is like it; 2 asked wrongly."""
 
 _EXAMPLES = """examples:
   costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99
@@ -46,7 +47,8 @@ class _Parser(argparse.ArgumentParser):
     """Errors in one sentence, with the help that says more."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"costlib: {message} ({self.prog} --help says more)\n")
+        complain(f"{message} ({self.prog} --help says more)")
+        self.exit(2)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -86,7 +88,7 @@ def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
     says = "a name of the catalogue, the path of a config.json, or - to read one"
     command.add_argument("model", metavar="MODEL", help=says, **many)
     if on:
-        command.add_argument("--on", metavar=on, required=True, help="where", **many)
+        command.add_argument("--on", metavar=on, help="where", **many)
 
 
 def _cut(command: Any, *, several: bool = False) -> None:
@@ -117,11 +119,12 @@ def _precision(command: Any) -> None:
 
 def _whole(command: Any, name: str, default: int | None, says: str) -> None:
     more = "" if default is None else f" ({default})"
-    command.add_argument(name, type=int, default=default, metavar="N", help=says + more)
+    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "N"}
+    command.add_argument(name, default=default, help=says + more, **how)
 
 
 def _amount(command: Any, name: str, says: str) -> None:
-    command.add_argument(name, type=float, metavar="X", help=says)
+    command.add_argument(name, type=_read(asked.amount), metavar="X", help=says)
 
 
 def _answer(command: Any) -> None:

@@ -50,17 +50,22 @@ class Table:
         bc  20
         """
         lines = [bold(line) for line in textwrap.wrap(self.title, WIDTH)]
-        for number, block in enumerate(self._blocks()):
+        head = max(name.count("\n") for name in self.shown)
+        for number, block in enumerate(self._blocks(head)):
             lines += [""] * bool(number)
             for place, row in enumerate(zip(*block, strict=True)):
                 line = "  ".join(row).rstrip()
-                lines.append(bold(line) if place == 0 else line)
+                lines.append(bold(line) if place <= head else line)
         lines += [part for note in self.notes for part in textwrap.wrap(note, WIDTH)]
         return "\n".join(lines)
 
-    def _blocks(self) -> list[list[list[str]]]:
-        """Columns of cells as wide as one another, as many to a block as fit beside the first."""
-        cells = [[name, *column] for name, column in self.shown.items()]
+    def _blocks(self, head: int) -> list[list[list[str]]]:
+        """Columns of cells as wide as one another, as many to a block as fit beside the first;
+        their names have a line, and so many more."""
+        cells = [
+            [*[""] * (head - name.count("\n")), *name.split("\n"), *column]
+            for name, column in self.shown.items()
+        ]
         widths = [max(map(len, column)) for column in cells]
         sides = [str.ljust, *[str.rjust] * (len(cells) - 1)]
         first, *rest = (
@@ -97,6 +102,12 @@ def plain(value: Any) -> Any:
     """
     value = value.item() if hasattr(value, "item") else value
     return None if value == float("inf") else value
+
+
+def complain(text: str) -> None:
+    """What is wrong, in lines that a terminal has room for."""
+    lines = textwrap.wrap(f"costlib: {text}", WIDTH, break_on_hyphens=False)
+    print("\n".join(lines), file=sys.stderr)
 
 
 def bold(text: str) -> str:

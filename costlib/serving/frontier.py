@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from costlib.numbers import Number, amount, size
-from costlib.serving.server import Server, server_of
+from costlib.serving.server import OutOfReach, Server, server_of
 
 __all__ = ["Best", "Frontier", "Regimes", "best_batch", "frontier", "regimes"]
 
@@ -176,8 +176,8 @@ def best_batch(server: Server, context: Number, per_token: float) -> Best:
     >>> best_batch(Server("llama-3.1-8b", "H100-SXM"), 2000, 0.004)
     Traceback (most recent call last):
         ...
-    ValueError: no batch writes a token in 4 ms: one sequence takes 4.56 ms on 1 × H100-SXM; \
-tensor=2 takes 2.28 ms
+    costlib.serving.server.OutOfReach: no batch writes a token in 4 ms: one sequence takes \
+4.56 ms on 1 × H100-SXM; tensor=2 takes 2.28 ms
     """
     server_of(server).check((context := int(size("context", context))) + 1)
     if not (isinstance(per_token, float) and per_token == inf):  # no target is one, too
@@ -214,4 +214,4 @@ def _say_what_would_do(server: Server, context: int, per_token: float) -> None:
     if least[1] > server.tensor:
         even = "" if least[0] <= per_token else "even "
         text += f"; {even}tensor={least[1]} takes {1000 * least[0]:.3g} ms"
-    raise ValueError(text)
+    raise OutOfReach(text)

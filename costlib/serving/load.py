@@ -6,7 +6,8 @@ p(S) and nobody else writes, and for η − 1 steps, which B share:
     requests a second = 1 / (p(S) + (η − 1)·t(B, T̄)/B)
 
 with T̄ the mean context of a step, S + η/2 − 1. In pieces of c tokens the others write beside it:
-⌈S/c⌉ passes take a step with them, and only the steps that are left are taken alone.
+⌈S/c⌉ passes take a step with them, and only the steps that are left are taken alone. In a pipeline
+both are seconds of the slowest stage, and copies of a server add up.
 
 Left out: places that are empty because memory is short for some and not for others.
 """
@@ -35,7 +36,7 @@ class Overloaded(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """What a server does when nobody ever has to be waited for."""
+    """What a server does when nobody ever has to be waited for; ``batch`` places in each copy."""
 
     batch: int
     requests_per_s: float
@@ -70,14 +71,19 @@ def saturation(
     chunk = None if chunk is None else int(size("chunk", chunk))
     last = prompts + answers - 1
     server_of(server).check(int(last.max()))
+    steps = answers - 1
+    mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
+    if server.pipeline > 1:
+        if chunk is not None:
+            raise ValueError(f"chunk={chunk} is not known with pipeline={server.pipeline}")
+        places = min(most, server.room(int(last.max()))) if batch is None else batch
+        return _of_stages(server, int(size("batch", places)), prompts, answers, mean)
     pages = Pages(server, block=block)
     each = np.mean([pages.of(int(t)) + pages.fixed(int(t)) for t in last])
     room = max(1, min(int(pages.blocks // each), int(size("most", most))))
     places = room if batch is None else int(size("batch", batch))
     if places > room and places > server.room(int(np.mean(last))):
         server.check(int(np.mean(last)), places)
-    steps = answers - 1
-    mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
     count, clock = len(prompts), Clock(server, sequences=places, longest=int(last.max()) + 1)
     others = places - 1 if chunk is not None else 0
     read, passes = _reading(clock, prompts, others, mean, chunk)
@@ -87,7 +93,21 @@ def saturation(
         both = [_reading(clock, prompts, int(few) + more, mean, chunk)[0] for more in (0, 1)]
         read, left = both[0] + share * (both[1] - both[0]), 0.0
     spent = read + left / places * clock.steps(places, round(places * mean), 1)
-    return Saturation(places, 1 / spent, float(np.mean(answers)) / spent, read / spent)
+    return _at(server, places, spent, read, answers)
+
+
+def _of_stages(server: Server, places: int, prompts: Any, answers: Any, mean: float) -> Saturation:
+    """The same of a pipeline, whose slowest stage has always a prompt or a group to do."""
+    server.check(int(np.mean(prompts + answers - 1)), places)
+    read = float(np.mean([server.busy(int(prompt)) for prompt in prompts]))
+    each = server.step(places, round(mean)) / places
+    return _at(server, places, read + float(np.mean(answers - 1)) * each, read, answers)
+
+
+def _at(server: Server, places: int, spent: float, read: float, answers: Any) -> Saturation:
+    """A request of so many seconds of a copy, some of which its prompt is read in."""
+    rate = server.data / spent
+    return Saturation(places, rate, float(np.mean(answers)) * rate, read / spent)
 
 
 def _reading(
@@ -110,17 +130,18 @@ def _reading(
 def warn_if_overloaded(
     requests: Requests, server: Server, most: int, chunk: int | None, block: int
 ) -> None:
-    """Say so if more requests arrive, and go on arriving, than can be served."""
+    """Say so if more requests arrive, and go on arriving, than one copy can serve."""
     if not requests.rate < inf:  # all at once: nobody expects them to be served as they come
         return
     some = slice(None, None, max(1, len(requests) // 500))
     lengths = requests.prompt[some], requests.answer[some]
     full = saturation(server, *lengths, chunk=chunk, block=block, most=most)
-    if requests.rate > full.requests_per_s:
-        needed = ceil(requests.rate / full.requests_per_s)
+    each = full.requests_per_s / server.data
+    if requests.rate > each:
+        needed = ceil(requests.rate / each)
         warn(
             f"{requests.rate:.3g} requests a second arrive, and at most "
-            f"{full.requests_per_s:.3g} can be served: the line grows as long as they come; "
+            f"{each:.3g} can be served: the line grows as long as they come; "
             f"{needed} such servers would do",
             Overloaded,
             stacklevel=3,

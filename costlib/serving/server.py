@@ -40,10 +40,14 @@ from costlib.precision import Precision, precision_of
 from costlib.roofline import time
 from costlib.transformer import Transformer
 
-__all__ = ["CUTS", "Server", "server_of"]
+__all__ = ["CUTS", "OutOfReach", "Server", "server_of"]
 
 #: The four ways in which a server is cut.
 CUTS = ("tensor", "pipeline", "expert", "data")
+
+
+class OutOfReach(ValueError):
+    """A server that was asked rightly cannot do it: nothing fits, or no batch is as fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +235,14 @@ multiple, got 3; the nearest is 2
         >>> Server("llama-3.1-8b", "H100-SXM").check(8192, batch=100)
         Traceback (most recent call last):
             ...
-        ValueError: batch must be at most 57, as many sequences of 8,192 tokens as fit beside \
-the weights on 1 × H100-SXM, got 100
+        costlib.serving.server.OutOfReach: batch must be at most 57, as many sequences \
+of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
         """
         room = self.room(context)
         if room >= batch:
             return
         if room > 0:
-            raise ValueError(
+            raise OutOfReach(
                 f"batch must be at most {room:,}, as many sequences of {context:,} tokens as fit "
                 f"beside the weights on {self.machine}, got {batch:,}"
             )
@@ -247,7 +251,7 @@ the weights on 1 × H100-SXM, got 100
             f"a sequence of {context:,} tokens does not fit: weights and its cache take "
             f"{one / 1e9:.1f} GB on each of {self.machine}, which gives out {given / 1e9:.1f} GB"
         )
-        raise ValueError(f"{text}; {self._devices_that_do(context)}")
+        raise OutOfReach(f"{text}; {self._devices_that_do(context)}")
 
     def _devices_that_do(self, context: int) -> str:
         for name in ("tensor", "pipeline"):

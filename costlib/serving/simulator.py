@@ -70,7 +70,7 @@ class Policy:
 def simulate(
     requests: Requests, server: Server, *, progress: bool = False, **policy: int | str | bool | None
 ) -> Run:
-    """What happens to every request on one server; the rest are fields of `Policy`.
+    """What happens to every request on one copy of a server; the rest are fields of `Policy`.
 
     >>> from costlib.serving import Server, poisson
     >>> requests = poisson(2, 100, prompt=1000, answer=100)

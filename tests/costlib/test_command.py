@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -15,8 +16,9 @@ import pytest
 
 import costlib
 from costlib import answer
-from costlib.command import main
+from costlib.command import asked, main
 from costlib.command.parser import COMMANDS
+from costlib.serving import Server, best_batch, saturation
 from paths import ROOT
 
 #: A line of every kind, and the code that it ends with.
@@ -41,6 +43,8 @@ TYPED = {
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 5": 0,
     "plan llama-3.1-70b --on T4": 1,
     "serve llama-3.1-8b --on H100-SXM --within 25 --rate 400 --price 3.99 --why": 0,
+    "serve llama-3.1-8b --on H100-SXM --within 2": 1,
+    "serve llama-3.1-70b --on H100-SXM": 1,
     "models qwen3": 0,
     "devices h100": 0,
     "nodes": 0,
@@ -56,6 +60,7 @@ def test_what_is_printed_fits_a_terminal(typed, capsys):
     shown = capsys.readouterr()
     if not typed.startswith("completion"):
         assert max(map(len, shown.out.splitlines()), default=0) <= 80
+    assert max(map(len, shown.err.splitlines()), default=0) <= 80
     assert "\033" not in shown.out, "no colours but on a terminal"
     assert (shown.err != "") == (shown.out == ""), "an answer or a sentence"
 
@@ -86,6 +91,41 @@ def test_it_says_what_the_library_says(capsys):
     given = {"tensor": 2, "batch": 8, "context": 8192, "price_per_hour": 3.99}
     assert said["answers"] == answer("llama-3.1-8b", "H100-SXM", **given).plain()
     assert said["asked"]["on"] == "H100-SXMx2"
+
+
+def test_what_is_served_has_room_to_its_end(capsys):
+    typed = "serve llama-3.1-8b --on H100-SXM --prompt 1000 --answer 200 --json"
+    server = Server("llama-3.1-8b", "H100-SXM")
+    for target, batch in (("", server.room(1200)), (" --within 20", None)):
+        found = json.loads(read(typed + target, capsys))["answers"]
+        batch = batch or best_batch(server, 1100, 0.02).batch
+        assert found["batch"] == batch <= server.room(1200)
+        assert found["per_token_s"] == server.step(batch, 1100)
+        full = saturation(server, 1000, 200, batch=batch)
+        assert found["requests_per_s"] == full.requests_per_s
+    copies = json.loads(read(f"{typed} --plan data=3 --price 2 --rate 100", capsys))["answers"]
+    alone = json.loads(read(f"{typed} --price 2", capsys))["answers"]
+    assert copies["tokens_per_s"] == pytest.approx(3 * alone["tokens_per_s"])
+    assert copies["dollars_per_million"] == pytest.approx(alone["dollars_per_million"])
+    assert copies["servers"] == math.ceil(100 / copies["requests_per_s"])
+
+
+def test_names_are_said_as_the_catalogue_spells_them(capsys):
+    found = read("LLAMA_3-8B --on h100sxmx8 --batch 1e1", capsys).splitlines()
+    assert found[0] == "llama-3-8b on H100-SXMx8: 10 × 4,096 tokens"
+    said = json.loads(read("compare LLAMA_3-8B --on t4 dgx_h100 --json", capsys))
+    assert (said["asked"]["model"], said["asked"]["on"]) == (["llama-3-8b"], ["T4", "DGX-H100"])
+
+
+def test_four_choices_stand_side_by_side(capsys):
+    plans = "tensor=8 tensor=4,data=2 tensor=2,pipeline=4 pipeline=8"
+    shown = read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans}", capsys)
+    assert len(shown.splitlines()) == 1 + 2 + 14, "one block: a title, two lines of names, answers"
+    said = json.loads(read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans} --json", capsys))
+    rows = {row["answer"]: [*row.values()][1:] for row in said["rows"]}
+    each = [Server("llama-3.1-70b", "H100-SXMx8", **asked.plan(plan)) for plan in plans.split()]
+    assert rows["per_token_s"] == pytest.approx([server.step(1, 4096) for server in each])
+    assert rows["largest_batch"] == [server.room(4097) for server in each]
 
 
 def test_a_table_adds_up(capsys):
@@ -120,13 +160,19 @@ def test_plans_get_slower_and_smaller(capsys):
 WRONG = {
     "lama-3-8b --on T4": "nearest is llama-3-8b (costlib models has them all)",
     "llama-3-8b --on H10": "could be H100-SXM or H100-PCIe",
-    "llama-3-8b": "--on",
+    "llama-3-8b": "on what? Add --on H100-SXM or --on H100-SXMx8",
+    "plan llama-3-8b": "on what? Add --on DGX-H100x4",
+    "llama": "'llama' could be llama-2-7b,",
+    "plan llama-3-8b --on DGX-H10": "no node named 'DGX-H10'; the nearest is DGX-H100",
     "llama-3-8b --on DGX-H100x2 --plan tensor=8": "data=1 makes a plan for 8 devices",
     "llama-3-8b --on T4 --plan pipe=2": "'pipe=2' is no cut such as tensor=2, pipeline=2",
     "llama-3-8b --on T4x0": "at least 1",
     "no/such/config.json --on T4": "no config at",
+    "/ --on T4": "'/' is a folder without a config.json",
     "llama-3-8b --on T4 --batch 0": "batch must be at least 1",
-    "llama-3-8b --on T4 --batch two": "--batch",
+    "llama-3-8b --on T4 --batch two": "--batch: 'two' is no whole number such as 8 or 1e3",
+    "llama-3-8b --on T4 --batch 2.5": "'2.5' is no whole number",
+    "llama-3-8b --on T4 --price much": "--price: 'much' is no number such as 25 or 3.99",
     "llama-3-8b --on T4 --price -3": "at least 0",
     "llama-3-8b --on T4 --precision fp7": "fp32, tf32, bf16",
     "llama-3-8b --on T4 --json --csv": "not allowed with",
@@ -136,13 +182,12 @@ WRONG = {
     "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
     "sweep llama-3-8b --on T4 --batch 1-8": "no number or range",
     "sweep llama-3-8b --on T4 --batch 64:1": "write 1:64",
-    "serve llama-3.1-8b --on H100-SXM --within 2": "one sequence takes",
     "serve llama-3.1-8b --on H100-SXM --rate 0": "rate",
     "compare llama-3-8b gpt2 --on H100-SXMx8": "gpt2 on H100-SXMx8",
     "plan llama-3-8b --on DGX-H100x0": "at least 1",
     "params config-that-is-not-there": "no model named",
     "completion fish": "bash",
-    "frobnicate": "--on",
+    "frobnicate": "no model named 'frobnicate'",
 }
 
 
@@ -154,8 +199,8 @@ def test_what_is_wrong_is_said_in_a_sentence(typed, capsys):
         code = end.code
     shown = capsys.readouterr()
     assert code == 2
-    assert WRONG[typed] in shown.err
-    assert shown.err.count("\n") == 1
+    assert WRONG[typed] in " ".join(shown.err.split())
+    assert max(map(len, shown.err.splitlines())) <= 80
     assert shown.err.startswith("costlib: ")
     assert shown.out == ""
 
@@ -216,6 +261,11 @@ COMPLETED = {
     "costlib compare gpt2 --on T4 H100-S": {"H100-SXM"},
     "costlib plan gpt2 --on DGX-H1": {"DGX-H100"},
     "costlib serve gpt2 --wi": {"--within"},
+    "costlib gpt2 --plan pi": {"pipeline=2", "pipeline=4", "pipeline=8"},
+    "costlib gpt2 --on T4 --plan tensor = 2,da": {"2,data=2", "2,data=4", "2,data=8"},  # in bash
+    "costlib gpt2 --on T4 --batch 1": set(),
+    "costlib completion z": {"zsh"},
+    "costlib devices H20": {"H20", "H200"},
     "costlib gpt2 --precision mxfp": {"mxfp4", "mxfp6", "mxfp8"},
 }
 
@@ -241,6 +291,8 @@ def test_help_names_every_command(capsys):
         with pytest.raises(SystemExit) as end:
             main([name, "--help"])
         assert end.value.code == 0
+        shown += capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_examples_of_the_help_run(capsys):

@@ -13,7 +13,7 @@ from costlib import Transformer, answer, models
 from costlib.messages import all_reduce
 from costlib.parallel import Cluster, Plan, Tiers, tensor_parallel
 from costlib.parallel.work import layers
-from costlib.serving import Server, best_batch, bill, frontier, simulate
+from costlib.serving import Server, best_batch, bill, frontier, saturation, simulate
 from costlib.serving.requests import listed
 from costlib.transformer import MoE
 
@@ -263,6 +263,21 @@ def test_what_would_do_is_named_and_does():
     ):
         with pytest.raises(ValueError, match=words):
             server.check(1000)
+
+
+def test_a_full_pipeline_reads_or_writes_in_its_slowest_stage():
+    server = Server("llama-3.1-70b", "H100-SXM", tensor=2, pipeline=4)
+    read = saturation(server, 2000, 1)
+    assert read.requests_per_s == pytest.approx(1 / server.busy(2000))
+    assert read.requests_per_s > 3.5 / server.prefill(2000)
+    write = saturation(server, 1, 100_000, batch=8)
+    assert write.tokens_per_s == pytest.approx(8 / server.step(8, 50_000), rel=1e-3)
+    four = saturation(server.with_(data=4), 2000, 200, batch=8)
+    one = saturation(server, 2000, 200, batch=8)
+    assert four.requests_per_s == pytest.approx(4 * one.requests_per_s)
+    assert four.reading == one.reading
+    with pytest.raises(ValueError, match="chunk=64 is not known with pipeline=4"):
+        saturation(server, 2000, 200, batch=8, chunk=64)
 
 
 def test_who_knows_one_stage_alone_says_so():
