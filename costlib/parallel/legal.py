@@ -6,7 +6,7 @@ holds; the nearest legal value is found by asking it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from costlib.numbers import Number, is_symbolic, is_zero, size
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
-from costlib.parallel.shares import tensor_parallel
+from costlib.parallel.shares import degrees, tensor_parallel
 from costlib.training import recipe_of
 
 if TYPE_CHECKING:
@@ -62,12 +62,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What must hold: of which argument, and what to say where it does not."""
+    """What must hold: of which argument, and what to say where it does not; ``most`` is the largest
+    value that is worth a try, ``among`` are the only ones, where that is known."""
 
     argument: str
     holds: Callable[[Asked], Any]
     says: Callable[[Asked], str]
     most: Callable[[Asked], int] = lambda asked: asked.cluster.devices
+    among: Callable[[Asked], Iterable[int]] | None = None
 
 
 def _divides(divisor: Any, value: Any) -> Any:
@@ -215,6 +217,7 @@ RULES = (
         lambda a: (
             f"pipeline={a.plan.pipeline} is more stages than the model's {a.model.layers} layers"
         ),
+        among=lambda a: [int(a.model.layers)],
     ),
     Rule(
         "chunks",
@@ -224,7 +227,7 @@ RULES = (
             f"{a.model.layers} layers, an embedding and an unembedding"
         ),
     ),
-    Rule("tensor", _cut_alike, _why_not_cut),
+    Rule("tensor", _cut_alike, _why_not_cut, among=lambda a: degrees(a.model)),
     Rule(
         "context",
         lambda a: _divides(a.plan.context, a.seq),
@@ -272,7 +275,12 @@ RULES = (
             + (f" times tensor={a.plan.tensor}" if a.plan.whole_experts else "")
         ),
     ),
-    Rule("data", lambda a: a.plan.devices == a.cluster.devices, _about_devices),
+    Rule(
+        "data",
+        lambda a: a.plan.devices == a.cluster.devices,
+        _about_devices,
+        among=lambda a: [a.cluster.devices * a.plan.data // a.plan.devices],
+    ),
     Rule("batch", lambda a: (not a.strict) | _divides(a.plan.data, a.batch), _about_batch),
     Rule(
         "microbatch",
@@ -353,8 +361,9 @@ def _nearest(rule: Rule, asked: Asked) -> str:
     if not isinstance(given, int) or isinstance(given, bool):
         return ""
     most = min(max(rule.most(asked), int(asked.model.layers)), 2**16)
-    for value in sorted(range(1, most + 1), key=lambda value: abs(value - given)):
-        if _would_do(rule, asked, value):
+    tries = range(1, most + 1) if rule.among is None else rule.among(asked)
+    for value in sorted(tries, key=lambda value: abs(value - given)):
+        if value <= most and _would_do(rule, asked, value):
             return f"; the nearest is {value}"
     return "; no other value would do"
 

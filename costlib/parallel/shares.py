@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from math import gcd, isqrt
 from typing import Any
 
 from costlib.kvcache import Memory, memory
@@ -37,6 +38,7 @@ from costlib.training.recipes import Recipe, state_bytes
 from costlib.transformer import Transformer
 
 __all__ = [
+    "degrees",
     "expert_parallel",
     "memory_per_device",
     "optimizer_memory",
@@ -161,6 +163,22 @@ def _share_of_blocks(model: Transformer, devices: Number) -> Transformer:
         parts = tuple(_share_of_part(part, devices) for part in block.parts)
         blocks.append(replace(block, parts=parts))
     return model.with_(blocks=tuple(blocks))
+
+
+def degrees(model: Transformer) -> list[int]:
+    """The only numbers of devices that can share every layer: divisors of all that is divided.
+
+    >>> from costlib import models
+    >>> degrees(models["gpt2"])
+    [1, 2, 3, 4, 6, 12]
+    """
+    parts = [part for block in model.blocks for part in block.parts]
+    if any(type(part) not in _DIVIDED for part in parts):
+        return [1]
+    sizes = (int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][0])
+    common = gcd(*sizes)
+    low = [each for each in range(1, isqrt(common) + 1) if common % each == 0]
+    return sorted({*low, *(common // each for each in low)})
 
 
 def _share_of_part(part: Part, devices: Number) -> Part:
