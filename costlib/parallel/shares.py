@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from math import gcd, isqrt
 from typing import Any
 
 from costlib.kvcache import Memory, memory
@@ -175,10 +174,8 @@ def degrees(model: Transformer) -> list[int]:
     parts = [part for block in model.blocks for part in block.parts]
     if any(type(part) not in _DIVIDED for part in parts):
         return [1]
-    sizes = (int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][0])
-    common = gcd(*sizes)
-    low = [each for each in range(1, isqrt(common) + 1) if common % each == 0]
-    return sorted({*low, *(common // each for each in low)})
+    sizes = {int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][0]} - {0}
+    return [each for each in range(1, min(sizes) + 1) if all(of % each == 0 for of in sizes)]
 
 
 def _share_of_part(part: Part, devices: Number) -> Part:
