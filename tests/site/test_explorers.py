@@ -821,7 +821,7 @@ def test_calculator_is_the_librarys_answer() -> None:
         expected = costlib.answer(
             server.model,
             server.device,
-            devices=server.tensor,
+            tensor=server.tensor,
             precision=server.precision,
             price_per_hour=s["price"],
             **asked,
