@@ -13,6 +13,8 @@ STARTED = """() => [...document.querySelectorAll('[data-explorer]')].every(
 #: The network is cut: only the site itself answers.
 CUT = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = ("--no-sandbox", "--disable-gpu", CUT)
+#: What a tab takes on for a visit; anything else that is asked for needs a window of its own.
+PLAIN = {"viewport": {"width": 1280, "height": 720}, "color_scheme": "light"}
 #: Tabs that nobody looks at, by browser and options. A browser's first look at a site costs it
 #: more than any page of this one: another process, and every script compiled again.
 IDLE: dict[tuple[Any, str], list[Tab]] = {}
@@ -39,12 +41,16 @@ class Visit:
     """One page open in the browser, with what went wrong while it loaded."""
 
     def __init__(self, browser: Any, address: str, path: str, **options: Any) -> None:
-        self.options, self.script = options, options.get("java_script_enabled", True)
-        idle = IDLE.setdefault((browser, json.dumps(options, sort_keys=True)), [])
-        tab = idle.pop() if idle else Tab(browser, options)
+        size, theme = ({**PLAIN, **options}[key] for key in PLAIN)
+        rest = options if "is_mobile" in options else {**options, **PLAIN}
+        self.script = options.get("java_script_enabled", True)
+        idle = IDLE.setdefault((browser, json.dumps(rest, sort_keys=True)), [])
+        tab = idle.pop() if idle else Tab(browser, rest)
         self.idle, self.tab, self.page, tab.address = idle, tab, tab.page, address
         self.context = self.page.context
         tab.errors, tab.elsewhere = self.errors, self.elsewhere = [], []
+        self.page.set_viewport_size(size)
+        self.page.emulate_media(color_scheme=theme)
         if self.page.url.partition("#")[0] == f"{address}/{path}".partition("#")[0]:
             self.page.goto("about:blank")  # or the browser would stay where it is
         self.page.goto(f"{address}/{path}")
@@ -63,6 +69,5 @@ class Visit:
             self.context.close()
             return
         self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
-        self.page.set_viewport_size(self.options.get("viewport", {"width": 1280, "height": 720}))
         self.page.mouse.move(0, 0)
         self.idle.append(self.tab)
