@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from html import escape
 from pathlib import Path
@@ -145,8 +146,19 @@ def add_scripts(
         app.add_js_file(f"explorers/generated/live_{name}.js", type="module")
 
 
+def on_every_core(app: Sphinx) -> None:
+    """Pages are read and written by several processes, where Sphinx can have them.
+
+    Two extensions of jupyter-book do not say whether they bear it; they keep nothing of a page.
+    """
+    app.parallel = min(4, os.cpu_count() or 1)
+    for extension in app.extensions.values():
+        extension.parallel_read_safe = extension.parallel_read_safe is not False
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
+    app.connect("builder-inited", on_every_core)
     app.connect("html-page-context", add_scripts)
     app.add_css_file("explorers/explorers.css")  # in the one style sheet of all pages
     app.add_css_file("sentences.css")
