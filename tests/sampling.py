@@ -55,9 +55,14 @@ except FileNotFoundError:
     SEED, CHANGED = os.environ.setdefault("SEED", "no git"), [UNKNOWN]
 
 
+def touched(*paths: str) -> bool:
+    """Whether one of these files is known not to be what it was."""
+    return not {*paths}.isdisjoint(CHANGED)
+
+
 def changed(*paths: str) -> bool:
     """Whether one of these files is, or may be, not what it was."""
-    return CHANGED == [UNKNOWN] or not {*paths}.isdisjoint(CHANGED)
+    return CHANGED == [UNKNOWN] or touched(*paths)
 
 
 def is_green() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from sympy import sympify
@@ -189,10 +190,15 @@ def test_training_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    "figure",
-    [figures.block_matrices(), figures.block_weights(NAMES), figures.training_rule(longest=1024)],
+    ("draw", "given"),
+    [
+        (figures.block_matrices, {}),
+        (figures.block_weights, {"names": NAMES}),
+        (figures.training_rule, {"longest": 1024}),
+    ],
 )
-def test_figures_are_narrow_and_described(figure: figures.Figure) -> None:
+def test_figures_are_narrow_and_described(draw: Any, given: dict[str, Any]) -> None:
+    figure = draw(**given)
     [width] = re.findall(r'viewBox="0 0 ([\d.]+)', figure.svg)
     assert float(width) <= 6 * 72
     assert figure.alt in figure.svg.replace("&lt;", "<").replace("&amp;", "&")

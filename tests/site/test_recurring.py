@@ -7,8 +7,8 @@ near the value is the value, rounded.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -64,23 +64,23 @@ def is_right(case: Case, number: numbers.Written) -> bool:
     return any(abs(number.value - value) <= number.step * 0.5000001 for value in case.values)
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """Everything that a page says: in words, in print and of its figures."""
+@functools.cache
+def texts() -> list[tuple[str, str]]:
+    """Everything that pages say: in words, in print and of their figures."""
+    found = []
     for page in pairs.paired():
         notebook = pairs.read_notebook(page)
         assert notebook is not None
         for cell in notebook.cells:
             said = cell.source if cell.cell_type == "markdown" else ""
-            yield page.stem, re.sub(r"^> - .*$", "", said, flags=re.MULTILINE)  # guesses
-            yield from ((page.stem, text) for text in numbers._shown(cell))
-
-
-TEXTS = list(texts())
+            said = re.sub(r"^> - .*$", "", said, flags=re.MULTILINE)  # guesses
+            found += [(page.stem, text) for text in (said, *numbers._shown(cell))]
+    return found
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
 def test_every_page_states_the_same(case: Case) -> None:
-    found = [(page, number) for page, text in TEXTS for number in stated(case, text)]
+    found = [(page, number) for page, text in texts() for number in stated(case, text)]
     wrong = [(page, number.digits) for page, number in found if not is_right(case, number)]
     assert wrong == [], f"{case.about}: {case.values}"
     assert len({page for page, _ in found}) > 1, "pages that state it; without two, drop the case"
