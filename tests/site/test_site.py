@@ -305,9 +305,12 @@ def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
 
 
 #: axe-core, told to look at the colours of marked texts alone.
-AXE = base.AXE_FILE_PATH.read_text("utf-8") + """;
+AXE = (
+    base.AXE_FILE_PATH.read_text("utf-8")
+    + """;
 axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-looked]' },
   { id: 'link-in-text-block', selector: 'a[href][data-looked]' }] })"""
+)
 #: Of all texts alike in colour, size and what lies behind them, axe-core's slow look at contrast
 #: needs the first alone: a page has thousands of coloured words and letters, of some 70 kinds. For
 #: links the words around them count as well.
