@@ -157,7 +157,7 @@ def whole(name: str, value: float) -> int:
     return int(value)
 
 
-def choose(name: str, value: str | None, among: tuple[str | None, ...]) -> None:
+def choose(name: str, value: Any, among: tuple[Any, ...]) -> None:
     """Check that an option is one of those there are.
 
     >>> choose("masked", "half", ("computed", "skipped"))

@@ -153,6 +153,8 @@ class Transformer:
         choose("norm", self.norm, tuple(NORM_WEIGHTS))
         for bias in self.biases:
             choose("biases", bias, BIASES)
+        for name in _FLAGS:
+            choose(name, getattr(self, name), (True, False))
         if self.blocks:
             _read_blocks(self)
         else:
@@ -565,6 +567,12 @@ _OUTSIDE_LAYERS = (
     "final_norm",
     "unembedding",
     "unembedding.bias",
+)
+
+#: What a model is or is not.
+_FLAGS = (
+    *("gated", "tied", "final_norm", "embedding_norm", "parallel", "sinks"),
+    *("pooled", "copied", "is_first"),
 )
 
 #: Fields that say how a layer is made, and so are blocks in short.

@@ -1,7 +1,7 @@
 """Chapter 3: the model against PyTorch's counts, and against itself."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -253,6 +253,10 @@ def test_counts_beyond_64_bits():
     assert big.prefill(np.array([1000], dtype=object), 10**6).flops[0] == exact
 
 
+#: Whatever a model is or is not: a word would count as yes.
+FLAGS = [each.name for each in fields(Transformer) if each.type == "bool"]
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -264,6 +268,8 @@ def test_counts_beyond_64_bits():
         ({"biases": ("all",)}, "biases must be 'qkv' or"),
         ({"layers": 0}, "layers must be at least 1"),
         ({"norm": "batch"}, "norm must be"),
+        ({"gated": None}, "gated must be True or False, got None"),
+        *(({name: "no"}, f"{name} must be True or False") for name in FLAGS),
         ({"qk_norm": "all"}, "qk_norm must be"),
         ({"window": 4, "mla": LATENT.mla}, "mla goes with no window"),
     ],

@@ -6849,11 +6849,14 @@ $class(transformer$MoE, "MoE", "experts per_token width shared_width shared_gate
 class transformer$Transformer extends $object {
 __post_init__() {
 const self = this;
-let bias;
+let bias, name;
 attention$check_sizes(self, ["d_model", "vocab", "sharers", "sharer_nodes"]);
 numbers$choose("norm", self.norm, $tuple(layers_parts$NORM_WEIGHTS));
 for (bias of self.biases) {
 numbers$choose("biases", bias, transformer$BIASES);
+}
+for (name of transformer$_FLAGS) {
+numbers$choose(name, $getattr(self, name), [true, false]);
 }
 if ($truth(self.blocks)) {
 transformer$_read_blocks(self);
@@ -7094,6 +7097,8 @@ return ($truth(self.pooled) || (run.logits === "last") ? run.batch : run.tokens)
 $class(transformer$Transformer, "Transformer", "layers d_model heads d_ff vocab kv_heads head_dim gated activation tied norm norms final_norm embedding_norm qk_norm biases positions rotary_dim parallel window local_layers sinks moe mla first last embedding_width^ head^ pooled^ ahead^~ predicted^ copied^ sharers sharer_nodes^ is_first^ hands_on^ blocks^ left_out^~ storage^ _derived!^~ _table!^~", "/ layers= d_model= heads= d_ff= vocab= kv_heads= head_dim= gated= activation= tied= norm= norms= final_norm= embedding_norm= qk_norm= biases= positions= rotary_dim= parallel= window= local_layers= sinks= moe= mla= first= last= embedding_width= head= pooled= ahead= predicted= copied= sharers= sharer_nodes= is_first= hands_on= blocks= left_out= storage=");
 $signed(transformer$Transformer.prototype.with_, "/ **changes");
 $signed(transformer$Transformer.prototype.decode, "batch context new= / logits= **options");
+let transformer$_FLAGS;
+transformer$_FLAGS = [...["gated", "tied", "final_norm", "embedding_norm", "parallel", "sinks"], ...["pooled", "copied", "is_first"]];
 let transformer$_SIZES;
 transformer$_SIZES = ["layers", "heads", "d_ff", "kv_heads", "head_dim", "gated", "activation", "norms", "qk_norm", "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla"];
 let transformer$_OUTSIDE_BLOCKS;
