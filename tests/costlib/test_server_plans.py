@@ -11,9 +11,17 @@ import pytest
 import costlib
 from costlib import Transformer, answer, models
 from costlib.messages import all_reduce
-from costlib.parallel import Cluster, Plan, Tiers, tensor_parallel
+from costlib.parallel import Cluster, Plan, Tiers, expert_parallel, tensor_parallel
 from costlib.parallel.work import layers
-from costlib.serving import Server, best_batch, bill, frontier, saturation, simulate
+from costlib.serving import (
+    Server,
+    best_batch,
+    bill,
+    expert_exchange,
+    frontier,
+    saturation,
+    simulate,
+)
 from costlib.serving.requests import listed
 from costlib.transformer import MoE
 
@@ -180,6 +188,13 @@ def test_messages_are_those_of_training():
     assert found.sending.keys() >= {"pipeline.network"}
     assert server.passes(1, 0, 500)[0][0].over("pipeline.network").sends == 500 * model.d_model
     assert found.device.links == server.device.links
+
+
+def test_a_tokens_copies_are_those_that_the_chapter_counts():
+    model = models["deepseek-v3"]
+    counted = expert_exchange(model, 128, 64)
+    sent = expert_parallel(model, 64).decode(128, 4000).over("expert")
+    assert (sent.sends, sent.count) == (counted.sends, counted.count)
 
 
 def test_groups_in_several_nodes_cross_the_network():
