@@ -80,11 +80,11 @@ class Storage:
         packing = self.experts if step.startswith("experts.") and self.experts else self.packing
         if not self.kept and not self.special:
             return packing
-        paths = tuple(path.format(i=layer) for path in _paths(step, beside))
-        found = {packing for pattern, packing in self.special if _names((pattern,), paths)}
+        where = (step, layer, beside)
+        found = {packing for pattern, packing in self.special if _names((pattern,), *where)}
         if found:
             return found.pop()
-        return None if packing is None or _names(self.kept, paths) else packing
+        return None if packing is None or _names(self.kept, *where) else packing
 
 
 def weight_bytes(
@@ -248,15 +248,35 @@ def _paths(step: str, beside: bool) -> tuple[str, ...]:
     return tuple(f"{prefix}.{path}" for prefix in _PREFIXES for path in inside)
 
 
-def _names(patterns: tuple[str, ...], paths: tuple[str, ...]) -> bool:
-    """Whether a list of modules names this one, itself or what it is inside of."""
-    exact, pattern = _compiled(patterns)
-    if not exact.isdisjoint(_nested(paths)):
+def _names(patterns: tuple[str, ...], step: str, layer: int, beside: bool) -> bool:
+    """Whether a list of modules names a step's, itself or what it is inside of."""
+    if not _plainly(patterns, step, beside).isdisjoint(("", str(layer))):
         return True
-    return pattern is not None and any(pattern.match(path) for path in paths)
+    _, pattern = _compiled(patterns)
+    if pattern is None:
+        return False
+    return any(pattern.match(path) for path in _paths_in(layer, step, beside))
+
+
+@lru_cache(maxsize=512)
+def _paths_in(layer: int, step: str, beside: bool) -> tuple[str, ...]:
+    return tuple(path.replace("{i}", str(layer)) for path in _paths(step, beside))
 
 
 @lru_cache(maxsize=4096)
+def _plainly(patterns: tuple[str, ...], step: str, beside: bool) -> frozenset[str]:
+    """The layers in which plain names mean a step's module; "" among them: in every layer."""
+    known, layers = _nested(_paths(step, beside)), set()
+    for name in _compiled(patterns)[0]:
+        parts = name.split(".")
+        layers |= {""} if name in known else set()
+        for at, part in enumerate(parts):
+            if ".".join((*parts[:at], "{i}", *parts[at + 1 :])) in known:
+                layers.add(part)
+    return frozenset(layers)
+
+
+@lru_cache(maxsize=512)
 def _nested(paths: tuple[str, ...]) -> frozenset[str]:
     """Every name by which a list could mean one of these: from the front, or without its front."""
     split = [path.split(".") for path in paths]

@@ -356,6 +356,7 @@ const starts = (x) => (Array.isArray(x) ? x : [x]);
 export const str_startswith = (x, start) => starts(start).some((each) => x.startsWith(each));
 export const str_endswith = (x, end) => starts(end).some((each) => x.endsWith(each));
 export const str_join = (x, parts) => [...parts].join(x);
+export const str_replace = (x, old, fresh) => x.replaceAll(old, fresh);
 export const str_lower = (x) => x.toLowerCase();
 export const str_casefold = (x) => x.toLowerCase().replaceAll("ß", "ss");
 export const str_isdecimal = (x) => /^\p{Nd}+$/u.test(x);

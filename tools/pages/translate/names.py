@@ -41,7 +41,7 @@ _METHODS = """
 startswith(x, start) endswith(x, end) split(x, at=None, most=-1) partition(x, at)
 rpartition(x, at) join(x, parts) strip(x, chars=None) lstrip(x, chars=None) lower(x) casefold(x)
 removeprefix(x, start) removesuffix(x, end) isdecimal(x) isalpha(x) is_integer(x) index(x, value)
-format(x, **named)
+format(x, **named) replace(x, old, new)
 """
 
 _OF_CONTAINERS = "get items keys values pop setdefault update append extend insert add isdisjoint"
