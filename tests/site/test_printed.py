@@ -9,8 +9,10 @@ import functools
 import json
 import math
 import random
+import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,9 @@ import sampling
 from costlib import Precision, Transformer
 from costlib.precision import FORMATS, RECIPES
 from odd_configs import MUTANTS, ROWS, changed, mutant
-from paths import DATA, ROOT
+from paths import DATA, ROOT, TESTS
+from printed.said import CASES
+from tools.pages import translate
 from tools.site.page_weight import packaged_node
 
 HERE = ROOT / "book" / "_static" / "explorers"
@@ -48,17 +52,23 @@ console.log(JSON.stringify(JSON.parse(text).map(asked), shown));
 """
 
 
-def in_page(cases: list[Case]) -> list[Any]:
-    """What the page answers to each case."""
+def node(script: str, given: Any, *modules: Path) -> Any:
+    """What a script prints that is given some JSON, and the addresses of modules."""
     done = subprocess.run(
-        [str(packaged_node()), "--input-type=module", "-e", ASK, (HERE / "costlib.js").as_uri()],
-        input=json.dumps(cases),
+        [str(packaged_node()), "--input-type=module", "-e", script, *(m.as_uri() for m in modules)],
+        input=json.dumps(given),
         capture_output=True,
         text=True,
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def in_page(cases: list[Case], folder: Path = HERE) -> list[Any]:
+    """What the page answers to each case."""
+    found: list[Any] = node(ASK, cases, folder / "costlib.js")
+    return found
 
 
 def in_library(case: Case) -> list[Any]:
@@ -220,3 +230,81 @@ def test_the_page_answers_what_the_library_does(kind: str) -> None:
         if not same(page, library):
             wrong.append((each, page, library))
     assert not wrong, wrong[:3]
+
+
+@pytest.mark.parametrize("right", ["MULTIPLY_ADD = 2;", "RESERVE = 0.1;"])
+def test_a_changed_factor_is_seen(right: str, tmp_path: Path) -> None:
+    """Where the page's formula is not the library's any more, so are answers."""
+    folder = shutil.copytree(HERE, tmp_path / "explorers")
+    printed = folder / "generated" / "costlib.js"
+    text = printed.read_text("utf-8")
+    assert text.count(right) == 1
+    printed.write_text(text.replace(right, right.replace(";", " * 1.001;")), "utf-8")
+    asked = {"model": "llama-3.1-8b", "device": "H100-SXM", "given": {}}
+    assert not same(in_page([asked], folder), [in_library(asked)])
+
+
+# ---------------------------------------------------------------- the printer, and its runtime
+
+SAY = """
+const [runtime, program] = process.argv.slice(1);
+const { repr } = await import(runtime);
+const { CASES } = await import(program);
+console.log(JSON.stringify([...CASES.items()].map(([name, said]) => [name, repr(said())])));
+"""
+
+
+def test_a_program_says_the_same_in_both_languages(tmp_path: Path) -> None:
+    runtime = HERE / "python.js"
+    program = tmp_path / "said.mjs"
+    where = {"runtime": runtime.as_uri(), "data": ""}
+    printed = translate.text(
+        TESTS / "printed", ["printed.said.CASES"], [], entered="printed", **where
+    )
+    program.write_text(printed, "utf-8")
+    assert dict(node(SAY, None, runtime, program)) == {n: repr(said()) for n, said in CASES.items()}
+
+
+WRITE = """
+const { format, repr } = await import(process.argv[1]);
+let text = "";
+for await (const part of process.stdin) text += part;
+const rows = JSON.parse(text);
+console.log(JSON.stringify(rows.map(([x, spec]) => (spec === null ? repr(x) : format(x, spec)))));
+"""
+SPECS = (None, "g", ".4g", ",.4g", ".2g", ".1g", ".0%", ".1%", ".1f", ".3f", ".0f")
+
+
+def test_numbers_are_written_the_same() -> None:
+    """Halves among them, which are rounded to even."""
+    dice = random.Random("written")
+    numbers = [
+        dice.choice((-1, 1)) * dice.random() * 10 ** dice.randint(-8, 18) for _ in range(300)
+    ]
+    numbers += [dice.randint(-9999, 9999) + 0.5 for _ in range(50)] + [0.125, 2.5, 1e16, 1234.5]
+    numbers = [number for number in numbers if number != int(number)]
+    rows = [(number, spec) for number in numbers for spec in SPECS]
+    rows += [(10**n + 1, spec) for n in range(3, 15) for spec in (None, ",", ".4g", ",.4g")]
+    said = [repr(number) if spec is None else format(number, spec) for number, spec in rows]
+    written = zip(rows, node(WRITE, rows, HERE / "python.js"), said, strict=True)
+    assert [each for each in written if each[1] != each[2]] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("global x", "Global"),
+        ("return [*locals()]", "locals"),
+        ("return open(x)", "open"),
+        ("return x @ x", "MatMult"),
+        ("return len(x, 1)", "the call does not fit"),
+    ],
+)
+def test_what_is_not_understood_is_an_error_that_names_its_line(
+    line: str, word: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "module.py").write_text(f"def f(x):\n    {line}\n", "utf-8")
+    with pytest.raises(translate.Untranslatable, match=rf"odd/module.py:2: .*{word}"):
+        translate.text(folder, ["odd.module.f"], [], entered="", runtime="", data="")

@@ -13,6 +13,7 @@ import {
   TypeError_,
   ValueError,
   ZeroDivisionError,
+  call,
   fields,
   list,
   signed,
@@ -47,11 +48,11 @@ function clash(sign, a, b) {
 }
 
 /** What the values' own methods make of it, else of them as numbers. */
-function slowly(sign, name, a, b, plain) {
-  const mine = a?.[`__${name}__`]?.(b) ?? NotImplemented;
-  if (mine !== NotImplemented) return mine;
-  const theirs = b?.[`__r${name}__`]?.(a) ?? NotImplemented;
-  if (theirs !== NotImplemented) return theirs;
+function slowly(sign, mine, theirs, a, b, plain) {
+  const made = a?.[mine]?.(b) ?? NotImplemented;
+  if (made !== NotImplemented) return made;
+  const turned = b?.[theirs]?.(a) ?? NotImplemented;
+  if (turned !== NotImplemented) return turned;
   const one = numeric(a);
   const other = numeric(b);
   return one === undefined || other === undefined ? clash(sign, a, b) : plain(one, other);
@@ -63,20 +64,20 @@ export function add(a, b) {
   if (Array.isArray(a) && Array.isArray(b) && a instanceof List === b instanceof List) {
     return a instanceof List ? list([...a, ...b]) : [...a, ...b];
   }
-  return slowly("+", "add", a, b, (x, y) => x + y);
+  return slowly("+", "__add__", "__radd__", a, b, (x, y) => x + y);
 }
 
 export function sub(a, b) {
   if (isNumber(a) && isNumber(b)) return a - b;
   if (a instanceof Items) return new a.constructor([...a].filter((x) => !b.has(x)));
-  return slowly("-", "sub", a, b, (x, y) => x - y);
+  return slowly("-", "__sub__", "__rsub__", a, b, (x, y) => x - y);
 }
 
 export function mul(a, b) {
   if (isNumber(a) && isNumber(b)) return a * b;
   if (isSequence(a) && numeric(b) !== undefined) return repeated(a, numeric(b));
   if (isSequence(b) && numeric(a) !== undefined) return repeated(b, numeric(a));
-  return slowly("*", "mul", a, b, (x, y) => x * y);
+  return slowly("*", "__mul__", "__rmul__", a, b, (x, y) => x * y);
 }
 
 function repeated(values, times) {
@@ -87,7 +88,7 @@ function repeated(values, times) {
 
 export function div(a, b) {
   if (isNumber(a) && isNumber(b) && b !== 0) return a / b;
-  return slowly("/", "truediv", a, b, (x, y) => (y === 0 ? noDivision("division by zero") : x / y));
+  return slowly("/", "__truediv__", "__rtruediv__", a, b, (x, y) => (y === 0 ? noDivision("division by zero") : x / y));
 }
 
 function noDivision(text) {
@@ -96,7 +97,7 @@ function noDivision(text) {
 
 /** Rounded down as Python does it: from what is left over, so that no rounding of a / b is seen. */
 export function floordiv(a, b) {
-  if (!isNumber(a) || !isNumber(b)) return slowly("//", "floordiv", a, b, floordiv);
+  if (!isNumber(a) || !isNumber(b)) return slowly("//", "__floordiv__", "__rfloordiv__", a, b, floordiv);
   if (b === 0) noDivision("integer division or modulo by zero");
   if (!Number.isFinite(a) || !Number.isFinite(b)) return Math.floor(a / b);
   const quotient = (a - mod(a, b)) / b;
@@ -105,7 +106,7 @@ export function floordiv(a, b) {
 }
 
 export function mod(a, b) {
-  if (!isNumber(a) || !isNumber(b)) return slowly("%", "mod", a, b, mod);
+  if (!isNumber(a) || !isNumber(b)) return slowly("%", "__mod__", "__rmod__", a, b, mod);
   if (b === 0) noDivision("integer division or modulo by zero");
   const rest = a % b;
   return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest;
@@ -114,7 +115,7 @@ export function mod(a, b) {
 export const divmod = (a, b) => [floordiv(a, b), mod(a, b)];
 
 export function pow(a, b) {
-  return isNumber(a) && isNumber(b) ? a ** b : slowly("** or pow()", "pow", a, b, (x, y) => x ** y);
+  return isNumber(a) && isNumber(b) ? a ** b : slowly("** or pow()", "__pow__", "__rpow__", a, b, (x, y) => x ** y);
 }
 
 export function or(a, b) {
@@ -195,8 +196,11 @@ export const either = (a, other) => (truth(a) ? a : other());
 
 export function at(values, which) {
   if (isSequence(values)) {
+    if (typeof values === "string") return at([...values], which);
     const index = numeric(which) < 0 ? values.length + which : which;
-    if (values[index] === undefined) throw new IndexError().__init__(["index out of range"]);
+    if (values[index] === undefined) {
+      throw new IndexError().__init__([`${type(values).__name__} index out of range`]);
+    }
     return values[index];
   }
   if (!(values instanceof Dict)) return values.__getitem__(which);
@@ -220,8 +224,8 @@ export function part(values, from, to, step) {
 }
 
 export function has(values, x) {
+  if (values instanceof Items || values instanceof Dict) return values.has(x);
   if (typeof values === "string") return values.includes(x);
-  if (values instanceof Map || values instanceof Set) return values.has(x);
   if (values.__contains__) return values.__contains__(x);
   for (const value of values) if (eq(value, x)) return true;
   return false;
@@ -272,7 +276,7 @@ export function math_prod(xs) {
   return total;
 }
 
-export const reduce = (f, xs) => [...xs].reduce((total, x) => f(total, x));
+export const reduce = (f, xs) => [...xs].reduce((total, x) => call(f, [total, x]));
 export const math_isqrt = (n) => Math.floor(Math.sqrt(n));
 
 function best(isBetter, xs, by, otherwise) {
@@ -307,6 +311,7 @@ export function* enumerate(xs, start = 0) {
 }
 
 export function* zip(many, strict = false) {
+  if (many.length === 1) return yield* singly(many[0]);
   const all = many.map((xs) => [...xs]);
   const lengths = all.map((xs) => xs.length);
   if (strict && Math.min(...lengths) !== Math.max(...lengths)) {
@@ -315,12 +320,16 @@ export function* zip(many, strict = false) {
   for (let at = 0; at < Math.min(...lengths); at += 1) yield all.map((xs) => xs[at]);
 }
 
+function* singly(xs) {
+  for (const x of xs) yield [x];
+}
+
 export function* map(f, many) {
-  for (const row of zip(many)) yield f(...row);
+  for (const row of zip(many)) yield call(f, row);
 }
 
 export function* filter(f, xs) {
-  for (const x of xs) if (truth(f(x))) yield x;
+  for (const x of xs) if (truth(f === null ? x : call(f, [x]))) yield x;
 }
 
 export function* range(start, stop = null, step = 1) {

@@ -213,8 +213,11 @@ function bound(f, { names, needed, places, many, more }, given, named) {
   return placed;
 }
 
+/** The name of a class or a function, without that of its module. */
+export const called = (f) => f.__name__ ?? f.name.replace(/.*\$/, "");
+
 function wrong(f, text) {
-  throw new TypeError_().__init__([`${f.__name__ ?? f.name.replace(/.*\$/, "")}() ${text}`]);
+  throw new TypeError_().__init__([`${called(f)}() ${text}`]);
 }
 
 export function partial(f, args, more) {

@@ -194,8 +194,8 @@ class Calls:
             is_plain = not (node.keywords or signature.many or signature.more)
             return ", ".join(map(show, node.args)) if is_plain else None
         given = dict(zip(signature.places, by_place, strict=False))
-        given |= {word.arg: word.value for word in node.keywords if word.arg in signature.order}
-        more = [word for word in node.keywords if word.arg not in signature.order]
+        given |= {word.arg: word.value for word in node.keywords if word.arg in signature.named}
+        more = [word for word in node.keywords if word.arg not in signature.named]
         rest = node.args[len(signature.places) :]
         needed = {*signature.places, *signature.names} - signature.optional - {*given}
         if needed or (more and not signature.more) or (rest and not signature.many):

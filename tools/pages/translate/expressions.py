@@ -26,6 +26,8 @@ _OPERATORS = {
     ast.BitOr: "or",
     ast.BitAnd: "and",
 }
+#: Attributes that everything has, or every class and function.
+_OF_ALL = {"__class__": "type", "__name__": "called"}
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
@@ -72,8 +74,8 @@ class Expressions(Calls):
             return f"(x, value) => {{ x.{name} = value; }}"
         if isinstance(self.static(node.value), Known):
             raise self.module.wrong(node, f"the runtime has no {ast.unparse(node)}")
-        if node.attr == "__class__":
-            return f"{self.runtime('type')}({self.expression(node.value)})"
+        if node.attr in _OF_ALL:
+            return f"{self.runtime(_OF_ALL[node.attr])}({self.expression(node.value)})"
         self.use(node.attr)
         return f"{self.expression(node.value)}.{node.attr}"
 

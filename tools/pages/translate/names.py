@@ -13,7 +13,7 @@ from tools.pages.translate.signatures import Signature
 #: What ``book/_static/explorers/python.js`` exports, by its path in Python. A signature says how
 #: a function is called; in JavaScript arguments go by place, and those of ``*`` as one array.
 _RUNTIME = """
-builtins: abs(x) all(xs) any(xs) bool(x) dict(xs=(), **more) divmod(a, b) enumerate(xs, start=0)
+builtins: abs(x) all(xs) any(xs) bool(x) dict(xs=(), /, **more) divmod(a, b) enumerate(xs, start=0)
 builtins: filter(f, xs) float(x) frozenset(xs=()) getattr(x, name, default=0) hasattr(x, name)
 builtins: hash(x) int(x) isinstance(x, kind) iter(xs) len(xs) list(xs=()) map(f, *xs)
 builtins: max(*xs, key=None, default=None) min(*xs, key=None, default=None)
@@ -25,9 +25,9 @@ builtins: RecursionError(*args) ZeroDivisionError(*args) UserWarning(*args)
 builtins.object: __setattr__(x, name, value)
 builtins.dict: fromkeys(names, value=None)
 collections.abc: Mapping Sequence
-dataclasses: replace(x, **changes) fields(x) is_dataclass(x)
+dataclasses: replace(x, /, **changes) fields(x) is_dataclass(x)
 difflib: get_close_matches(word, among, n=3, cutoff=0.6)
-functools: cache(f) lru_cache(maxsize=128) partial(f, *args, **more) reduce(f, xs)
+functools: cache(f) lru_cache(maxsize=128) partial(f, /, *args, **more) reduce(f, xs)
 itertools: product(*xs, repeat=1)
 math: inf isqrt(n) prod(xs)
 numpy: all(x) asarray(x) isfinite(x) isin(x, among)
@@ -41,7 +41,7 @@ _METHODS = """
 startswith(x, start) endswith(x, end) split(x, at=None, most=-1) partition(x, at)
 rpartition(x, at) join(x, parts) strip(x, chars=None) lstrip(x, chars=None) lower(x) casefold(x)
 removeprefix(x, start) removesuffix(x, end) isdecimal(x) isalpha(x) is_integer(x) index(x, value)
-format(x, **named) replace(x, old, new)
+format(x, /, **named) replace(x, old, new)
 """
 
 _OF_CONTAINERS = "get items keys values pop setdefault update append extend insert add isdisjoint"

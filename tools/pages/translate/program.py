@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tools import ROOT
-
 
 class Untranslatable(Exception):
     """What the printer does not understand, with its file and line."""
@@ -77,7 +75,7 @@ class Module:
     def wrong(self, node: ast.AST, text: str) -> Untranslatable:
         """An error that names the line."""
         line = getattr(node, "lineno", 0)
-        return Untranslatable(f"{self.path.relative_to(ROOT)}:{line}: {text}")
+        return Untranslatable(f"{self.name.replace('.', '/')}.py:{line}: {text}")
 
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:

@@ -20,6 +20,7 @@ class Signature:
     optional: frozenset[str] = frozenset()
     many: str | None = None
     more: str | None = None
+    unnamed: frozenset[str] = frozenset()  # of places, those that no name is for
 
     @classmethod
     def of(cls, args: ast.arguments, *, bound: bool = False) -> Signature:
@@ -35,7 +36,13 @@ class Signature:
             frozenset(optional),
             args.vararg.arg if args.vararg else None,
             args.kwarg.arg if args.kwarg else None,
+            frozenset(arg.arg for arg in args.posonlyargs),
         )
+
+    @property
+    def named(self) -> set[str]:
+        """What can be passed by name."""
+        return {*self.places, *self.names} - self.unnamed
 
     @property
     def order(self) -> tuple[str, ...]:

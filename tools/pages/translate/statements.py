@@ -74,7 +74,8 @@ class Statements(Expressions):
 
     def value_of(self, node: ast.FunctionDef) -> str:
         """A function as a value."""
-        return f"function{'*' if is_generator(node) else ''} {self.function(node)}"
+        star = "*" if is_generator(node) else ""
+        return f"function{star} {spelled(node.name)}{self.function(node)}"
 
     def _Return(self, node: ast.Return) -> str:
         if node.value is None:

@@ -1,5 +1,5 @@
 // Made from costlib by `make sync`: never edit this.
-import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
+import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, called as $called, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
 $signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
@@ -128,7 +128,7 @@ return entries;
 function numbers$_shown(value) {
 let text;
 text = $repr(value);
-return `${$str(($le($len(text), 40) ? text : $add($part(text, null, 37, null), "...")))} (${$str($type(value).__name__)})`;
+return `${$str(($le($len(text), 40) ? text : $add($part(text, null, 37, null), "...")))} (${$str($called($type(value)))})`;
 }
 function numbers$_hint(value) {
 return ($isinstance(value, [$list, $tuple, $range]) ? ": pass np.array(...)" : "");
@@ -714,7 +714,7 @@ let nothing, some, others, known, moved;
 nothing = new ledger$Op().__init__("", 0, void 0, void 0, void 0, 0);
 [some, others] = [($truth(yes) ? yes : nothing), ($truth(no) ? no : nothing)];
 known = ((yes !== null) ? some : others);
-moved = function (a, b) {
+moved = function moved(a, b) {
 return new ledger$Elements().__init__(...(function* () { for (const k of precision$KINDS) yield numbers$where(condition, $getattr(a, k), $getattr(b, k)); })());
 };
 return new ledger$Op().__init__(known.name, numbers$where(condition, some.flops, others.flops), $call(moved, [some.elements_read, others.elements_read], null), $call(moved, [some.elements_written, others.elements_written], null), known.is_matmul, numbers$where(condition, some.count, others.count));
@@ -1201,7 +1201,7 @@ return ($eq($len(a), $len(b)) && $all((function* () { for (const pair of $zip([a
 }
 return $bool((($isinstance(a, [$int, $float, $str]) || false) && $eq(a, b)));
 }
-let layers_parts$_names = $call($cache, [(function (kind) {
+let layers_parts$_names = $call($cache, [(function _names(kind) {
 return $tuple((() => { const $ = []; for (const field of $fields(kind)) $.push(field.name); return $; })());
 })]);
 function layers_parts$is_one(value) {
@@ -3736,7 +3736,7 @@ yield matrix.times(block.layers, prefix);
 first = $iadd(first, layers);
 }
 }
-let checkpoint$_packings = $call($lru_cache(4096), [(function (storage, step, first, layers, beside) {
+let checkpoint$_packings = $call($lru_cache(4096), [(function _packings(storage, step, first, layers, beside) {
 let found, layer, packing;
 found = $dict([]);
 for (layer of $range(first, $add(first, layers))) {
@@ -3781,7 +3781,7 @@ let checkpoint$_SPELLED;
 checkpoint$_SPELLED = $dict([["kv_a_proj", ["kv_a_proj_with_mqa"]], ["beta_proj", ["in_proj_b", "b_proj", "in_proj_ba"]], ["decay_proj", ["in_proj_a", "in_proj_ba"]], ["gate", ["gate_proj", "w1"]], ["up", ["up_proj", "w3"]], ["down", ["down_proj", "w2"]]]);
 let checkpoint$_LINEAR;
 checkpoint$_LINEAR = $dict([["q_proj", "in_proj_qkv"], ["k_proj", "in_proj_qkv"], ["v_proj", "in_proj_qkv"], ["gate_proj", "in_proj_z"], ["o_proj", "out_proj"]]);
-let checkpoint$_paths = $call($lru_cache(512), [(function (step, beside) {
+let checkpoint$_paths = $call($lru_cache(512), [(function _paths(step, beside) {
 let group, _, last, names, inside, groups, kinds;
 [group, _, last] = $str_rpartition(step, ".");
 names = checkpoint$_SPELLED.get(last, [last]);
@@ -3818,10 +3818,10 @@ return false;
 }
 return $any((function* () { for (const path of checkpoint$_paths_in(layer, step, beside)) yield pattern.match(path); })());
 }
-let checkpoint$_paths_in = $call($lru_cache(512), [(function (layer, step, beside) {
+let checkpoint$_paths_in = $call($lru_cache(512), [(function _paths_in(layer, step, beside) {
 return $tuple((() => { const $ = []; for (const path of checkpoint$_paths(step, beside)) $.push($str_replace(path, "{i}", $str(layer))); return $; })());
 })]);
-let checkpoint$_plainly = $call($lru_cache(4096), [(function (patterns, step, beside) {
+let checkpoint$_plainly = $call($lru_cache(4096), [(function _plainly(patterns, step, beside) {
 let known, layers, name, parts, at, part;
 [known, layers] = [checkpoint$_nested(checkpoint$_paths(step, beside)), $set()];
 for (name of $at(checkpoint$_compiled(patterns), 0)) {
@@ -3835,12 +3835,12 @@ layers.add(part);
 }
 return $frozenset(layers);
 })]);
-let checkpoint$_nested = $call($lru_cache(512), [(function (paths) {
+let checkpoint$_nested = $call($lru_cache(512), [(function _nested(paths) {
 let split;
 split = $list((() => { const $ = []; for (const path of paths) $.push($str_split(path, ".")); return $; })());
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
-let checkpoint$_compiled = $call($lru_cache(4096), [(function (patterns) {
+let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
 let plain, others;
 plain = $frozenset((() => { const $ = []; for (const p of patterns) if (!$truth($str_startswith(p, "re:")) && !$has(p, "*")) $.push(p); return $; })());
 others = $list((() => { const $ = []; for (const p of patterns) if (!$has(plain, p)) $.push(($truth($str_startswith(p, "re:")) ? $part(p, 3, null, null) : checkpoint$_wildcard(p))); return $; })());
@@ -4059,7 +4059,7 @@ shown = "a very long number";
 } else throw $problem0;
 }
 shown = ($le($len(shown), 40) ? shown : $add($part(shown, null, 37, null), "..."));
-text = `${$repr(self.spelled(name))} must be ${$str(wanted)}, got ${$str(shown)} (${$str($type(value).__name__)})`;
+text = `${$repr(self.spelled(name))} must be ${$str(wanted)}, got ${$str(shown)} (${$str($called($type(value)))})`;
 return self.error(text, $TypeError);
 }
 }
@@ -4072,7 +4072,7 @@ if ($isinstance(source, [$str]) && $has(["{", "["], $part($str_lstrip(source, "ï
 return families_config$_parsed($str_lstrip(source, "ï»¿"), "the JSON text");
 }
 if (!$isinstance(source, [$str])) {
-throw new $TypeError().__init__([`a config is a dict, a path or JSON text, got ${$str($type(source).__name__)}`]);
+throw new $TypeError().__init__([`a config is a dict, a path or JSON text, got ${$str($called($type(source)))}`]);
 }
 return $absent("costlib.families.config._of_path")($absent("pathlib.Path")());
 }
@@ -4093,7 +4093,7 @@ throw new $ValueError().__init__([`${$str(where)} is nested too deeply to be a c
 } else throw $problem0;
 }
 if (!$isinstance(fields, [$dict])) {
-throw new $TypeError().__init__([`${$str(where)} must hold an object, {...}, got a ${$str($type(fields).__name__)}`]);
+throw new $TypeError().__init__([`${$str(where)} must hold an object, {...}, got a ${$str($called($type(fields)))}`]);
 }
 return fields;
 }
@@ -4148,7 +4148,7 @@ $class(families_family$Wrapper, "Wrapper", "text tied", "text= tied=");
 let families_family$WRAPPERS = $dict([]);
 function families_family$family(model_type, architecture, wrapped_by = null, facts) {
 let enter;
-enter = function (layer) {
+enter = function enter(layer) {
 let name, tied;
 $put(families_family$FAMILIES, model_type, $call(families_family$Family, [], $dict([["architecture", architecture], ["layer", layer], ...facts.items()])));
 for ([name, tied] of ($truth(wrapped_by) ? wrapped_by : $dict([])).items()) {
@@ -4389,7 +4389,7 @@ $put(rates, kind, ((fields.get(name) === null) ? $at(rates, kind) : $at(fields, 
 }
 return $dict([...found.items(), ["compress_rates", rates]]);
 }
-let families_compressed$deepseek_v4 = $call(families_family$family("deepseek_v4", "DeepseekV4ForCausalLM", void 0, $dict([["tied", false], ["rewrite", families_compressed$_now], ["last", families_streams$streams_head], ["refuse", $dict([["attention_bias", false], ["mlp_bias", false], ["num_key_value_heads", 1], ["n_shared_experts", 1]])], ["usual", $dict([["n_shared_experts", 1], ["q_lora_rank", 1024], ["o_groups", 8], ["o_lora_rank", 1024], ["index_topk", 512], ["index_n_heads", 64], ["index_head_dim", 128], ["sliding_window", 128]])]])), [(function (c, i) {
+let families_compressed$deepseek_v4 = $call(families_family$family("deepseek_v4", "DeepseekV4ForCausalLM", void 0, $dict([["tied", false], ["rewrite", families_compressed$_now], ["last", families_streams$streams_head], ["refuse", $dict([["attention_bias", false], ["mlp_bias", false], ["num_key_value_heads", 1], ["n_shared_experts", 1]])], ["usual", $dict([["n_shared_experts", 1], ["q_lora_rank", 1024], ["o_groups", 8], ["o_lora_rank", 1024], ["index_topk", 512], ["index_n_heads", 64], ["index_head_dim", 128], ["sliding_window", 128]])]])), [(function deepseek_v4(c, i) {
 let kind, rates, sizes, width, heads, groups, text, attention, hashed, is_hashed, feed;
 kind = c.kind(i, families_compressed$_usual_kind, [families_readers$SLIDING, families_compressed$SPARSE, families_compressed$HEAVY]);
 rates = c.inside("compress_rates");
@@ -4423,12 +4423,12 @@ let families_decoders$OVER_QWEN2;
 families_decoders$OVER_QWEN2 = $dict([["internvl", true], ["llava_onevision", null], ["ovis2", true], ["got_ocr2", true], ["fast_vlm", null], ["video_llama_3", null], ["qwen2_audio", false], ["audioflamingo3", null], ["musicflamingo", null]]);
 let families_decoders$OVER_QWEN3;
 families_decoders$OVER_QWEN3 = $dict([["qianfan_ocr", false], ["lighton_ocr", true], ["fun_asr_nano", true], ["qwen3_asr", true]]);
-let families_decoders$llama = $call(families_family$family("llama", "LlamaForCausalLM", families_decoders$OVER_LLAMA, $dict([["tied", false]])), [$call(families_family$family("granite", "GraniteForCausalLM", $dict([["granite_speech", true], ["granite_speech_plus", true]]), $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$llama = $call(families_family$family("llama", "LlamaForCausalLM", families_decoders$OVER_LLAMA, $dict([["tied", false]])), [$call(families_family$family("granite", "GraniteForCausalLM", $dict([["granite_speech", true], ["granite_speech_plus", true]]), $dict([["tied", false]])), [(function llama(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], void 0, $dict([]));
 })])]);
-let families_decoders$smollm3 = $call(families_family$family("smollm3", "SmolLM3ForCausalLM", void 0, $dict([["tied", true]])), [(function (c, i) {
+let families_decoders$smollm3 = $call(families_family$family("smollm3", "SmolLM3ForCausalLM", void 0, $dict([["tied", true]])), [(function smollm3(c, i) {
 let found, rotated, every, is_rotated, attention;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 rotated = c.each_layer("no_rope_layers", $int);
@@ -4437,23 +4437,23 @@ is_rotated = ($truth(rotated) ? !$eq($at(rotated, i), 0) : !$eq($mod($add(i, 1),
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["window", families_readers$optional_window(c, i)], ["rotary_dim", ($truth(is_rotated) ? null : 0)]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], void 0, $dict([]));
 })]);
-let families_decoders$mistral = $call(families_family$family("mistral", "MistralForCausalLM", $dict([["mistral3", true], ["idefics2", false]]), $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$mistral = $call(families_family$family("mistral", "MistralForCausalLM", $dict([["mistral3", true], ["idefics2", false]]), $dict([["tied", false]])), [(function mistral(c, i) {
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["window", families_readers$window(c, i, 4096)]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_decoders$mixtral = $call(families_family$family("mixtral", "MixtralForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$mixtral = $call(families_family$family("mixtral", "MixtralForCausalLM", void 0, $dict([["tied", false]])), [(function mixtral(c, i) {
 let feed;
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([]));
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["window", families_readers$window(c, i)]])), feed], void 0, $dict([]));
 })]);
-let families_decoders$phi3 = $call(families_family$family("phi3", "Phi3ForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["attention_bias", false]])]])), [(function (c, i) {
+let families_decoders$phi3 = $call(families_family$family("phi3", "Phi3ForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["attention_bias", false]])]])), [(function phi3(c, i) {
 let attention;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["window", families_readers$window(c, i)], ["rotary_dim", families_readers$rotary(c, families_readers$head_dim(c))]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_decoders$qwen2 = $call(families_family$family("qwen2", "Qwen2ForCausalLM", families_decoders$OVER_QWEN2, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$qwen2 = $call(families_family$family("qwen2", "Qwen2ForCausalLM", families_decoders$OVER_QWEN2, $dict([["tied", false]])), [(function qwen2(c, i) {
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$QKV], ["window", families_readers$optional_window(c, i)]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_decoders$qwen2_moe = $call(families_family$family("qwen2_moe", "Qwen2MoeForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$qwen2_moe = $call(families_family$family("qwen2_moe", "Qwen2MoeForCausalLM", void 0, $dict([["tied", false]])), [(function qwen2_moe(c, i) {
 let found, attention, width;
 found = families_readers$biases(c, "qkv_bias", true, families_readers$QKV);
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["window", families_readers$optional_window(c, i)]]));
@@ -4463,10 +4463,10 @@ return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0
 }
 return families_readers$layer([attention, families_decoders$_qwen_experts(c, $dict([["shared_width", width], ["shared_gate", true]]))], void 0, $dict([]));
 })]);
-let families_decoders$qwen3 = $call(families_family$family("qwen3", "Qwen3ForCausalLM", families_decoders$OVER_QWEN3, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$qwen3 = $call(families_family$family("qwen3", "Qwen3ForCausalLM", families_decoders$OVER_QWEN3, $dict([["tied", false]])), [(function qwen3(c, i) {
 return families_readers$layer([families_decoders$_qwen3_attention(c, i), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_decoders$qwen3_moe = $call(families_family$family("qwen3_moe", "Qwen3MoeForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$qwen3_moe = $call(families_family$family("qwen3_moe", "Qwen3MoeForCausalLM", void 0, $dict([["tied", false]])), [(function qwen3_moe(c, i) {
 let feed;
 feed = (families_decoders$is_sparse(c, i) ? families_decoders$_qwen_experts(c, $dict([])) : families_readers$mlp(c, void 0, void 0, void 0, $dict([])));
 return families_readers$layer([families_decoders$_qwen3_attention(c, i, false), feed], void 0, $dict([]));
@@ -4489,25 +4489,25 @@ c.same("num_experts", c.get("num_local_experts"), "'num_local_experts'");
 }
 return $call(families_readers$experts, [c, name], $dict([...shared.items()]));
 }
-let families_decoders$gemma = $call(families_family$family("gemma", "GemmaForCausalLM", $dict([["paligemma", true]]), $dict([["tied", true]])), [(function (c, i) {
+let families_decoders$gemma = $call(families_family$family("gemma", "GemmaForCausalLM", $dict([["paligemma", true]]), $dict([["tied", true]])), [(function gemma(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, true, $dict([["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([["default", "gelu_tanh"]]))], void 0, $dict([]));
 })]);
-let families_decoders$gemma2 = $call(families_family$family("gemma2", "Gemma2ForCausalLM", void 0, $dict([["tied", true]])), [(function (c, i) {
+let families_decoders$gemma2 = $call(families_family$family("gemma2", "Gemma2ForCausalLM", void 0, $dict([["tied", true]])), [(function gemma2(c, i) {
 let found, reach, attention;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod(i, 2)) ? families_readers$FULL : families_readers$SLIDING)));
 attention = families_readers$grouped(c, void 0, void 0, true, $dict([["biases", found], ["window", reach]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["default", "gelu_tanh"]]))], 4, $dict([]));
 })]);
-let families_decoders$gemma3_text = $call(families_family$family("gemma3_text", "Gemma3ForCausalLM", $dict([["gemma3", true]]), $dict([["tied", true], ["inside", families_decoders$GEMMA3], ["refuse", $dict([["use_bidirectional_attention", false]])]])), [(function (c, i) {
+let families_decoders$gemma3_text = $call(families_family$family("gemma3_text", "Gemma3ForCausalLM", $dict([["gemma3", true]]), $dict([["tied", true], ["inside", families_decoders$GEMMA3], ["refuse", $dict([["use_bidirectional_attention", false]])]])), [(function gemma3_text(c, i) {
 let found, attention;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 attention = families_readers$grouped(c, void 0, void 0, true, $dict([["qk_norm", "head"], ["biases", found], ["window", families_readers$patterned(c, i, [])]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["default", "gelu_tanh"]]))], 4, $dict([]));
 })]);
-let families_decoders$gpt_oss = $call(families_family$family("gpt_oss", "GptOssForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$gpt_oss = $call(families_family$family("gpt_oss", "GptOssForCausalLM", void 0, $dict([["tied", false]])), [(function gpt_oss(c, i) {
 let found, reach, attention, feed;
 found = families_readers$biases(c, "attention_bias", true, families_readers$QKVO);
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod(i, 2)) ? families_readers$FULL : families_readers$SLIDING)));
@@ -4515,10 +4515,10 @@ attention = families_readers$grouped(c, void 0, void 0, true, $dict([["biases", 
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([["router_bias", true], ["bias", true]]));
 return families_readers$layer([attention, feed], void 0, $dict([]));
 })]);
-let families_decoders$deepseek_v2 = $call(families_family$family("deepseek_v2", "DeepseekV2ForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false]])]])), [(function (c, i) {
+let families_decoders$deepseek_v2 = $call(families_family$family("deepseek_v2", "DeepseekV2ForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false]])]])), [(function deepseek_v2(c, i) {
 return families_decoders$_latent_layer(c, i, ($truth(c.has("qk_head_dim")) ? null : 1536));
 })]);
-let families_decoders$deepseek_v3 = $call(families_family$family("deepseek_v3", "DeepseekV3ForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function (c, i) {
+let families_decoders$deepseek_v3 = $call(families_family$family("deepseek_v3", "DeepseekV3ForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function deepseek_v3(c, i) {
 return families_decoders$_latent_layer(c, i, 1536);
 })]);
 function families_decoders$_latent_layer(c, i, rank) {
@@ -4537,24 +4537,24 @@ c.same("num_experts", c.get("n_routed_experts"), "'n_routed_experts'");
 [routed, plain] = [families_readers$experts(c, "n_routed_experts", void 0, void 0, "n_shared_experts", void 0, $dict([])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))];
 return ($lt(i, dense) ? plain : routed);
 }
-let families_decoders$olmo = $call(families_family$family("olmo", "OlmoForCausalLM", void 0, $dict([["tied", false], ["norm", "plain_norm"]])), [(function (c, i) {
+let families_decoders$olmo = $call(families_family$family("olmo", "OlmoForCausalLM", void 0, $dict([["tied", false], ["norm", "plain_norm"]])), [(function olmo(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([["norm", "plain_norm"]]));
 })]);
-let families_decoders$olmo2 = $call(families_family$family("olmo2", "Olmo2ForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_decoders$olmo2 = $call(families_family$family("olmo2", "Olmo2ForCausalLM", void 0, $dict([["tied", false]])), [(function olmo2(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["qk_norm", "full"], ["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_decoders$cohere = $call(families_family$family("cohere", "CohereForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"]])), [(function (c, i) {
+let families_decoders$cohere = $call(families_family$family("cohere", "CohereForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"]])), [(function cohere(c, i) {
 let found, norm, normed, attention;
 [found, norm] = [families_readers$biases(c, "attention_bias", false, families_readers$QKVO), "layer_norm_no_bias"];
 normed = ($truth(c.flag("use_qk_norm", false)) ? "full" : null);
 attention = families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", normed], ["biases", found], ["norm", norm]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], 1, $dict([["parallel", true], ["norm", norm]]));
 })]);
-let families_decoders$cohere2 = $call(families_family$family("cohere2", "Cohere2ForCausalLM", $dict([["cohere2_vision", true], ["aya_vision", true]]), $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["usual", $dict([["sliding_window", 4096], ["sliding_window_pattern", 4]])]])), [(function (c, i) {
+let families_decoders$cohere2 = $call(families_family$family("cohere2", "Cohere2ForCausalLM", $dict([["cohere2_vision", true], ["aya_vision", true]]), $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["usual", $dict([["sliding_window", 4096], ["sliding_window_pattern", 4]])]])), [(function cohere2(c, i) {
 let found, norm, reach, rotary_dim, attention;
 [found, norm] = [families_readers$biases(c, "attention_bias", false, families_readers$QKVO), "layer_norm_no_bias"];
 reach = families_readers$patterned(c, i, []);
@@ -4562,14 +4562,14 @@ rotary_dim = ((reach === null) ? 0 : null);
 attention = families_readers$grouped(c, void 0, true, void 0, $dict([["biases", found], ["norm", norm], ["window", reach], ["rotary_dim", rotary_dim]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], 1, $dict([["parallel", true], ["norm", norm]]));
 })]);
-let families_decoders$starcoder2 = $call(families_family$family("starcoder2", "Starcoder2ForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_decoders$starcoder2 = $call(families_family$family("starcoder2", "Starcoder2ForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"]])), [(function starcoder2(c, i) {
 let found, norm, attention, feed;
 [found, norm] = [c.flag("use_bias", true), "layer_norm"];
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", ($truth(found) ? families_readers$QKVO : [])], ["norm", norm], ["window", families_readers$window(c, i)]]));
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", found], ["default", "gelu_tanh"]]));
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_decoders$nemotron = $call(families_family$family("nemotron", "NemotronForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_decoders$nemotron = $call(families_family$family("nemotron", "NemotronForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function nemotron(c, i) {
 let norm, found, rotated, attention, feed;
 [norm, found] = ["layer_norm", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)];
 rotated = families_readers$rotary(c, families_readers$head_dim(c), 0.5);
@@ -4577,7 +4577,7 @@ attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["norm", 
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", c.flag("mlp_bias", false)], ["default", "relu2"]]));
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_decoders$phi = $call(families_family$family("phi", "PhiForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["unembedding_bias", true]])), [(function (c, i) {
+let families_decoders$phi = $call(families_family$family("phi", "PhiForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["unembedding_bias", true]])), [(function phi(c, i) {
 let norm, normed, rotated, attention, feed;
 norm = "layer_norm";
 normed = ($truth(c.flag("qk_layernorm", false)) ? "head" : null);
@@ -4586,14 +4586,14 @@ attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases"
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", true], ["default", "gelu_tanh"]]));
 return families_readers$layer([attention, feed], 1, $dict([["parallel", true], ["norm", norm]]));
 })]);
-let families_decoders$gpt_neox = $call(families_family$family("gpt_neox", "GPTNeoXForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_decoders$gpt_neox = $call(families_family$family("gpt_neox", "GPTNeoXForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function gpt_neox(c, i) {
 let norm, found, rotated, attention;
 [norm, found] = ["layer_norm", families_readers$biases(c, "attention_bias", true, families_readers$QKVO)];
 rotated = families_readers$rotary(c, families_readers$head_dim(c, false), 0.25, "rotary_pct");
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", found], ["norm", norm], ["rotary_dim", rotated]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", true], ["default", "gelu"]]))], void 0, $dict([["norm", norm]]));
 })]);
-let families_decoders$gptj = $call(families_family$family("gptj", "GPTJForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["unembedding_bias", true]])), [(function (c, i) {
+let families_decoders$gptj = $call(families_family$family("gptj", "GPTJForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["unembedding_bias", true]])), [(function gptj(c, i) {
 let norm, width, rotated, attention, feed;
 [norm, width] = ["layer_norm", families_readers$head_dim(c, false)];
 rotated = c.count("rotary_dim", void 0, 0);
@@ -4602,14 +4602,14 @@ attention = families_readers$grouped(c, true, void 0, void 0, $dict([["norm", no
 feed = families_readers$mlp(c, void 0, $mul(4, c.d_model), void 0, $dict([["gated", false], ["bias", true], ["default", "gelu_tanh"]]));
 return families_readers$layer([attention, feed], 1, $dict([["parallel", true], ["norm", norm]]));
 })]);
-let families_decoders$gpt2 = $call(families_family$family("gpt2", "GPT2LMHeadModel", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["positions", 0]])), [(function (c, i) {
+let families_decoders$gpt2 = $call(families_family$family("gpt2", "GPT2LMHeadModel", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["positions", 0]])), [(function gpt2(c, i) {
 let norm, attention, feed;
 norm = "layer_norm";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0]]));
 feed = families_readers$mlp(c, void 0, $mul(4, c.d_model), void 0, $dict([["gated", false], ["bias", true], ["default", "gelu_tanh"]]));
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_decoders$opt = $call(families_family$family("opt", "OPTForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["positions", 2], ["names", $dict([["intermediate_size", "ffn_dim"]])], ["first", ((c) => families_decoders$_opt_projection(c, "into"))], ["last", ((c) => families_decoders$_opt_projection(c, "out_of"))], ["size", ((c) => families_decoders$_opt_sizes(c))]])), [(function (c, i) {
+let families_decoders$opt = $call(families_family$family("opt", "OPTForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["positions", 2], ["names", $dict([["intermediate_size", "ffn_dim"]])], ["first", ((c) => families_decoders$_opt_projection(c, "into"))], ["last", ((c) => families_decoders$_opt_projection(c, "out_of"))], ["size", ((c) => families_decoders$_opt_sizes(c))]])), [(function opt(c, i) {
 let norm, found, attention;
 [norm, found] = [families_decoders$_opt_norm(c), c.flag("enable_bias", true)];
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", ($truth(found) ? families_readers$QKVO : [])], ["norm", norm], ["rotary_dim", 0]]));
@@ -4631,33 +4631,33 @@ let d, width, sizes;
 sizes = $at($dict([["into", [width, d]], ["out_of", [d, width]]]), way);
 return ($eq(width, d) ? [] : layers_parts$linear_step(`project_${$str(way)}`, ...sizes));
 }
-let families_decoders$bloom = $call(families_family$family("bloom", "BloomForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["embedding_norm", true], ["names", $dict([["hidden_size", ["hidden_size", "n_embed"]], ["num_hidden_layers", ["n_layer", "num_hidden_layers"]], ["num_attention_heads", ["n_head", "num_attention_heads"]]])]])), [(function (c, i) {
+let families_decoders$bloom = $call(families_family$family("bloom", "BloomForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["embedding_norm", true], ["names", $dict([["hidden_size", ["hidden_size", "n_embed"]], ["num_hidden_layers", ["n_layer", "num_hidden_layers"]], ["num_attention_heads", ["n_head", "num_attention_heads"]]])]])), [(function bloom(c, i) {
 let norm, attention, feed;
 norm = "layer_norm";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0]]));
 feed = new layers_feed$Mlp().__init__($mul(4, c.d_model), false, "gelu_tanh", true);
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_dense$ministral = $call(families_family$family("ministral", "MinistralForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_dense$ministral = $call(families_family$family("ministral", "MinistralForCausalLM", void 0, $dict([["tied", false]])), [(function ministral(c, i) {
 let reach;
 reach = families_readers$window(c, i, 4096);
 return families_readers$layer([families_readers$grouped(c, void 0, families_readers$said_null(c), void 0, $dict([["window", reach]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_dense$ministral3 = $call(families_family$family("ministral3", "Ministral3ForCausalLM", void 0, $dict([["tied", false], ["inside", $dict([["vocab_size", 131072], ["hidden_size", 4096], ["intermediate_size", 14336], ["num_hidden_layers", 34], ["num_attention_heads", 32], ["num_key_value_heads", 8], ["head_dim", 128]])]])), [(function (c, i) {
+let families_dense$ministral3 = $call(families_family$family("ministral3", "Ministral3ForCausalLM", void 0, $dict([["tied", false], ["inside", $dict([["vocab_size", 131072], ["hidden_size", 4096], ["intermediate_size", 14336], ["num_hidden_layers", 34], ["num_attention_heads", 32], ["num_key_value_heads", 8], ["head_dim", 128]])]])), [(function ministral3(c, i) {
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["window", families_readers$window(c, i)]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_dense$glm = $call(families_family$family("glm", "GlmForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_dense$glm = $call(families_family$family("glm", "GlmForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function glm(c, i) {
 return families_readers$layer([families_dense$_glm_attention(c), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_dense$glm4 = $call(families_family$family("glm4", "Glm4ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_dense$glm4 = $call(families_family$family("glm4", "Glm4ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function glm4(c, i) {
 return families_readers$layer([families_dense$_glm_attention(c), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], 4, $dict([]));
 })]);
-let families_dense$glm4v_text = $call(families_family$family("glm4v_text", "Glm4vForConditionalGeneration", $dict([["glm4v", null], ["glm46v", false], ["glmga", false]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 151552], ["hidden_size", 4096], ["intermediate_size", 13696], ["num_hidden_layers", 40], ["num_attention_heads", 32], ["num_key_value_heads", 2]])]])), [(function (c, i) {
+let families_dense$glm4v_text = $call(families_family$family("glm4v_text", "Glm4vForConditionalGeneration", $dict([["glm4v", null], ["glm46v", false], ["glmga", false]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 151552], ["hidden_size", 4096], ["intermediate_size", 13696], ["num_hidden_layers", 40], ["num_attention_heads", 32], ["num_key_value_heads", 2]])]])), [(function glm4v_text(c, i) {
 let attention;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$QKV], ["rotary_dim", families_readers$rotary(c, families_readers$head_dim(c), 0.5)]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], 4, $dict([]));
 })]);
-let families_dense$glm_ocr_text = $call(families_family$family("glm_ocr_text", "GlmOcrForConditionalGeneration", $dict([["glm_ocr", null]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 59392], ["hidden_size", 1024], ["intermediate_size", 4096], ["num_hidden_layers", 16], ["num_attention_heads", 16], ["num_key_value_heads", 8]])]])), [(function (c, i) {
+let families_dense$glm_ocr_text = $call(families_family$family("glm_ocr_text", "GlmOcrForConditionalGeneration", $dict([["glm_ocr", null]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 59392], ["hidden_size", 1024], ["intermediate_size", 4096], ["num_hidden_layers", 16], ["num_attention_heads", 16], ["num_key_value_heads", 8]])]])), [(function glm_ocr_text(c, i) {
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], 4, $dict([]));
 })]);
 function families_dense$_glm_attention(c) {
@@ -4665,14 +4665,14 @@ let found;
 found = families_readers$biases(c, "attention_bias", true, families_readers$QKV);
 return families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["rotary_dim", families_readers$rotary(c, families_readers$head_dim(c), 0.5)]]));
 }
-let families_dense$olmo3 = $call(families_family$family("olmo3", "Olmo3ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["sliding_window", 4096]])]])), [(function (c, i) {
+let families_dense$olmo3 = $call(families_family$family("olmo3", "Olmo3ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["sliding_window", 4096]])]])), [(function olmo3(c, i) {
 let found, reach, attention;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod($add(i, 1), 4)) ? families_readers$SLIDING : families_readers$FULL)));
 attention = families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "full"], ["biases", found], ["window", reach]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_dense$exaone4 = $call(families_family$family("exaone4_5_text", "Exaone4ForCausalLM", void 0, $dict([["tied", false]])), [$call(families_family$family("exaone4", "Exaone4ForCausalLM", $dict([["exaone4_5", false]]), $dict([["tied", false]])), [(function (c, i) {
+let families_dense$exaone4 = $call(families_family$family("exaone4_5_text", "Exaone4ForCausalLM", void 0, $dict([["tied", false]])), [$call(families_family$family("exaone4", "Exaone4ForCausalLM", $dict([["exaone4_5", false]]), $dict([["tied", false]])), [(function exaone4(c, i) {
 return families_readers$layer([families_dense$exaone_attention(c, i), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })])]);
 function families_dense$exaone_attention(c, i) {
@@ -4700,32 +4700,32 @@ is_local = $bool($mod($add(i, 1), c.count("sliding_window_pattern", 4)));
 }
 return ($truth(is_local) ? c.count("sliding_window") : null);
 }
-let families_dense$ernie4_5 = $call(families_family$family("ernie4_5", "Ernie4_5ForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_dense$ernie4_5 = $call(families_family$family("ernie4_5", "Ernie4_5ForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["head_dim", 128]])]])), [(function ernie4_5(c, i) {
 let found, attention;
 found = c.flag("use_bias", false);
 attention = families_readers$grouped(c, void 0, families_readers$said_null(c), void 0, $dict([["biases", ($truth(found) ? families_readers$QKVO : [])]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", found]]))], void 0, $dict([]));
 })]);
-let families_dense$seed_oss = $call(families_family$family("seed_oss", "SeedOssForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_dense$seed_oss = $call(families_family$family("seed_oss", "SeedOssForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function seed_oss(c, i) {
 let found, attention;
 found = families_readers$biases(c, "attention_bias", true, families_readers$QKV);
 found = $iadd(found, families_readers$biases(c, "attention_out_bias", false, ["o_proj"]));
 attention = families_readers$grouped(c, void 0, families_readers$said_null(c), void 0, $dict([["biases", found]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], void 0, $dict([]));
 })]);
-let families_dense$hunyuan_v1_dense = $call(families_family$family("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_dense$hunyuan_v1_dense = $call(families_family$family("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", void 0, $dict([["tied", false]])), [(function hunyuan_v1_dense(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "head"], ["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_dense$stablelm = $call(families_family$family("stablelm", "StableLmForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_dense$stablelm = $call(families_family$family("stablelm", "StableLmForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function stablelm(c, i) {
 let norm, is_parallel, attention, norms;
 [norm, is_parallel] = ["layer_norm", c.flag("use_parallel_residual", false)];
 attention = families_readers$grouped(c, void 0, families_readers$said_null(c), void 0, $dict([["head_dim", families_readers$head_dim(c, false)], ["biases", families_readers$biases(c, "use_qkv_bias", false, families_readers$QKV)], ["norm", "layer_norm_no_bias"], ["qk_norm", ($truth(c.flag("qk_layernorm", false)) ? "each" : null)], ["rotary_dim", families_readers$rotary(c, families_readers$head_dim(c, false), 0.25)]]));
 norms = ($truth(is_parallel) ? 1 : 2);
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], norms, $dict([["norm", norm], ["parallel", is_parallel]]));
 })]);
-let families_dense$apertus = $call(families_family$family("apertus", "ApertusForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["mlp_bias", false]])]])), [(function (c, i) {
+let families_dense$apertus = $call(families_family$family("apertus", "ApertusForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["mlp_bias", false]])]])), [(function apertus(c, i) {
 let found, attention, feed, learned;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 attention = families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "head"], ["biases", found]]));
@@ -4733,27 +4733,27 @@ feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], 
 learned = ((feed.activation === "xielu") ? [new layers_parts$PerToken().__init__("ffn.xielu", void 0, void 0, void 0, void 0, void 0, 2)] : []);
 return families_readers$layer([attention, feed], void 0, $dict([["extra", learned]]));
 })]);
-let families_dense$arcee = $call(families_family$family("arcee", "ArceeForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_dense$arcee = $call(families_family$family("arcee", "ArceeForCausalLM", void 0, $dict([["tied", false]])), [(function arcee(c, i) {
 let found, feed;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", c.flag("mlp_bias", false)], ["default", "relu2"]]));
 return families_readers$layer([families_readers$grouped(c, void 0, true, void 0, $dict([["biases", found]])), feed], void 0, $dict([]));
 })]);
-let families_dense$nanochat = $call(families_family$family("nanochat", "NanoChatForCausalLM", void 0, $dict([["tied", false], ["norm", "plain_norm"], ["embedding_norm", true]])), [(function (c, i) {
+let families_dense$nanochat = $call(families_family$family("nanochat", "NanoChatForCausalLM", void 0, $dict([["tied", false], ["norm", "plain_norm"], ["embedding_norm", true]])), [(function nanochat(c, i) {
 let norm, found, attention;
 [norm, found] = ["plain_norm", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)];
 attention = families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "head"], ["norm", norm], ["biases", found]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["default", "relu2"]]))], void 0, $dict([["norm", norm]]));
 })]);
-let families_dense$qwen2_vl_text = $call(families_family$family("qwen2_5_vl_text", "Qwen2_5_VLForConditionalGeneration", $dict([["qwen2_5_vl", null]]), $dict([["tied", false]])), [$call(families_family$family("qwen2_vl_text", "Qwen2VLForConditionalGeneration", $dict([["qwen2_vl", null]]), $dict([["tied", false]])), [(function (c, i) {
+let families_dense$qwen2_vl_text = $call(families_family$family("qwen2_5_vl_text", "Qwen2_5_VLForConditionalGeneration", $dict([["qwen2_5_vl", null]]), $dict([["tied", false]])), [$call(families_family$family("qwen2_vl_text", "Qwen2VLForConditionalGeneration", $dict([["qwen2_vl", null]]), $dict([["tied", false]])), [(function qwen2_vl_text(c, i) {
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$QKV], ["window", families_readers$optional_window(c, i)]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })])]);
-let families_dense$qwen3_vl_text = $call(families_family$family("qwen3_vl_text", "Qwen3VLForConditionalGeneration", $dict([["qwen3_vl", false]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 151936], ["hidden_size", 4096], ["intermediate_size", 22016], ["num_hidden_layers", 32], ["num_attention_heads", 32], ["num_key_value_heads", 32], ["head_dim", 128]])]])), [(function (c, i) {
+let families_dense$qwen3_vl_text = $call(families_family$family("qwen3_vl_text", "Qwen3VLForConditionalGeneration", $dict([["qwen3_vl", false]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 151936], ["hidden_size", 4096], ["intermediate_size", 22016], ["num_hidden_layers", 32], ["num_attention_heads", 32], ["num_key_value_heads", 32], ["head_dim", 128]])]])), [(function qwen3_vl_text(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, true, $dict([["qk_norm", "head"], ["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_dense$mimo = $call(families_family$family("mimo", "MiMoForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"]])), [(function (c, i) {
+let families_dense$mimo = $call(families_family$family("mimo", "MiMoForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"]])), [(function mimo(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", true, families_readers$QKV);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["window", families_readers$optional_window(c, i)]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
@@ -4767,10 +4767,10 @@ $put(found, "num_decoder_layers", found.get("num_layers"));
 return found;
 }
 let families_encoder_decoders$T5 = $dict([["always_tied", true], ["rewrite", families_encoder_decoders$_t5_fields], ["refuse", $dict([["is_encoder_decoder", true]])], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["num_decoder_layers", "num_hidden_layers"]], ["num_attention_heads", ["num_heads", "num_attention_heads"]], ["head_dim", ["d_kv", "head_dim"]], ["intermediate_size", "d_ff"]])]]);
-let families_encoder_decoders$t5 = $call($call(families_family$family, ["t5", "T5ForConditionalGeneration"], $dict([["usual", $dict([["feed_forward_proj", "relu"]])], ...families_encoder_decoders$T5.items()])), [$call($call(families_family$family, ["mt5", "MT5ForConditionalGeneration"], $dict([["usual", $dict([["feed_forward_proj", "gated-gelu"]])], ...families_encoder_decoders$T5.items()])), [(function (c, i) {
+let families_encoder_decoders$t5 = $call($call(families_family$family, ["t5", "T5ForConditionalGeneration"], $dict([["usual", $dict([["feed_forward_proj", "relu"]])], ...families_encoder_decoders$T5.items()])), [$call($call(families_family$family, ["mt5", "MT5ForConditionalGeneration"], $dict([["usual", $dict([["feed_forward_proj", "gated-gelu"]])], ...families_encoder_decoders$T5.items()])), [(function t5(c, i) {
 return families_encoder_decoders$_t5_layer(c, i, $eq(i, 0), families_encoder_decoders$_t5_encoder(c, false));
 })])]);
-let families_encoder_decoders$umt5 = $call($call(families_family$family, ["umt5", "UMT5ForConditionalGeneration"], $dict([["usual", $dict([["feed_forward_proj", "gated-gelu"]])], ...families_encoder_decoders$T5.items()])), [(function (c, i) {
+let families_encoder_decoders$umt5 = $call($call(families_family$family, ["umt5", "UMT5ForConditionalGeneration"], $dict([["usual", $dict([["feed_forward_proj", "gated-gelu"]])], ...families_encoder_decoders$T5.items()])), [(function umt5(c, i) {
 return families_encoder_decoders$_t5_layer(c, i, true, families_encoder_decoders$_t5_encoder(c, true));
 })]);
 function families_encoder_decoders$_t5_layer(c, i, biased, encoder) {
@@ -4813,20 +4813,20 @@ return new layers_encoder$Encoder().__init__(d, [...(function* () { for (const _
 let families_encoder_decoders$BART;
 families_encoder_decoders$BART = $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["decoder_layers", "num_hidden_layers"]], ["num_attention_heads", "decoder_attention_heads"], ["intermediate_size", "decoder_ffn_dim"]]);
 let families_encoder_decoders$KIN = $dict([["tied", true], ["norm", "layer_norm"], ["names", families_encoder_decoders$BART], ["refuse", $dict([["is_encoder_decoder", true], ["tie_word_embeddings", true]])]]);
-let families_encoder_decoders$bart = $call($call(families_family$family, ["bart", "BartForConditionalGeneration"], $dict([["positions", 2], ["embedding_norm", true], ["final_norm", false], ["also", ["BartModel"]], ...families_encoder_decoders$KIN.items()])), [(function (c, i) {
+let families_encoder_decoders$bart = $call($call(families_family$family, ["bart", "BartForConditionalGeneration"], $dict([["positions", 2], ["embedding_norm", true], ["final_norm", false], ["also", ["BartModel"]], ...families_encoder_decoders$KIN.items()])), [(function bart(c, i) {
 return families_encoder_decoders$_bart_layer(c, i, 2, true);
 })]);
-let families_encoder_decoders$mbart = $call($call(families_family$family, ["mbart", "MBartForConditionalGeneration"], $dict([["positions", 2], ["embedding_norm", true], ...families_encoder_decoders$KIN.items()])), [(function (c, i) {
+let families_encoder_decoders$mbart = $call($call(families_family$family, ["mbart", "MBartForConditionalGeneration"], $dict([["positions", 2], ["embedding_norm", true], ...families_encoder_decoders$KIN.items()])), [(function mbart(c, i) {
 return families_encoder_decoders$_bart_layer(c, i, 2, true, true);
 })]);
-let families_encoder_decoders$marian = $call($call(families_family$family, ["marian", "MarianMTModel"], $dict([["positions", 0], ["final_norm", false], ...$dict([...families_encoder_decoders$KIN.items(), ["refuse", $dict([...$at(families_encoder_decoders$KIN, "refuse").items(), ["share_encoder_decoder_embeddings", true]])]]).items()])), [(function (c, i) {
+let families_encoder_decoders$marian = $call($call(families_family$family, ["marian", "MarianMTModel"], $dict([["positions", 0], ["final_norm", false], ...$dict([...families_encoder_decoders$KIN.items(), ["refuse", $dict([...$at(families_encoder_decoders$KIN, "refuse").items(), ["share_encoder_decoder_embeddings", true]])]]).items()])), [(function marian(c, i) {
 c.same("decoder_vocab_size", c.count("vocab_size"), "'vocab_size'");
 return families_encoder_decoders$_bart_layer(c, i, 0);
 })]);
-let families_encoder_decoders$pegasus = $call($call(families_family$family, ["pegasus", "PegasusForConditionalGeneration"], $dict([["positions", 0], ...families_encoder_decoders$KIN.items()])), [(function (c, i) {
+let families_encoder_decoders$pegasus = $call($call(families_family$family, ["pegasus", "PegasusForConditionalGeneration"], $dict([["positions", 0], ...families_encoder_decoders$KIN.items()])), [(function pegasus(c, i) {
 return families_encoder_decoders$_bart_layer(c, i, 0, void 0, true);
 })]);
-let families_encoder_decoders$m2m_100 = $call($call(families_family$family, ["m2m_100", "M2M100ForConditionalGeneration"], $dict([...families_encoder_decoders$KIN.items()])), [(function (c, i) {
+let families_encoder_decoders$m2m_100 = $call($call(families_family$family, ["m2m_100", "M2M100ForConditionalGeneration"], $dict([...families_encoder_decoders$KIN.items()])), [(function m2m_100(c, i) {
 return families_encoder_decoders$_bart_layer(c, i, null, void 0, true);
 })]);
 function families_encoder_decoders$_bart_layer(c, i, positions, embedding_norm = false, final_norm = false) {
@@ -4901,7 +4901,7 @@ let also, heads;
 [also, heads] = [$tuple((() => { const $ = []; for (const head of families_encoders$HEADS) $.push(`${$str(name)}${$str(head)}`); return $; })()), families_encoders$_classifiers(name)];
 return $call(families_family$family, [model_type, `${$str(name)}ForMaskedLM`], $dict([["also", also], ["heads", heads], ...families_encoders$BERT.items()]));
 }
-let families_encoders$bert = $call(families_encoders$_bert_kin("bert", "Bert"), [$call(families_encoders$_bert_kin("roberta", "Roberta"), [$call(families_encoders$_bert_kin("xlm-roberta", "XLMRoberta"), [(function (c, i) {
+let families_encoders$bert = $call(families_encoders$_bert_kin("bert", "Bert"), [$call(families_encoders$_bert_kin("roberta", "Roberta"), [$call(families_encoders$_bert_kin("xlm-roberta", "XLMRoberta"), [(function bert(c, i) {
 let norm, attention;
 norm = "layer_norm";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0], ["causal", false]]));
@@ -4924,7 +4924,7 @@ d = c.d_model;
 [dense, act] = [layers_parts$linear_step("head", d, d, true), layers_parts$elementwise("head.activation", d, "gelu", $dict([]))];
 return families_encoders$_classifier(c, [...dense, act], 1);
 }
-let families_encoders$electra = $call(families_family$family("electra", "ElectraForMaskedLM", void 0, $dict([["also", ["ElectraModel"]], ["heads", $dict([...families_encoders$_classifiers("Electra").items(), ["ElectraForPreTraining", families_encoders$_detector]])], ["tied", true], ["norm", "layer_norm"], ["final_norm", false], ["unembedding_bias", true], ["first", families_encoders$_narrow_first], ["last", families_encoders$_narrow_last], ["size", ((c) => $dict([["embedding_width", c.count("embedding_size", 128)]]))], ["refuse", $dict([["is_decoder", false], ["tie_word_embeddings", true]])]])), [(function (c, i) {
+let families_encoders$electra = $call(families_family$family("electra", "ElectraForMaskedLM", void 0, $dict([["also", ["ElectraModel"]], ["heads", $dict([...families_encoders$_classifiers("Electra").items(), ["ElectraForPreTraining", families_encoders$_detector]])], ["tied", true], ["norm", "layer_norm"], ["final_norm", false], ["unembedding_bias", true], ["first", families_encoders$_narrow_first], ["last", families_encoders$_narrow_last], ["size", ((c) => $dict([["embedding_width", c.count("embedding_size", 128)]]))], ["refuse", $dict([["is_decoder", false], ["tie_word_embeddings", true]])]])), [(function electra(c, i) {
 return families_encoders$bert(c, i);
 })]);
 function families_encoders$_modern_norm(c) {
@@ -4946,10 +4946,10 @@ return $dict([...families_encoders$_classifier(c, [...families_encoders$_modern_
 function families_encoders$_modern_tokens(c) {
 return families_encoders$_classifier(c, [...families_encoders$_modern_head(c)]);
 }
-let families_encoders$modernbert = $call(families_family$family("modernbert", "ModernBertForMaskedLM", void 0, $dict([["also", $tuple((() => { const $ = []; for (const head of families_encoders$HEADS) $.push(`ModernBert${$str(head)}`); return $; })())], ["heads", $dict([["ModernBertForSequenceClassification", families_encoders$_modern_text], ["ModernBertForTokenClassification", families_encoders$_modern_tokens], ["ModernBertForQuestionAnswering", families_encoders$_modern_tokens]])], ["tied", true], ["norm", "layer_norm_no_bias"], ["embedding_norm", true], ["last", families_encoders$_modern_head], ["size", families_encoders$_modern_sizes]])), [(function (c, i) {
+let families_encoders$modernbert = $call(families_family$family("modernbert", "ModernBertForMaskedLM", void 0, $dict([["also", $tuple((() => { const $ = []; for (const head of families_encoders$HEADS) $.push(`ModernBert${$str(head)}`); return $; })())], ["heads", $dict([["ModernBertForSequenceClassification", families_encoders$_modern_text], ["ModernBertForTokenClassification", families_encoders$_modern_tokens], ["ModernBertForQuestionAnswering", families_encoders$_modern_tokens]])], ["tied", true], ["norm", "layer_norm_no_bias"], ["embedding_norm", true], ["last", families_encoders$_modern_head], ["size", families_encoders$_modern_sizes]])), [(function modernbert(c, i) {
 return families_encoders$_modern_layer(c, i, $add($floordiv(c.count("local_attention", 128), 2), 1), false);
 })]);
-let families_encoders$modernbert_decoder = $call(families_family$family("modernbert-decoder", "ModernBertDecoderForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["embedding_norm", true], ["last", families_encoders$_modern_head], ["size", families_encoders$_modern_sizes]])), [(function (c, i) {
+let families_encoders$modernbert_decoder = $call(families_family$family("modernbert-decoder", "ModernBertDecoderForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["embedding_norm", true], ["last", families_encoders$_modern_head], ["size", families_encoders$_modern_sizes]])), [(function modernbert_decoder(c, i) {
 return families_encoders$_modern_layer(c, i, $floordiv(c.count("local_attention", 128, 2), 2));
 })]);
 function families_encoders$_modern_layer(c, i, window, causal = true) {
@@ -4990,7 +4990,7 @@ return [];
 }
 return [...layers_parts$linear_step("layer_embedding.gate", d, each), layers_parts$elementwise("layer_embedding.gated", each, "gelu_gate", $dict([["reads", $mul(2, each)]])), ...layers_parts$linear_step("layer_embedding.out", each, d), layers_parts$normalisation("layer_embedding.out_norm", d, "rms_norm"), layers_parts$elementwise("layer_embedding.add", d, "residual", $dict([["reads", $mul(2, d)]]))];
 }
-let families_gemma$gemma4_text = $call(families_family$family("gemma4_text", "Gemma4ForCausalLM", $dict([["gemma4", true]]), $dict([["tied", true], ["inside", families_gemma$GEMMA4], ["first", families_gemma$_per_layer_embedding]])), [(function (c, i) {
+let families_gemma$gemma4_text = $call(families_family$family("gemma4_text", "Gemma4ForCausalLM", $dict([["gemma4", true]]), $dict([["tied", true], ["inside", families_gemma$GEMMA4], ["first", families_gemma$_per_layer_embedding]])), [(function gemma4_text(c, i) {
 let text, kinds, shares, attention, wide, feed, extra;
 text = "'use_bidirectional_attention' must not be 'all' to be counted here";
 c.require((c.get("use_bidirectional_attention") !== "all"), text);
@@ -5040,7 +5040,7 @@ return [];
 made = $tuple((() => { const $ = []; for (const step of layers_parts$linear_step("altup.unprojection", d, d)) $.push($mul(step, more)); return $; })());
 return [...made, layers_parts$elementwise("altup.mean", $mul(more, d), "residual", $dict([["writes", d]]))];
 }
-let families_gemma$gemma3n_text = $call(families_family$family("gemma3n_text", "Gemma3nForCausalLM", $dict([["gemma3n", true]]), $dict([["tied", true], ["inside", families_gemma$GEMMA3N], ["first", families_gemma$_altup_first], ["last", families_gemma$_altup_last]])), [(function (c, i) {
+let families_gemma$gemma3n_text = $call(families_family$family("gemma3n_text", "Gemma3nForCausalLM", $dict([["gemma3n", true]]), $dict([["tied", true], ["inside", families_gemma$GEMMA3N], ["first", families_gemma$_altup_first], ["last", families_gemma$_altup_last]])), [(function gemma3n_text(c, i) {
 let kinds, attention, d, rank, laurel, feed, extra;
 kinds = $list((() => { const $ = []; for (const j of $range(c.layers)) $.push(c.kind(j, ((j) => ($truth($mod($add(j, 1), 5)) ? families_readers$SLIDING : families_readers$FULL)), [families_readers$FULL, families_readers$SLIDING])); return $; })());
 attention = families_readers$grouped(c, void 0, void 0, true, $dict([["qk_norm", "head"], ["value_norm", true], ["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)], ["shares_kv", families_gemma$_shares_kv(c, i, kinds)], ["window", ($eq($at(kinds, i), families_readers$SLIDING) ? c.count("sliding_window") : null)]]));
@@ -5053,32 +5053,32 @@ return families_readers$layer([attention, feed], 4, $dict([["extra", extra]]));
 function families_gemma$_altup(d, n) {
 return [layers_parts$normalisation("altup.norm", $mul(2, d), "rms_norm", d), new layers_parts$PerToken().__init__("altup.router", $mul($mul(4, d), n), $mul(2, d), $mul(2, n), void 0, void 0, $mul(d, n), void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.prediction", n, $mul(n, n)), new layers_parts$PerToken().__init__("altup.predict", $mul($mul($mul(2, d), n), n), $add($mul(d, n), $mul(n, n)), $mul(d, n), void 0, void 0, void 0, void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.correction", n, n), layers_parts$elementwise("altup.correct", $mul(n, d), "residual", $dict([["reads", $mul($mul(2, n), d)]])), new layers_parts$PerToken().__init__("altup.scale", d, d, d, void 0, void 0, d)];
 }
-let families_kin$internlm3 = $call(families_family$family("iquestcoder", "IQuestCoderForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [$call(families_family$family("internlm3", "InternLM3ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_kin$internlm3 = $call(families_family$family("iquestcoder", "IQuestCoderForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [$call(families_family$family("internlm3", "InternLM3ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function internlm3(c, i) {
 let found, bias;
 found = families_readers$biases(c, "attention_bias", c.flag("qkv_bias", false), families_readers$QKVO);
 bias = c.flag("mlp_bias", c.flag("bias", false));
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", bias]]))], void 0, $dict([]));
 })])]);
-let families_kin$helium = $call(families_family$family("helium", "HeliumForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_kin$helium = $call(families_family$family("helium", "HeliumForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function helium(c, i) {
 let attention, text;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$biases(c, "attention_bias", false, $part(families_readers$QKVO, null, 3, null))]]));
 text = `${$str(attention.heads)} heads of ${$str(attention.head_dim)} must make up 'hidden_size'`;
 c.require($eq($mul(attention.heads, attention.head_dim), c.d_model), text);
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], void 0, $dict([]));
 })]);
-let families_kin$jais2 = $call(families_family$family("jais2", "Jais2ForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_kin$jais2 = $call(families_family$family("jais2", "Jais2ForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"]])), [(function jais2(c, i) {
 let attention, feed;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["norm", "layer_norm"], ["biases", families_readers$biases(c, "attention_bias", true, families_readers$QKVO)]]));
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", c.flag("mlp_bias", true)], ["default", "relu2"]]));
 return families_readers$layer([attention, feed], void 0, $dict([["norm", "layer_norm"]]));
 })]);
-let families_kin$hyperclovax = $call(families_family$family("hyperclovax", "HyperCLOVAXForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_kin$hyperclovax = $call(families_family$family("hyperclovax", "HyperCLOVAXForCausalLM", void 0, $dict([["tied", false]])), [(function hyperclovax(c, i) {
 let attention, norms;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)]]));
 norms = ($truth(c.flag("use_post_norm", true)) ? 4 : 2);
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], norms, $dict([]));
 })]);
-let families_kin$cwm = $call(families_family$family("cwm", "CwmForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128], ["sliding_window", 8192]])]])), [(function (c, i) {
+let families_kin$cwm = $call(families_family$family("cwm", "CwmForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128], ["sliding_window", 8192]])]])), [(function cwm(c, i) {
 let feed;
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]));
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["window", families_kin$_first_of_four(c, i)]])), feed], void 0, $dict([]));
@@ -5086,10 +5086,10 @@ return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 
 function families_kin$_first_of_four(c, i) {
 return families_readers$sliding(c, i, ((i) => ($truth($mod(i, 4)) ? families_readers$SLIDING : families_readers$FULL)));
 }
-let families_kin$granite_swa = $call(families_family$family("granite_swa", "GraniteSWAForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["sliding_window", 128]])]])), [(function (c, i) {
+let families_kin$granite_swa = $call(families_family$family("granite_swa", "GraniteSWAForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["sliding_window", 128]])]])), [(function granite_swa(c, i) {
 return families_readers$layer([families_kin$_granite_attention(c, i), families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], void 0, $dict([]));
 })]);
-let families_kin$granitemoe_swa = $call(families_family$family("granitemoe_swa", "GraniteMoeSWAForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["sliding_window", 128], ["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function (c, i) {
+let families_kin$granitemoe_swa = $call(families_family$family("granitemoe_swa", "GraniteMoeSWAForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["sliding_window", 128], ["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function granitemoe_swa(c, i) {
 let shared, feed;
 shared = c.count("shared_intermediate_size", 0, 0);
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([["shared_width", shared]]));
@@ -5102,7 +5102,7 @@ is_rotated = (!$isinstance(thetas, [$list]) || ($le($len(thetas), i) || $bool($a
 rotated = ($truth(is_rotated) ? families_readers$head_dim(c) : 0);
 return families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["sinks", true], ["window", families_kin$_first_of_four(c, i)], ["rotary_dim", rotated]]));
 }
-let families_kin$mellum = $call(families_family$family("mellum", "MellumForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_kin$mellum = $call(families_family$family("mellum", "MellumForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128]])]])), [(function mellum(c, i) {
 let found, attention, kinds, kind;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["qk_norm", "head"], ["biases", found], ["window", families_readers$sliding(c, i, ((_) => families_readers$FULL))]]));
@@ -5110,13 +5110,13 @@ kinds = ["dense", "sparse"];
 kind = c.kind(i, ((_) => "sparse"), [...kinds], "mlp_layer_types");
 return families_readers$layer([attention, ((kind === "dense") ? families_readers$mlp(c, void 0, void 0, void 0, $dict([])) : families_readers$experts(c, "num_experts", void 0, void 0, void 0, void 0, $dict([])))], void 0, $dict([]));
 })]);
-let families_kin$vaultgemma = $call(families_family$family("vaultgemma", "VaultGemmaForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["head_dim", 256], ["sliding_window", 4096]])]])), [(function (c, i) {
+let families_kin$vaultgemma = $call(families_family$family("vaultgemma", "VaultGemmaForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["head_dim", 256], ["sliding_window", 4096]])]])), [(function vaultgemma(c, i) {
 let reach, found;
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod(i, 2)) ? families_readers$FULL : families_readers$SLIDING)));
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["window", reach]])), families_readers$mlp(c, void 0, void 0, void 0, $dict([["default", "gelu_tanh"]]))], void 0, $dict([]));
 })]);
-let families_kin$bitnet = $call(families_family$family("bitnet", "BitNetForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_kin$bitnet = $call(families_family$family("bitnet", "BitNetForCausalLM", void 0, $dict([["tied", false]])), [(function bitnet(c, i) {
 let inner, found, attention, text, normed;
 inner = layers_parts$normalisation("attention.norm", c.d_model, "rms_norm");
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
@@ -5126,7 +5126,7 @@ c.require($eq($mul(attention.heads, attention.head_dim), c.d_model), text);
 normed = layers_parts$normalisation("ffn.norm", c.count("intermediate_size"), "rms_norm");
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["default", "relu2"], ["extra", [normed]]]))], void 0, $dict([]));
 })]);
-let families_kin$diffllama = $call(families_family$family("diffllama", "DiffLlamaForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_kin$diffllama = $call(families_family$family("diffllama", "DiffLlamaForCausalLM", void 0, $dict([["tied", false]])), [(function diffllama(c, i) {
 let plain, text, attention;
 plain = families_readers$grouped(c, void 0, true, void 0, $dict([["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)]]));
 text = `'num_key_value_heads' must be even, got ${$str(plain.kv_heads)}`;
@@ -5134,7 +5134,7 @@ c.require($eq($mod(plain.kv_heads, 2), 0), text);
 attention = new layers_attention$DifferentialAttention().__init__(plain.heads, plain.head_dim, plain.kv_heads, void 0, void 0, void 0, void 0, void 0, plain.biases);
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_kin$doge = $call(families_family$family("doge", "DogeForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_kin$doge = $call(families_family$family("doge", "DogeForCausalLM", void 0, $dict([["tied", false]])), [(function doge(c, i) {
 let plain, attention, d, scaled, beside, feed;
 plain = families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "head"]]));
 attention = new layers_attention$ValueMaskedAttention().__init__(plain.heads, plain.head_dim, plain.kv_heads, void 0, void 0, void 0, void 0, void 0, families_readers$biases(c, "attention_bias", false, [...families_readers$QKVO, "dt_proj"]), void 0, "head");
@@ -5156,7 +5156,7 @@ return [...layers_parts$linear_step("router", d, $mul(2, keys)), layers_parts$el
 function families_kin$_picture_rows(c) {
 return [new layers_parts$PerToken().__init__("embedding.pictures", void 0, void 0, void 0, void 0, void 0, void 0, $mul(8, c.d_model))];
 }
-let families_kin$mllama_text_model = $call(families_family$family("mllama_text_model", "MllamaForConditionalGeneration", $dict([["mllama", null]]), $dict([["also", ["MllamaForCausalLM"]], ["tied", false], ["first", families_kin$_picture_rows], ["refuse", $dict([["tie_word_embeddings", false]])], ["inside", $dict([["vocab_size", 128256], ["hidden_size", 4096], ["intermediate_size", 14336], ["num_hidden_layers", 40], ["num_attention_heads", 32], ["num_key_value_heads", 8]])]])), [(function (c, i) {
+let families_kin$mllama_text_model = $call(families_family$family("mllama_text_model", "MllamaForConditionalGeneration", $dict([["mllama", null]]), $dict([["also", ["MllamaForCausalLM"]], ["tied", false], ["first", families_kin$_picture_rows], ["refuse", $dict([["tie_word_embeddings", false]])], ["inside", $dict([["vocab_size", 128256], ["hidden_size", 4096], ["intermediate_size", 14336], ["num_hidden_layers", 40], ["num_attention_heads", 32], ["num_key_value_heads", 8]])]])), [(function mllama_text_model(c, i) {
 let seeing, width, d, cross, gates, seen;
 seeing = $either(c.entries("cross_attention_layers", $int), () => $list($range(3, 40, 5)));
 if (!$has(seeing, i)) {
@@ -5172,16 +5172,16 @@ let families_linear$CONV, families_linear$LAYERS, families_linear$NARROW;
 [families_linear$CONV, families_linear$LAYERS, families_linear$NARROW] = ["conv", "num_hidden_layers", "routed_expert_hidden_size"];
 let families_linear$QWEN;
 families_linear$QWEN = $dict([["head_dim", 256], ["full_attention_interval", 4], ["linear_conv_kernel_dim", 4], ["linear_key_head_dim", 128], ["linear_value_head_dim", 128], ["linear_num_key_heads", 16], ["linear_num_value_heads", 32], ["moe_intermediate_size", 512], ["shared_expert_intermediate_size", 512]]);
-let families_linear$qwen3_next = $call(families_family$family("qwen3_next", "Qwen3NextForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["ahead_layer", ((c) => families_readers$layer([families_linear$_qwen_attention(c), families_linear$_qwen_experts(c)], void 0, $dict([])))], ["usual", $dict([...families_linear$QWEN.items(), ["num_nextn_predict_layers", 1], ["num_key_value_heads", 2], ["num_experts", 512], ["num_experts_per_tok", 10]])]])), [(function (c, i) {
+let families_linear$qwen3_next = $call(families_family$family("qwen3_next", "Qwen3NextForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["ahead_layer", ((c) => families_readers$layer([families_linear$_qwen_attention(c), families_linear$_qwen_experts(c)], void 0, $dict([])))], ["usual", $dict([...families_linear$QWEN.items(), ["num_nextn_predict_layers", 1], ["num_key_value_heads", 2], ["num_experts", 512], ["num_experts_per_tok", 10]])]])), [(function qwen3_next(c, i) {
 if (!families_decoders$is_sparse(c, i) || $eq(c.count("num_experts", void 0, 0), 0)) {
 return families_readers$layer([families_linear$_qwen_mixer(c, i), families_readers$mlp(c, void 0, 5632, void 0, $dict([]))], void 0, $dict([]));
 }
 return families_readers$layer([families_linear$_qwen_mixer(c, i), families_linear$_qwen_experts(c)], void 0, $dict([]));
 })]);
-let families_linear$qwen3_5_text = $call(families_family$family("qwen3_5_text", "Qwen3_5ForCausalLM", $dict([["qwen3_5", false]]), $dict([["tied", false], ["ahead", "mtp_num_hidden_layers"], ["ahead_layer", ((c) => families_readers$layer([families_linear$_qwen_attention(c), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([])))], ["usual", $dict([...families_linear$QWEN.items(), ["num_key_value_heads", 4], ["intermediate_size", 12288]])], ["refuse", $dict([["attn_output_gate", true]])]])), [(function (c, i) {
+let families_linear$qwen3_5_text = $call(families_family$family("qwen3_5_text", "Qwen3_5ForCausalLM", $dict([["qwen3_5", false]]), $dict([["tied", false], ["ahead", "mtp_num_hidden_layers"], ["ahead_layer", ((c) => families_readers$layer([families_linear$_qwen_attention(c), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([])))], ["usual", $dict([...families_linear$QWEN.items(), ["num_key_value_heads", 4], ["intermediate_size", 12288]])], ["refuse", $dict([["attn_output_gate", true]])]])), [(function qwen3_5_text(c, i) {
 return families_readers$layer([families_linear$_qwen_mixer(c, i), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_linear$qwen3_5_moe_text = $call(families_family$family("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", $dict([["qwen3_5_moe", false]]), $dict([["tied", false], ["ahead", "mtp_num_hidden_layers"], ["ahead_layer", ((c) => families_readers$layer([families_linear$_qwen_attention(c), families_linear$_qwen_experts(c)], void 0, $dict([])))], ["usual", $dict([...families_linear$QWEN.items(), ["num_key_value_heads", 2], ["num_experts", 256], ["num_experts_per_tok", 8]])], ["refuse", $dict([["attn_output_gate", true]])]])), [(function (c, i) {
+let families_linear$qwen3_5_moe_text = $call(families_family$family("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", $dict([["qwen3_5_moe", false]]), $dict([["tied", false], ["ahead", "mtp_num_hidden_layers"], ["ahead_layer", ((c) => families_readers$layer([families_linear$_qwen_attention(c), families_linear$_qwen_experts(c)], void 0, $dict([])))], ["usual", $dict([...families_linear$QWEN.items(), ["num_key_value_heads", 2], ["num_experts", 256], ["num_experts_per_tok", 8]])], ["refuse", $dict([["attn_output_gate", true]])]])), [(function qwen3_5_moe_text(c, i) {
 return families_readers$layer([families_linear$_qwen_mixer(c, i), families_linear$_qwen_experts(c)], void 0, $dict([]));
 })]);
 function families_linear$_qwen_mixer(c, i) {
@@ -5225,7 +5225,7 @@ width = found.get("linear_key_head_dim");
 found.setdefault("linear_value_head_dim", (($type(width) === $int) ? $mul(2, width) : null));
 return found;
 }
-let families_linear$olmo_hybrid = $call(families_family$family("olmo_hybrid", "OlmoHybridForCausalLM", void 0, $dict([["tied", false], ["rewrite", families_linear$_olmo_fields]])), [(function (c, i) {
+let families_linear$olmo_hybrid = $call(families_family$family("olmo_hybrid", "OlmoHybridForCausalLM", void 0, $dict([["tied", false], ["rewrite", families_linear$_olmo_fields]])), [(function olmo_hybrid(c, i) {
 let last, rule, rope, is_rotated, found, rotated;
 last = ($lt(c.layers, 4) ? $sub(c.layers, 1) : null);
 rule = $dict([[true, families_readers$FULL], [false, families_readers$LINEAR]]);
@@ -5271,7 +5271,7 @@ let each;
 each = c.optional("attn_res_block_size");
 return ((each === null) ? [] : families_streams$over_blocks(c, "end", families_streams$begun(c.layers, each), void 0, "rms_norm"));
 }
-let families_linear$kimi_linear = $call(families_family$family("kimi_linear", "KimiLinearForCausalLM", $dict([["kimi_k3", false]]), $dict([["always_tied", false], ["rewrite", families_linear$_kimi_fields], ["last", families_linear$_kimi_end], ["names", families_linear$KIMI_NAMES], ["usual", $dict([["linear_head_dim", 128], ["linear_num_heads", 32], ["linear_conv_kernel_dim", 4], ["first_k_dense_replace", 1], ["n_shared_experts", 1]])], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function (c, i) {
+let families_linear$kimi_linear = $call(families_family$family("kimi_linear", "KimiLinearForCausalLM", $dict([["kimi_k3", false]]), $dict([["always_tied", false], ["rewrite", families_linear$_kimi_fields], ["last", families_linear$_kimi_end], ["names", families_linear$KIMI_NAMES], ["usual", $dict([["linear_head_dim", 128], ["linear_num_heads", 32], ["linear_conv_kernel_dim", 4], ["first_k_dense_replace", 1], ["n_shared_experts", 1]])], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function kimi_linear(c, i) {
 let each, around, kind, found, gate, width, rank, mixer;
 each = c.optional("attn_res_block_size");
 around = [];
@@ -5300,7 +5300,7 @@ $put(found, name, found.get(same_as, usual));
 }
 return found;
 }
-let families_linear$bailing_hybrid = $call(families_family$family("bailing_hybrid", "BailingHybridForCausalLM", void 0, $dict([["always_tied", false], ["rewrite", families_linear$_bailing_fields], ["names", families_linear$KIMI_NAMES], ["usual", $dict([["first_k_dense_replace", 2], ["n_shared_experts", 1], ["layer_group_size", 6]])], ["refuse", $dict([["q_lora_rank", null]])]])), [(function (c, i) {
+let families_linear$bailing_hybrid = $call(families_family$family("bailing_hybrid", "BailingHybridForCausalLM", void 0, $dict([["always_tied", false], ["rewrite", families_linear$_bailing_fields], ["names", families_linear$KIMI_NAMES], ["usual", $dict([["first_k_dense_replace", 2], ["n_shared_experts", 1], ["layer_group_size", 6]])], ["refuse", $dict([["q_lora_rank", null]])]])), [(function bailing_hybrid(c, i) {
 let every, found;
 every = c.count("layer_group_size");
 if ($eq(c.kind(i, ((i) => ($truth($mod($add(i, 1), every)) ? families_readers$LINEAR : families_readers$FULL)), [families_readers$FULL, families_readers$LINEAR]), families_readers$LINEAR)) {
@@ -5325,7 +5325,7 @@ more = $ior(more, $dict([["latent", narrow], ["extra", normed]]));
 }
 return families_readers$dense_first(c, i, dense, "num_experts", $dict([...more.items()]));
 }
-let families_linear$minimax = $call(families_family$family("minimax", "MiniMaxForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["sliding_window", null]])]])), [(function (c, i) {
+let families_linear$minimax = $call(families_family$family("minimax", "MiniMaxForCausalLM", void 0, $dict([["tied", false], ["refuse", $dict([["sliding_window", null]])]])), [(function minimax(c, i) {
 let feed, heads, block;
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([]));
 if ($eq(c.kind(i, ((i) => ($truth($mod(i, 2)) ? families_readers$LINEAR : families_readers$FULL)), [families_readers$FULL, families_readers$LINEAR]), families_readers$FULL)) {
@@ -5336,7 +5336,7 @@ return families_readers$layer([new layers_scans$LightningAttention().__init__(he
 })]);
 let families_linear$LFM_NAMES;
 families_linear$LFM_NAMES = $dict([["tie_word_embeddings", ["tie_word_embeddings", "tie_embedding"]], ["intermediate_size", ["intermediate_size", "block_ff_dim"]]]);
-let families_linear$lfm2 = $call(families_family$family("lfm2", "Lfm2ForCausalLM", $dict([["lfm2_vl", true]]), $dict([["tied", true], ["names", families_linear$LFM_NAMES]])), [(function (c, i) {
+let families_linear$lfm2 = $call(families_family$family("lfm2", "Lfm2ForCausalLM", $dict([["lfm2_vl", true]]), $dict([["tied", true], ["names", families_linear$LFM_NAMES]])), [(function lfm2(c, i) {
 let attends, kind, mixer;
 attends = ($truth(c.has("full_attn_idxs")) ? c.entries("full_attn_idxs", $int) : $range(c.layers));
 kind = c.kind(i, ((i) => ($has(attends, i) ? families_readers$FULL : families_linear$CONV)), [families_readers$FULL, families_linear$CONV]);
@@ -5357,7 +5357,7 @@ c.require(($has([$int, $float], $type(factor)) && ($lt(0, factor) && $lt(factor,
 multiple = c.count("block_multiple_of", 256);
 return $mul((-$floordiv((-$int($mul(factor, width))), multiple)), multiple);
 }
-let families_linear$lfm2_moe = $call(families_family$family("lfm2_moe", "Lfm2MoeForCausalLM", void 0, $dict([["tied", true], ["names", families_linear$LFM_NAMES]])), [(function (c, i) {
+let families_linear$lfm2_moe = $call(families_family$family("lfm2_moe", "Lfm2MoeForCausalLM", void 0, $dict([["tied", true], ["names", families_linear$LFM_NAMES]])), [(function lfm2_moe(c, i) {
 let mixer;
 mixer = families_linear$_convolution(c);
 if ($eq(c.kind(i, null, [families_readers$FULL, families_linear$CONV]), families_readers$FULL)) {
@@ -5368,7 +5368,7 @@ return families_readers$layer([mixer, families_linear$_lfm_feed(c, i)], void 0, 
 function families_linear$_lfm_feed(c, i) {
 return ($lt(i, c.count("num_dense_layers", 2, 0)) ? families_readers$mlp(c, void 0, void 0, void 0, $dict([])) : families_readers$experts(c, "num_experts", void 0, void 0, void 0, void 0, $dict([])));
 }
-let families_linear$lfm3 = $call(families_family$family("lfm3", "Lfm3ForCausalLM", $dict([["lfm3_vl", true]]), $dict([["tied", true], ["usual", $dict([["head_dim", 128], ["sliding_window", 256], ["conv_L_cache", 7], ["num_key_value_heads", 4]])]])), [(function (c, i) {
+let families_linear$lfm3 = $call(families_family$family("lfm3", "Lfm3ForCausalLM", $dict([["lfm3_vl", true]]), $dict([["tied", true], ["usual", $dict([["head_dim", 128], ["sliding_window", 256], ["conv_L_cache", 7], ["num_key_value_heads", 4]])]])), [(function lfm3(c, i) {
 let kinds, kind, norms, attention;
 kinds = $dict([[2, families_readers$FULL], [0, families_readers$SLIDING]]);
 kind = c.kind(i, ((i) => ($truth(i) ? kinds.get($mod(i, 4), families_linear$CONV) : families_linear$CONV)), [families_readers$FULL, families_readers$SLIDING, families_linear$CONV]);
@@ -5389,7 +5389,7 @@ let kv_heads;
 kv_heads = $either(fields.get("num_key_value_heads"), () => fields.get("num_attention_heads"));
 return $dict([...fields.items(), ["num_key_value_heads", kv_heads]]);
 }
-let families_linear$recurrent_gemma = $call(families_family$family("recurrent_gemma", "RecurrentGemmaForCausalLM", void 0, $dict([["tied", true], ["rewrite", families_linear$_griffin_fields], ["usual", $dict([["block_types", $list(["recurrent", "recurrent", "attention"])], ["attention_window_size", 2048], ["conv1d_width", 4]])]])), [(function (c, i) {
+let families_linear$recurrent_gemma = $call(families_family$family("recurrent_gemma", "RecurrentGemmaForCausalLM", void 0, $dict([["tied", true], ["rewrite", families_linear$_griffin_fields], ["usual", $dict([["block_types", $list(["recurrent", "recurrent", "attention"])], ["attention_window_size", 2048], ["conv1d_width", 4]])]])), [(function recurrent_gemma(c, i) {
 let kinds, feed, heads, width, found, window, rotated;
 kinds = c.entries("block_types", $str);
 c.require(($bool(kinds) && $le($set(kinds), $set(["recurrent", "attention"]))), `'block_types' must name 'recurrent' and 'attention' layers, got ${$repr(kinds)}`);
@@ -5403,7 +5403,7 @@ found = [...families_readers$biases(c, "attention_bias", false, families_readers
 [window, rotated] = [c.count("attention_window_size"), families_readers$rotary(c, families_readers$head_dim(c, false), 0.5)];
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["window", window], ["rotary_dim", rotated]])), feed], void 0, $dict([]));
 })]);
-let families_linear$rwkv = $call(families_family$family("rwkv", "RwkvForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["embedding_norm", true]])), [(function (c, i) {
+let families_linear$rwkv = $call(families_family$family("rwkv", "RwkvForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["embedding_norm", true]])), [(function rwkv(c, i) {
 let d, width, shift, gate, feed;
 [d, width] = [c.d_model, c.count("attention_hidden_size", c.d_model)];
 shift = layers_parts$elementwise("ffn.shift", $mul(2, d), "residual", $dict([["reads", $mul(2, d)], ["weights", $mul(2, d)]]));
@@ -5427,17 +5427,17 @@ found = families_readers$biases(c, "attention_bias", false, families_latents$LAT
 return families_readers$latent(c, c.usual.get("q_lora_rank"), $dict([["biases", found], ...more.items()]));
 }
 $call(families_family$family("kimi_k2", "DeepseekV3ForCausalLM", $dict([["kimi_k25", true]]), $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["refuse", $dict([["moe_layer_freq", 1]])]])), [families_decoders$deepseek_v3], null);
-let families_latents$glm4_moe_lite = $call(families_family$family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["usual", $dict([["q_lora_rank", 768]])]])), [(function (c, i) {
+let families_latents$glm4_moe_lite = $call(families_family$family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["usual", $dict([["q_lora_rank", 768]])]])), [(function glm4_moe_lite(c, i) {
 c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'");
 return families_readers$layer([families_latents$_latent(c, $dict([])), families_latents$feed(c, i, c.count("first_k_dense_replace", 1, 0))], void 0, $dict([]));
 })]);
-let families_latents$mistral4 = $call(families_family$family("mistral4", "Mistral4ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["q_lora_rank", 1024]])]])), [(function (c, i) {
+let families_latents$mistral4 = $call(families_family$family("mistral4", "Mistral4ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["q_lora_rank", 1024]])]])), [(function mistral4(c, i) {
 return families_readers$layer([families_latents$_latent(c, $dict([])), families_latents$feed(c, i, c.count("first_k_dense_replace", 0, 0))], void 0, $dict([]));
 })]);
-let families_latents$youtu = $call(families_family$family("youtu", "YoutuForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["q_lora_rank", 1536]])]])), [(function (c, i) {
+let families_latents$youtu = $call(families_family$family("youtu", "YoutuForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["q_lora_rank", 1536]])]])), [(function youtu(c, i) {
 return families_readers$layer([families_latents$_latent(c, $dict([])), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_latents$minicpm3 = $call(families_family$family("minicpm3", "MiniCPM3ForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["q_lora_rank", 768]])]])), [(function (c, i) {
+let families_latents$minicpm3 = $call(families_family$family("minicpm3", "MiniCPM3ForCausalLM", void 0, $dict([["tied", true], ["usual", $dict([["q_lora_rank", 768]])]])), [(function minicpm3(c, i) {
 let heads;
 if (!$truth(c.has("v_head_dim"))) {
 heads = c.count("num_attention_heads");
@@ -5449,13 +5449,13 @@ return families_readers$layer([families_latents$_latent(c, $dict([])), families_
 function families_latents$_indexer(c, ranked = true) {
 return new layers_attention$Indexer().__init__(c.count("index_n_heads"), c.count("index_head_dim"), c.count("index_topk"), ($truth(ranked) ? c.count("q_lora_rank") : null), c.count("qk_rope_head_dim", void 0, 0));
 }
-let families_latents$deepseek_v32 = $call(families_family$family("deepseek_v32", "DeepseekV32ForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["usual", $dict([["q_lora_rank", 1536], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 64]])], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false]])]])), [(function (c, i) {
+let families_latents$deepseek_v32 = $call(families_family$family("deepseek_v32", "DeepseekV32ForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["usual", $dict([["q_lora_rank", 1536], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 64]])], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false]])]])), [(function deepseek_v32(c, i) {
 let dense;
 c.kind(i, ((_) => families_latents$INDEXED), [families_latents$INDEXED]);
 dense = c.count("first_k_dense_replace", 3, 0);
 return families_readers$layer([families_latents$_latent(c, $dict([["indexer", families_latents$_indexer(c)]])), families_latents$feed(c, i, dense)], void 0, $dict([]));
 })]);
-let families_latents$glm_moe_dsa = $call(families_family$family("glm_moe_dsa", "GlmMoeDsaForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["ahead_layer", ((c) => families_readers$layer([families_latents$_latent(c, $dict([["indexer", families_latents$_indexer(c)]])), families_latents$shared_and_routed(c)], void 0, $dict([])))], ["usual", $dict([["q_lora_rank", 2048], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 32]])], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false]])]])), [(function (c, i) {
+let families_latents$glm_moe_dsa = $call(families_family$family("glm_moe_dsa", "GlmMoeDsaForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"], ["ahead_layer", ((c) => families_readers$layer([families_latents$_latent(c, $dict([["indexer", families_latents$_indexer(c)]])), families_latents$shared_and_routed(c)], void 0, $dict([])))], ["usual", $dict([["q_lora_rank", 2048], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 32]])], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false]])]])), [(function glm_moe_dsa(c, i) {
 let dense, attention;
 c.kind(i, ((_) => families_latents$INDEXED), [families_latents$INDEXED]);
 dense = c.count("first_k_dense_replace", 3, 0);
@@ -5485,18 +5485,18 @@ words = $dict([[true, "full"], [false, "shared"]]);
 kind = c.kind(i, ((i) => $at(words, $call(rule, [i], null))), [...words.values()], "indexer_types");
 return (kind === "full");
 }
-let families_latents$longcat_flash = $call(families_family$family("longcat_flash", "LongcatFlashForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_hidden_layers", "num_layers"], ["intermediate_size", ["ffn_hidden_size", "intermediate_size"]], ["moe_intermediate_size", ["expert_ffn_hidden_size", "moe_intermediate_size"]], ["num_experts_per_tok", ["moe_topk", "num_experts_per_tok"]]])], ["usual", $dict([["q_lora_rank", 1536]])], ["refuse", $dict([["zero_expert_num", 0]])]])), [(function (c, i) {
+let families_latents$longcat_flash = $call(families_family$family("longcat_flash", "LongcatFlashForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_hidden_layers", "num_layers"], ["intermediate_size", ["ffn_hidden_size", "intermediate_size"]], ["moe_intermediate_size", ["expert_ffn_hidden_size", "moe_intermediate_size"]], ["num_experts_per_tok", ["moe_topk", "num_experts_per_tok"]]])], ["usual", $dict([["q_lora_rank", 1536]])], ["refuse", $dict([["zero_expert_num", 0]])]])), [(function longcat_flash(c, i) {
 let routed;
 c.require((c.get("zero_expert_num") !== null), "'zero_expert_num' is missing");
 routed = families_readers$experts(c, "n_routed_experts", void 0, void 0, void 0, void 0, $dict([["router_bias", c.flag("router_bias", false)]]));
 return families_readers$layer([families_latents$_latent(c, $dict([])), families_readers$mlp(c, void 0, void 0, void 0, $dict([])), families_latents$_latent(c, $dict([])), families_readers$mlp(c, void 0, void 0, void 0, $dict([])), routed], 4, $dict([]));
 })]);
-let families_latents$axk1 = $call(families_family$family("axk1", "AXK1ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["q_lora_rank", 1536]])], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function (c, i) {
+let families_latents$axk1 = $call(families_family$family("axk1", "AXK1ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["q_lora_rank", 1536]])], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function axk1(c, i) {
 let found;
 found = families_latents$feed(c, i, c.count("first_k_dense_replace", 1, 0));
 return families_readers$layer([families_latents$_latent(c, $dict([])), found], ((found instanceof layers_feed$Mixture) ? 3 : 2), $dict([]));
 })]);
-let families_latents$axk2 = $call(families_family$family("axk2", "AXK2ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["q_lora_rank", 384], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 16]])], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function (c, i) {
+let families_latents$axk2 = $call(families_family$family("axk2", "AXK2ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["q_lora_rank", 384], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 16]])], ["refuse", $dict([["moe_layer_freq", 1]])]])), [(function axk2(c, i) {
 let d, rank, found, scaled, times, attention;
 c.kind(i, ((_) => families_latents$INDEXED), [families_latents$INDEXED]);
 [d, rank] = [c.d_model, c.count("gated_norm_rank", 16)];
@@ -5506,7 +5506,7 @@ times = ((found instanceof layers_feed$Mixture) ? 2 : 1);
 attention = families_latents$_latent(c, $dict([["indexer", families_latents$_indexer(c)], ["gate", "fused"]]));
 return families_readers$layer([attention, found], void 0, $dict([["extra", $tuple((() => { const $ = []; for (const step of scaled) $.push($mul(step, times)); return $; })())]]));
 })]);
-let families_latents$hy_v4 = $call(families_family$family("hy_v4", "HYV4ForCausalLM", void 0, $dict([["tied", false], ["last", families_streams$streams_head], ["usual", $dict([["q_lora_rank", 1536], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 16]])]])), [(function (c, i) {
+let families_latents$hy_v4 = $call(families_family$family("hy_v4", "HYV4ForCausalLM", void 0, $dict([["tied", false], ["last", families_streams$streams_head], ["usual", $dict([["q_lora_rank", 1536], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 16]])]])), [(function hy_v4(c, i) {
 let own, chosen, attention;
 c.kind(i, ((_) => families_latents$INDEXED), [families_latents$INDEXED]);
 own = families_latents$_is_full(c, i, ((i) => ($eq(i, 0) || $eq($mod($sub(i, 1), 4), 0))));
@@ -5522,7 +5522,7 @@ $put(found, "layer_types", $list((() => { const $ = []; for (const t of $at(foun
 }
 return found;
 }
-let families_latents$glm5_next_text = $call(families_family$family("glm5_next_text", "Glm5NextForConditionalGeneration", $dict([["glm5_next", false]]), $dict([["also", ["Glm5NextForCausalLM"]], ["tied", false], ["rewrite", families_latents$_glm_next_fields], ["last", families_streams$streams_mean], ["ahead", "num_nextn_predict_layers"], ["ahead_layer", ((c) => families_readers$layer([families_latents$_pooled_latent(c, true), families_latents$shared_and_routed(c)], void 0, $dict([["residuals", 0], ["extra", families_streams$streams(c)]])))], ["usual", $dict([["linear_head_dim", 128], ["linear_num_heads", 64], ["linear_conv_kernel_dim", 4], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 32], ["index_kpool", 16]])], ["inside", $dict([["vocab_size", 154880], ["hidden_size", 4096], ["intermediate_size", 12288], ["moe_intermediate_size", 2048], ["num_hidden_layers", 45], ["num_attention_heads", 64], ["n_shared_experts", 1], ["n_routed_experts", 288], ["num_experts_per_tok", 8], ["kv_lora_rank", 512], ["q_lora_rank", 1536], ["qk_rope_head_dim", 0], ["qk_nope_head_dim", 256], ["v_head_dim", 256]])]])), [(function (c, i) {
+let families_latents$glm5_next_text = $call(families_family$family("glm5_next_text", "Glm5NextForConditionalGeneration", $dict([["glm5_next", false]]), $dict([["also", ["Glm5NextForCausalLM"]], ["tied", false], ["rewrite", families_latents$_glm_next_fields], ["last", families_streams$streams_mean], ["ahead", "num_nextn_predict_layers"], ["ahead_layer", ((c) => families_readers$layer([families_latents$_pooled_latent(c, true), families_latents$shared_and_routed(c)], void 0, $dict([["residuals", 0], ["extra", families_streams$streams(c)]])))], ["usual", $dict([["linear_head_dim", 128], ["linear_num_heads", 64], ["linear_conv_kernel_dim", 4], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 32], ["index_kpool", 16]])], ["inside", $dict([["vocab_size", 154880], ["hidden_size", 4096], ["intermediate_size", 12288], ["moe_intermediate_size", 2048], ["num_hidden_layers", 45], ["num_attention_heads", 64], ["n_shared_experts", 1], ["n_routed_experts", 288], ["num_experts_per_tok", 8], ["kv_lora_rank", 512], ["q_lora_rank", 1536], ["qk_rope_head_dim", 0], ["qk_nope_head_dim", 256], ["v_head_dim", 256]])]])), [(function glm5_next_text(c, i) {
 let found, width, mixer, mixed;
 c.require($eq(c.count("qk_rope_head_dim", void 0, 0), 0), "'qk_rope_head_dim' must be 0");
 found = families_latents$feed(c, i, 3);
@@ -5544,7 +5544,7 @@ return families_latents$_latent(c, $dict([["top", top]]));
 indexer = new layers_attention$Indexer().__init__(c.count("index_n_heads"), c.count("index_head_dim"), top, c.count("q_lora_rank"), void 0, void 0, void 0, void 0, void 0, pool, true);
 return families_latents$_latent(c, $dict([["indexer", indexer]]));
 }
-let families_latents$mistral_large4_text = $call(families_family$family("mistral_large4_text", "MistralLarge4ForConditionalGeneration", $dict([["mistral_large4", false]]), $dict([["tied", false], ["names", $dict([["n_routed_experts", ["n_routed_experts", "num_local_experts", "num_experts"]]])], ["usual", $dict([["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 32]])], ["refuse", $dict([["q_lora_rank", null]])], ["inside", $dict([["vocab_size", 204800], ["hidden_size", 6144], ["intermediate_size", 24576], ["moe_intermediate_size", 6144], ["num_hidden_layers", 72], ["num_attention_heads", 64], ["n_shared_experts", 1], ["n_routed_experts", 128], ["num_experts_per_tok", 4], ["kv_lora_rank", 512], ["qk_rope_head_dim", 64], ["qk_nope_head_dim", 64], ["v_head_dim", 128]])]])), [(function (c, i) {
+let families_latents$mistral_large4_text = $call(families_family$family("mistral_large4_text", "MistralLarge4ForConditionalGeneration", $dict([["mistral_large4", false]]), $dict([["tied", false], ["names", $dict([["n_routed_experts", ["n_routed_experts", "num_local_experts", "num_experts"]]])], ["usual", $dict([["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 32]])], ["refuse", $dict([["q_lora_rank", null]])], ["inside", $dict([["vocab_size", 204800], ["hidden_size", 6144], ["intermediate_size", 24576], ["moe_intermediate_size", 6144], ["num_hidden_layers", 72], ["num_attention_heads", 64], ["n_shared_experts", 1], ["n_routed_experts", 128], ["num_experts_per_tok", 4], ["kv_lora_rank", 512], ["qk_rope_head_dim", 64], ["qk_nope_head_dim", 64], ["v_head_dim", 128]])]])), [(function mistral_large4_text(c, i) {
 let rotated, rotates, nope, rope, heads, index_heads, scales, chosen, shares, attention;
 c.kind(i, ((_) => families_latents$INDEXED), [families_latents$INDEXED]);
 rotated = c.each_layer("no_rope_layers", $int);
@@ -5601,7 +5601,7 @@ return found;
 }
 let families_latents$_DOTS_NEAR;
 families_latents$_DOTS_NEAR = $dict([["num_attention_heads", 64], ["num_key_value_heads", 64], ["q_lora_rank", 1024], ["kv_lora_rank", 1024], ["head_dim", 256], ["qk_nope_head_dim", 192], ["v_head_dim", 128]]);
-let families_latents$dots3_note_text = $call(families_family$family("dots3_note_text", "Dots3NoteForConditionalGeneration", $dict([["dots3_note", false]]), $dict([["also", ["Dots3NoteForCausalLM"]], ["tied", false], ["rewrite", families_latents$_dots_fields], ["names", $dict([["n_routed_experts", ["n_routed_experts", "num_local_experts"]]])], ["usual", $dict([["q_lora_rank", 1024], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 64]])], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false], ["use_dsa", true]])], ["inside", $dict([["vocab_size", 152064], ["hidden_size", 5120], ["intermediate_size", 13824], ["moe_intermediate_size", 1536], ["num_hidden_layers", 46], ["num_attention_heads", 128], ["n_shared_experts", 1], ["n_routed_experts", 256], ["num_experts_per_tok", 8], ["kv_lora_rank", 512], ["qk_rope_head_dim", 64], ["qk_nope_head_dim", 128], ["v_head_dim", 128]])]])), [(function (c, i) {
+let families_latents$dots3_note_text = $call(families_family$family("dots3_note_text", "Dots3NoteForConditionalGeneration", $dict([["dots3_note", false]]), $dict([["also", ["Dots3NoteForCausalLM"]], ["tied", false], ["rewrite", families_latents$_dots_fields], ["names", $dict([["n_routed_experts", ["n_routed_experts", "num_local_experts"]]])], ["usual", $dict([["q_lora_rank", 1024], ["index_topk", 2048], ["index_head_dim", 128], ["index_n_heads", 64]])], ["refuse", $dict([["moe_layer_freq", 1], ["mlp_bias", false], ["use_dsa", true]])], ["inside", $dict([["vocab_size", 152064], ["hidden_size", 5120], ["intermediate_size", 13824], ["moe_intermediate_size", 1536], ["num_hidden_layers", 46], ["num_attention_heads", 128], ["n_shared_experts", 1], ["n_routed_experts", 256], ["num_experts_per_tok", 8], ["kv_lora_rank", 512], ["qk_rope_head_dim", 64], ["qk_nope_head_dim", 128], ["v_head_dim", 128]])]])), [(function dots3_note_text(c, i) {
 let near, reach, rope, attention, dense, shared;
 near = $eq(c.kind(i, null, [families_latents$INDEXED, families_readers$SLIDING]), families_readers$SLIDING);
 reach = ($truth(near) ? $dict([["window", c.count("sliding_window")]]) : $dict([["indexer", families_latents$_indexer(c)]]));
@@ -5613,19 +5613,19 @@ return families_readers$layer([attention, families_readers$dense_first(c, i, den
 })]);
 let families_mixtures$SPARSE;
 families_mixtures$SPARSE = "minimax_m3_sparse";
-let families_mixtures$granitemoe = $call(families_family$family("granitemoe", "GraniteMoeForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function (c, i) {
+let families_mixtures$granitemoe = $call(families_family$family("granitemoe", "GraniteMoeForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function granitemoe(c, i) {
 let attention;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)]]));
 return families_readers$layer([attention, families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
 })]);
-let families_mixtures$granitemoeshared = $call(families_family$family("granitemoeshared", "GraniteMoeSharedForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function (c, i) {
+let families_mixtures$granitemoeshared = $call(families_family$family("granitemoeshared", "GraniteMoeSharedForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function granitemoeshared(c, i) {
 let attention, shared, feed;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)]]));
 shared = c.count("shared_intermediate_size", 0, 0);
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([["shared_width", shared]]));
 return families_readers$layer([attention, feed], void 0, $dict([]));
 })]);
-let families_mixtures$hy_v3 = $call(families_family$family("hy_v3", "HYV3ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 8], ["num_shared_experts", 1]])]])), [(function (c, i) {
+let families_mixtures$hy_v3 = $call(families_family$family("hy_v3", "HYV3ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 8], ["num_shared_experts", 1]])]])), [(function hy_v3(c, i) {
 let found, attention, bias, feed;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 [attention, bias] = [families_readers$grouped(c, void 0, void 0, void 0, $dict([["qk_norm", "head"], ["biases", found]])), c.flag("mlp_bias", false)];
@@ -5635,7 +5635,7 @@ return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0
 feed = families_readers$experts(c, "num_experts", void 0, void 0, "num_shared_experts", void 0, $dict([["shared_bias", bias]]));
 return families_readers$layer([attention, feed], void 0, $dict([]));
 })]);
-let families_mixtures$minimax_m2 = $call(families_family$family("minimax_m2", "MiniMaxM2ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_local_experts", ["num_local_experts", "num_experts"]]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 8]])], ["refuse", $dict([["use_qk_norm", true], ["shared_intermediate_size", 0]])]])), [(function (c, i) {
+let families_mixtures$minimax_m2 = $call(families_family$family("minimax_m2", "MiniMaxM2ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_local_experts", ["num_local_experts", "num_experts"]]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 8]])], ["refuse", $dict([["use_qk_norm", true], ["shared_intermediate_size", 0]])]])), [(function minimax_m2(c, i) {
 let attention;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["qk_norm", "full"], ["rotary_dim", families_mixtures$_rotated(c)]]));
 return families_readers$layer([attention, families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([]))], void 0, $dict([]));
@@ -5662,7 +5662,7 @@ $put(found, name, $list((() => { const $ = []; for (const mark of marks) $.push(
 return $dict((() => { const $ = []; for (const [name, value] of found.items()) if ((value !== null)) $.push([name, value]); return $; })());
 }
 let families_mixtures$M3 = $dict([["also", ["MiniMaxM3SparseForCausalLM"]], ["tied", false], ["rewrite", families_mixtures$_m3_fields], ["names", $dict([["num_local_experts", ["num_local_experts", "num_experts"]]])], ["agree", $dict([["moe_intermediate_size", "intermediate_size"]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 4], ["rotary_dim", 64], ["index_n_heads", 4], ["index_head_dim", 128], ["index_block_size", 128], ["index_topk_blocks", 16], ["shared_intermediate_size", 3072], ["dense_intermediate_size", 12288]])], ["refuse", $dict([["use_qk_norm", true], ["attention_output_gate", false], ["n_shared_experts", 1]])]]);
-let families_mixtures$minimax_m3 = $call($call(families_family$family, ["minimax_m3", "MiniMaxM3ForCausalLM"], $dict([...families_mixtures$M3.items()])), [$call(families_family$family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", $dict([["minimax_m3_vl", null]]), $dict([...families_mixtures$M3.items()])), [(function (c, i) {
+let families_mixtures$minimax_m3 = $call($call(families_family$family, ["minimax_m3", "MiniMaxM3ForCausalLM"], $dict([...families_mixtures$M3.items()])), [$call(families_family$family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", $dict([["minimax_m3_vl", null]]), $dict([...families_mixtures$M3.items()])), [(function minimax_m3(c, i) {
 let kind, indexer, attention, shared, feed;
 kind = c.kind(i, ((_) => families_readers$FULL), [families_readers$FULL, families_mixtures$SPARSE]);
 indexer = ($eq(kind, families_mixtures$SPARSE) ? families_mixtures$_block_indexer(c) : null);
@@ -5679,7 +5679,7 @@ let block;
 block = c.count("index_block_size");
 return new layers_attention$Indexer().__init__(c.count("index_n_heads"), c.count("index_head_dim"), $mul(c.count("index_topk_blocks"), block), void 0, void 0, "rms_norm", "rms_norm", false, block);
 }
-let families_mixtures$jetmoe = $call(families_family$family("jetmoe", "JetMoeForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["head_dim", ["kv_channels", "head_dim"]]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 16], ["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function (c, i) {
+let families_mixtures$jetmoe = $call(families_family$family("jetmoe", "JetMoeForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["head_dim", ["kv_channels", "head_dim"]]])], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 16], ["num_local_experts", 8], ["num_experts_per_tok", 2]])]])), [(function jetmoe(c, i) {
 let each, chosen, bias, feed, attention;
 [each, chosen] = [c.count("num_key_value_heads"), c.count("num_experts_per_tok")];
 c.same("num_attention_heads", $mul(each, chosen), "num_key_value_heads times num_experts_per_tok");
@@ -5691,7 +5691,7 @@ return families_readers$layer([attention, feed], void 0, $dict([]));
 function families_mixtures$_zaya_scale(c) {
 return [layers_parts$elementwise("embedding.scale", c.d_model, "residual", $dict([["weights", $mul(2, c.d_model)]]))];
 }
-let families_mixtures$zaya = $call(families_family$family("zaya", "ZayaForCausalLM", void 0, $dict([["tied", true], ["first", families_mixtures$_zaya_scale], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 2], ["router_hidden_size", 256], ["num_experts_per_tok", 1]])], ["refuse", $dict([["lm_head_bias", false], ["num_experts_per_tok", 1]])]])), [(function (c, i) {
+let families_mixtures$zaya = $call(families_family$family("zaya", "ZayaForCausalLM", void 0, $dict([["tied", true], ["first", families_mixtures$_zaya_scale], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 2], ["router_hidden_size", 256], ["num_experts_per_tok", 1]])], ["refuse", $dict([["lm_head_bias", false], ["num_experts_per_tok", 1]])]])), [(function zaya(c, i) {
 let kind, plain, d, attention, feed, scaled;
 kind = c.kind(i, ((_) => "hybrid"), ["hybrid", "hybrid_sliding"]);
 [plain, d] = [families_readers$grouped(c, void 0, void 0, void 0, $dict([["rotary_dim", $floordiv(families_readers$head_dim(c), 2)]])), c.d_model];
@@ -5706,7 +5706,7 @@ let width, classes, carried;
 carried = layers_parts$elementwise("router.carried", width, "residual", $dict([["weights", width]]));
 return [...layers_parts$linear_step("router.down", c.d_model, width, true), ...($truth(i) ? [carried] : []), layers_parts$normalisation("router.norm", width, "rms_norm"), ...layers_parts$linear_step("router.first", width, width, true), ...layers_parts$linear_step("router.second", width, width, true), ...layers_parts$linear_step("router", width, classes)];
 }
-let families_mixtures$flint = $call(families_family$family("flint", "FlintForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128], ["mlp_only_layers", $list([0, 1])]])]])), [(function (c, i) {
+let families_mixtures$flint = $call(families_family$family("flint", "FlintForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128], ["mlp_only_layers", $list([0, 1])]])]])), [(function flint(c, i) {
 let rule, kind, attention, width;
 rule = $dict([[true, families_readers$FULL], [false, families_readers$SLIDING]]);
 kind = c.kind(i, ((i) => $at(rule, ($lt(i, 2) || ($eq($mod(i, 4), 1) || $eq(i, $sub(c.layers, 1)))))), [families_readers$FULL, families_readers$SLIDING]);
@@ -5717,14 +5717,14 @@ return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0
 width = c.count("shared_expert_intermediate_size");
 return families_readers$layer([attention, families_readers$experts(c, "num_experts", void 0, void 0, void 0, void 0, $dict([["shared_width", width]]))], void 0, $dict([]));
 })]);
-let families_mixtures$kolibri1 = $call(families_family$family("kolibri1", "Kolibri1ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_local_experts", "num_experts"]]])], ["usual", $dict([["head_dim", 128], ["sliding_window", 513]])]])), [(function (c, i) {
+let families_mixtures$kolibri1 = $call(families_family$family("kolibri1", "Kolibri1ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_local_experts", "num_experts"]]])], ["usual", $dict([["head_dim", 128], ["sliding_window", 513]])]])), [(function kolibri1(c, i) {
 let reach, shared, feed;
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod($add(i, 1), 5)) ? families_readers$SLIDING : families_readers$FULL)));
 shared = c.count("shared_expert_intermediate_size");
 feed = families_readers$experts(c, "num_experts", void 0, void 0, void 0, void 0, $dict([["shared_width", shared]]));
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["qk_norm", "head"], ["window", reach]])), feed], 4, $dict([]));
 })]);
-let families_mixtures$beam = $call(families_family$family("beam", "BeamForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128], ["sliding_window", 512]])]])), [(function (c, i) {
+let families_mixtures$beam = $call(families_family$family("beam", "BeamForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128], ["sliding_window", 512]])]])), [(function beam(c, i) {
 let last, reach, rope, stated, rotates, plain, gate, attention;
 last = $sub(c.layers, 1);
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod($add(i, 1), 6)) && $lt(i, last) ? families_readers$SLIDING : families_readers$FULL)));
@@ -5751,7 +5751,7 @@ $put(found, "picture_intermediate_size", $[1]);
 }
 return found;
 }
-let families_mixtures$ernie4_5_vl_moe_text = $call(families_family$family("ernie4_5_vl_moe_text", "Ernie4_5_VLMoeForConditionalGeneration", $dict([["ernie4_5_vl_moe", true]]), $dict([["tied", true], ["rewrite", families_mixtures$_text_of_lists], ["names", $dict([["num_experts", ["moe_num_experts", "num_experts"]], ["num_experts_per_tok", ["moe_k", "num_experts_per_tok"]]])], ["usual", $dict([["moe_intermediate_size", 1536], ["picture_intermediate_size", 512], ["moe_num_shared_experts", 2]])], ["inside", $dict([["vocab_size", 103424], ["hidden_size", 2560], ["intermediate_size", 12288], ["num_hidden_layers", 28], ["num_attention_heads", 20], ["num_key_value_heads", 4], ["num_experts", 64], ["num_experts_per_tok", 6]])]])), [(function (c, i) {
+let families_mixtures$ernie4_5_vl_moe_text = $call(families_family$family("ernie4_5_vl_moe_text", "Ernie4_5_VLMoeForConditionalGeneration", $dict([["ernie4_5_vl_moe", true]]), $dict([["tied", true], ["rewrite", families_mixtures$_text_of_lists], ["names", $dict([["num_experts", ["moe_num_experts", "num_experts"]], ["num_experts_per_tok", ["moe_k", "num_experts_per_tok"]]])], ["usual", $dict([["moe_intermediate_size", 1536], ["picture_intermediate_size", 512], ["moe_num_shared_experts", 2]])], ["inside", $dict([["vocab_size", 103424], ["hidden_size", 2560], ["intermediate_size", 12288], ["num_hidden_layers", 28], ["num_attention_heads", 20], ["num_key_value_heads", 4], ["num_experts", 64], ["num_experts_per_tok", 6]])]])), [(function ernie4_5_vl_moe_text(c, i) {
 let found, attention, extra, shared, feed;
 found = c.flag("use_bias", false);
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", ($truth(found) ? families_readers$QKVO : [])]]));
@@ -5771,10 +5771,10 @@ return [unused, new layers_parts$PerToken().__init__("router.for_pictures", void
 }
 let families_newest$INDEXED, families_newest$NEAR, families_newest$FAR;
 [families_newest$INDEXED, families_newest$NEAR, families_newest$FAR] = ["indexed_attention", "hybrid_sliding", "hybrid"];
-let families_newest$muse_glimmer_text = $call(families_family$family("muse_glimmer_text", "MuseGlimmerForConditionalGeneration", $dict([["muse_glimmer", false]]), $dict([["also", ["MuseGlimmerForCausalLM"]], ["tied", false], ["usual", $dict([["head_dim", 128], ["sliding_window", 2048]])], ["inside", $dict([["vocab_size", 202048], ["hidden_size", 6656], ["intermediate_size", 19968], ["num_hidden_layers", 52], ["num_attention_heads", 32], ["num_key_value_heads", 2]])]])), [(function (c, i) {
+let families_newest$muse_glimmer_text = $call(families_family$family("muse_glimmer_text", "MuseGlimmerForConditionalGeneration", $dict([["muse_glimmer", false]]), $dict([["also", ["MuseGlimmerForCausalLM"]], ["tied", false], ["usual", $dict([["head_dim", 128], ["sliding_window", 2048]])], ["inside", $dict([["vocab_size", 202048], ["hidden_size", 6656], ["intermediate_size", 19968], ["num_hidden_layers", 52], ["num_attention_heads", 32], ["num_key_value_heads", 2]])]])), [(function muse_glimmer_text(c, i) {
 return families_readers$layer([families_newest$_muse_attention(c, i), families_readers$mlp(c, void 0, void 0, void 0, $dict([]))], 4, $dict([]));
 })]);
-let families_newest$muse_spark_text = $call(families_family$family("muse_spark_text", "MuseSparkForConditionalGeneration", $dict([["muse_spark", false]]), $dict([["also", ["MuseSparkForCausalLM"]], ["tied", false], ["usual", $dict([["head_dim", 64], ["sliding_window", 2048]])], ["inside", $dict([["vocab_size", 202048], ["hidden_size", 8192], ["intermediate_size", 16384], ["num_hidden_layers", 62], ["num_attention_heads", 128], ["num_key_value_heads", 16], ["moe_intermediate_size", 4096], ["moe_hidden_size", 4096], ["num_local_experts", 256], ["num_experts_per_tok", 8]])]])), [(function (c, i) {
+let families_newest$muse_spark_text = $call(families_family$family("muse_spark_text", "MuseSparkForConditionalGeneration", $dict([["muse_spark", false]]), $dict([["also", ["MuseSparkForCausalLM"]], ["tied", false], ["usual", $dict([["head_dim", 64], ["sliding_window", 2048]])], ["inside", $dict([["vocab_size", 202048], ["hidden_size", 8192], ["intermediate_size", 16384], ["num_hidden_layers", 62], ["num_attention_heads", 128], ["num_key_value_heads", 16], ["moe_intermediate_size", 4096], ["moe_hidden_size", 4096], ["num_local_experts", 256], ["num_experts_per_tok", 8]])]])), [(function muse_spark_text(c, i) {
 let d, plain, narrow, normed, feed;
 d = c.d_model;
 plain = [layers_parts$normalisation("norms.plain", d, "plain_norm"), layers_parts$normalisation("attention.norm", d, "plain_norm"), layers_parts$elementwise("residual.gate", $mul(2, d), "sigmoid_gate", $dict([["weights", $mul(2, d)]]))];
@@ -5809,7 +5809,7 @@ return $dict([...fields.items(), ["num_layers_per_stack", layers], ["num_hidden_
 function families_newest$_hrm_start(c) {
 return [layers_parts$elementwise("start", c.d_model, "residual", $dict([["weights", c.d_model]]))];
 }
-let families_newest$hrm_text = $call(families_family$family("hrm_text", "HrmTextForCausalLM", void 0, $dict([["tied", false], ["norm", "plain_norm"], ["final_norm", false], ["first", families_newest$_hrm_start], ["rewrite", families_newest$_hrm_fields], ["usual", $dict([["head_dim", 128], ["H_cycles", 2], ["L_cycles", 3]])]])), [(function (c, i) {
+let families_newest$hrm_text = $call(families_family$family("hrm_text", "HrmTextForCausalLM", void 0, $dict([["tied", false], ["norm", "plain_norm"], ["final_norm", false], ["first", families_newest$_hrm_start], ["rewrite", families_newest$_hrm_fields], ["usual", $dict([["head_dim", 128], ["H_cycles", 2], ["L_cycles", 3]])]])), [(function hrm_text(c, i) {
 let each, times, text, found, attention, feed, block, is_again, borrowed;
 [each, times] = [c.count("num_layers_per_stack"), $add(c.count("L_cycles"), 1)];
 text = `'num_hidden_layers' must be the layers run, ${$str($mul($mul(each, times), c.count("H_cycles")))}`;
@@ -5833,7 +5833,7 @@ return $dict([...fields.items(), ["layer_types", $list((() => { const $ = []; fo
 function families_newest$_qwen_end(c) {
 return families_streams$low_rank_streams(c, false);
 }
-let families_newest$qwen4_exp_text = $call(families_family$family("qwen4_exp_text", "Qwen4ExpForCausalLM", $dict([["qwen4_exp", false]]), $dict([["tied", false], ["rewrite", families_newest$_qwen_fields], ["last", families_newest$_qwen_end], ["final_norm", false], ["usual", $dict([...families_linear$QWEN.items(), ["num_key_value_heads", 2], ["num_experts", 512], ["num_experts_per_tok", 10]])], ["refuse", $dict([["ple_layer_ids", $list([])]])]])), [(function (c, i) {
+let families_newest$qwen4_exp_text = $call(families_family$family("qwen4_exp_text", "Qwen4ExpForCausalLM", $dict([["qwen4_exp", false]]), $dict([["tied", false], ["rewrite", families_newest$_qwen_fields], ["last", families_newest$_qwen_end], ["final_norm", false], ["usual", $dict([...families_linear$QWEN.items(), ["num_key_value_heads", 2], ["num_experts", 512], ["num_experts_per_tok", 10]])], ["refuse", $dict([["ple_layer_ids", $list([])]])]])), [(function qwen4_exp_text(c, i) {
 let every, around, extra, shared, feed, kind, rotated, attention;
 [every, around] = [c.count("full_attention_interval"), families_streams$low_rank_streams(c)];
 extra = $tuple((() => { const $ = []; for (const step of around) $.push($mul(step, 2)); return $; })());
@@ -5870,7 +5870,7 @@ $put(found, "intermediate_size", $at(fields, "dense_intermediate_size"));
 }
 return found;
 }
-let families_newest$inkling_text = $call(families_family$family("inkling_text", "InklingForCausalLM", $dict([["inkling", false]]), $dict([["also", ["InklingForConditionalGeneration"]], ["tied", false], ["embedding_norm", true], ["rewrite", families_newest$_inkling_fields], ["usual", $dict([["head_dim", 128], ["swa_head_dim", 128], ["sliding_window_size", 512], ["d_rel", 16], ["rel_extent", 1024], ["conv_kernel_size", 4], ["n_shared_experts", 2]])], ["inside", $dict([["vocab_size", 201024], ["hidden_size", 6144], ["num_hidden_layers", 66], ["num_attention_heads", 64], ["num_key_value_heads", 8], ["swa_num_attention_heads", 64], ["swa_num_key_value_heads", 16], ["intermediate_size", 24576], ["moe_intermediate_size", 3072], ["n_routed_experts", 256], ["num_experts_per_tok", 6]])]])), [(function (c, i) {
+let families_newest$inkling_text = $call(families_family$family("inkling_text", "InklingForCausalLM", $dict([["inkling", false]]), $dict([["also", ["InklingForConditionalGeneration"]], ["tied", false], ["embedding_norm", true], ["rewrite", families_newest$_inkling_fields], ["usual", $dict([["head_dim", 128], ["swa_head_dim", 128], ["sliding_window_size", 512], ["d_rel", 16], ["rel_extent", 1024], ["conv_kernel_size", 4], ["n_shared_experts", 2]])], ["inside", $dict([["vocab_size", 201024], ["hidden_size", 6144], ["num_hidden_layers", 66], ["num_attention_heads", 64], ["num_key_value_heads", 8], ["swa_num_attention_heads", 64], ["swa_num_key_value_heads", 16], ["intermediate_size", 24576], ["moe_intermediate_size", 3072], ["n_routed_experts", 256], ["num_experts_per_tok", 6]])]])), [(function inkling_text(c, i) {
 let attention, width, conv, scale, dense, shared, router, joint, feed;
 attention = families_newest$_inkling_attention(c, i, $dict([]));
 width = $add($mul($mul(2, attention.kv_heads), attention.head_dim), $mul(2, c.d_model));
@@ -5906,7 +5906,7 @@ return families_streams$over_blocks(c, "final_input", families_streams$begun(c.l
 function families_newest$_block_size(c) {
 return c.count("n_layers_per_attn_res_block", 6);
 }
-let families_newest$inkling2_text = $call(families_family$family("inkling2_text", "Inkling2ForCausalLM", $dict([["inkling2", false]]), $dict([["also", ["Inkling2ForConditionalGeneration"]], ["tied", false], ["embedding_norm", true], ["last", families_newest$_inkling_end], ["names", $dict([["n_routed_experts", ["n_routed_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128], ["swa_head_dim", 128], ["sliding_window_size", 1024], ["d_rel", 16], ["rel_extent", 1024], ["conv_kernel_size", 4]])], ["inside", $dict([["vocab_size", 201024], ["hidden_size", 4608], ["num_hidden_layers", 48], ["num_attention_heads", 48], ["num_key_value_heads", 8], ["swa_num_attention_heads", 48], ["swa_num_key_value_heads", 8], ["moe_intermediate_size", 2304], ["n_routed_experts", 384], ["num_experts_per_tok", 8]])]])), [(function (c, i) {
+let families_newest$inkling2_text = $call(families_family$family("inkling2_text", "Inkling2ForCausalLM", $dict([["inkling2", false]]), $dict([["also", ["Inkling2ForConditionalGeneration"]], ["tied", false], ["embedding_norm", true], ["last", families_newest$_inkling_end], ["names", $dict([["n_routed_experts", ["n_routed_experts", "num_local_experts"]]])], ["usual", $dict([["head_dim", 128], ["swa_head_dim", 128], ["sliding_window_size", 1024], ["d_rel", 16], ["rel_extent", 1024], ["conv_kernel_size", 4]])], ["inside", $dict([["vocab_size", 201024], ["hidden_size", 4608], ["num_hidden_layers", 48], ["num_attention_heads", 48], ["num_key_value_heads", 8], ["swa_num_attention_heads", 48], ["swa_num_key_value_heads", 8], ["moe_intermediate_size", 2304], ["n_routed_experts", 384], ["num_experts_per_tok", 8]])]])), [(function inkling2_text(c, i) {
 let plain, d, kernel, is_near, clipped, attention, wide, groups, convs, each, queries, inputs, extra, norms, feed;
 [plain, d, kernel] = [families_newest$_inkling_attention(c, i, $dict([])), c.d_model, c.count("conv_kernel_size")];
 is_near = (plain.window !== null);
@@ -5923,7 +5923,7 @@ return families_readers$layer([...convs, attention, feed], norms, $dict([["resid
 })]);
 let families_older$FALCON;
 families_older$FALCON = $dict([["intermediate_size", "ffn_hidden_size"], ["num_key_value_heads", "num_kv_heads"]]);
-let families_older$falcon = $call(families_family$family("falcon", "FalconForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", families_older$FALCON]])), [(function (c, i) {
+let families_older$falcon = $call(families_family$family("falcon", "FalconForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", families_older$FALCON]])), [(function falcon(c, i) {
 let norm, found, is_new, heads, is_parallel, kv_heads, attention, usual, norms, feed;
 [norm, found, is_new] = ["layer_norm", c.flag("bias", false), c.flag("new_decoder_architecture", false)];
 [heads, is_parallel] = [c.count("num_attention_heads"), c.flag("parallel_attn", true)];
@@ -5939,13 +5939,13 @@ c.require($le(norms, 2), `'num_ln_in_parallel_attn' must be 1 or 2, got ${$str(n
 feed = families_readers$mlp(c, void 0, $mul(4, c.d_model), void 0, $dict([["gated", false], ["bias", found], ["default", "gelu"]]));
 return families_readers$layer([attention, feed], norms, $dict([["norm", norm], ["parallel", ($truth(is_parallel) ? $eq(norms, 1) : is_parallel)]]));
 })]);
-let families_older$mpt = $call(families_family$family("mpt", "MptForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["n_layers", "num_hidden_layers"]], ["num_attention_heads", ["n_heads", "num_attention_heads"]]])], ["refuse", $dict([["no_bias", true]])]])), [(function (c, i) {
+let families_older$mpt = $call(families_family$family("mpt", "MptForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["n_layers", "num_hidden_layers"]], ["num_attention_heads", ["n_heads", "num_attention_heads"]]])], ["refuse", $dict([["no_bias", true]])]])), [(function mpt(c, i) {
 let norm, attention;
 norm = "layer_norm_no_bias";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["norm", norm], ["rotary_dim", 0]]));
 return families_readers$layer([attention, new layers_feed$Mlp().__init__($mul(4, c.d_model), false, "gelu")], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$gpt_bigcode = $call(families_family$family("gpt_bigcode", "GPTBigCodeForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["positions", 0]])), [(function (c, i) {
+let families_older$gpt_bigcode = $call(families_family$family("gpt_bigcode", "GPTBigCodeForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["positions", 0]])), [(function gpt_bigcode(c, i) {
 let norm, heads, kv_heads, attention, feed;
 [norm, heads] = ["layer_norm", c.count("num_attention_heads")];
 kv_heads = ($truth(c.flag("multi_query", true)) ? 1 : heads);
@@ -5954,7 +5954,7 @@ attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["kv_head
 feed = families_readers$mlp(c, void 0, $mul(4, c.d_model), void 0, $dict([["gated", false], ["bias", true], ["default", "gelu_tanh"]]));
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$codegen = $call(families_family$family("codegen", "CodeGenForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["unembedding_bias", true]])), [(function (c, i) {
+let families_older$codegen = $call(families_family$family("codegen", "CodeGenForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["names", families_decoders$GPT2], ["unembedding_bias", true]])), [(function codegen(c, i) {
 let norm, width, rotated, attention, feed;
 [norm, width] = ["layer_norm", families_readers$head_dim(c, false)];
 rotated = c.count("rotary_dim", 64, 0);
@@ -5963,7 +5963,7 @@ attention = families_readers$grouped(c, true, void 0, void 0, $dict([["norm", no
 feed = families_readers$mlp(c, void 0, $mul(4, c.d_model), void 0, $dict([["gated", false], ["bias", true], ["default", "gelu_tanh"]]));
 return families_readers$layer([attention, feed], 1, $dict([["parallel", true], ["norm", norm]]));
 })]);
-let families_older$gpt_neo = $call(families_family$family("gpt_neo", "GPTNeoForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["positions", 0], ["names", $dict([["num_hidden_layers", "num_layers"], ["num_attention_heads", "num_heads"]])]])), [(function (c, i) {
+let families_older$gpt_neo = $call(families_family$family("gpt_neo", "GPTNeoForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["positions", 0], ["names", $dict([["num_hidden_layers", "num_layers"], ["num_attention_heads", "num_heads"]])]])), [(function gpt_neo(c, i) {
 let norm, attention, feed;
 families_older$_check_kinds(c);
 norm = "layer_norm";
@@ -5983,7 +5983,7 @@ count = $iadd(count, $mul($len($at(group, 0)), $at(group, 1)));
 text = `'attention_types' has ${$str(count)} layers, but there are ${$str(c.layers)}`;
 c.require($has([0, c.layers], count), text);
 }
-let families_older$persimmon = $call(families_family$family("persimmon", "PersimmonForCausalLM", $dict([["fuyu", false]]), $dict([["tied", false], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_older$persimmon = $call(families_family$family("persimmon", "PersimmonForCausalLM", $dict([["fuyu", false]]), $dict([["tied", false], ["norm", "layer_norm"]])), [(function persimmon(c, i) {
 let norm, normed, rotated, heads, attention, feed;
 norm = "layer_norm";
 normed = ($truth(c.flag("qk_layernorm", true)) ? "head" : null);
@@ -5993,32 +5993,32 @@ attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["kv_head
 feed = families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", true], ["default", "relu2"]]));
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$xglm = $call(families_family$family("xglm", "XGLMForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["num_layers", "num_hidden_layers"]], ["intermediate_size", "ffn_dim"], ["num_attention_heads", ["attention_heads", "num_attention_heads"]]])]])), [(function (c, i) {
+let families_older$xglm = $call(families_family$family("xglm", "XGLMForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["num_layers", "num_hidden_layers"]], ["intermediate_size", "ffn_dim"], ["num_attention_heads", ["attention_heads", "num_attention_heads"]]])]])), [(function xglm(c, i) {
 let norm, attention;
 norm = "layer_norm";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", true], ["default", "gelu"]]))], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$openai_gpt = $call(families_family$family("openai-gpt", "OpenAIGPTLMHeadModel", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["final_norm", false], ["names", families_decoders$GPT2], ["positions", 0]])), [(function (c, i) {
+let families_older$openai_gpt = $call(families_family$family("openai-gpt", "OpenAIGPTLMHeadModel", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["final_norm", false], ["names", families_decoders$GPT2], ["positions", 0]])), [(function openai_gpt(c, i) {
 let norm, kind, attention, feed;
 [norm, kind] = ["layer_norm", families_readers$activation(c, "gelu_tanh", ["afn"])];
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0]]));
 feed = new layers_feed$Mlp().__init__($mul(4, c.d_model), false, kind, true);
 return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$ctrl = $call(families_family$family("ctrl", "CTRLLMHeadModel", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", $dict([...families_decoders$GPT2.items(), ["intermediate_size", "dff"]])], ["unembedding_bias", true]])), [(function (c, i) {
+let families_older$ctrl = $call(families_family$family("ctrl", "CTRLLMHeadModel", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["names", $dict([...families_decoders$GPT2.items(), ["intermediate_size", "dff"]])], ["unembedding_bias", true]])), [(function ctrl(c, i) {
 let norm, attention;
 norm = "layer_norm";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", true], ["activation", "relu"]]))], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$biogpt = $call(families_family$family("biogpt", "BioGptForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["positions", 2]])), [(function (c, i) {
+let families_older$biogpt = $call(families_family$family("biogpt", "BioGptForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"], ["positions", 2]])), [(function biogpt(c, i) {
 let norm, attention;
 norm = "layer_norm";
 attention = families_readers$grouped(c, true, void 0, void 0, $dict([["biases", families_readers$QKVO], ["norm", norm], ["rotary_dim", 0]]));
 return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0, void 0, $dict([["gated", false], ["bias", true], ["default", "gelu"]]))], void 0, $dict([["norm", norm]]));
 })]);
-let families_older$gpt_neox_japanese = $call(families_family$family("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"]])), [(function (c, i) {
+let families_older$gpt_neox_japanese = $call(families_family$family("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm"]])), [(function gpt_neox_japanese(c, i) {
 let norm, width, found, rotated, attention, times, feed;
 [norm, width] = ["layer_norm", families_readers$head_dim(c, false)];
 found = ($eq(i, $sub(c.layers, 1)) ? ["o_proj"] : []);
@@ -6030,7 +6030,7 @@ return families_readers$layer([attention, feed], void 0, $dict([["norm", norm]])
 })]);
 let families_pruned$PLAIN;
 families_pruned$PLAIN = $dict([["replace_with_linear", false], ["num_sink_tokens", null], ["window_length", null], ["sparsify", null], ["unshifted_sink", false], ["is_mamba", false], ["llama4", null], ["moe", null]]);
-let families_pruned$nemotron_nas = $call(families_family$family("nemotron-nas", "DeciLMForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_pruned$nemotron_nas = $call(families_family$family("nemotron-nas", "DeciLMForCausalLM", void 0, $dict([["tied", false]])), [(function nemotron_nas(c, i) {
 let blocks, name, one, parts;
 blocks = c.each_layer("block_configs", $dict);
 c.require($bool(blocks), "'block_configs' is missing");
@@ -6071,7 +6071,7 @@ return $list([new layers_feed$Mlp().__init__(width, void 0, families_readers$act
 }
 let families_routed$CHUNKED;
 families_routed$CHUNKED = "chunked_attention";
-let families_routed$llama4_text = $call(families_family$family("llama4_text", "Llama4ForCausalLM", $dict([["llama4", false]]), $dict([["tied", false], ["usual", $dict([["num_key_value_heads", 8], ["head_dim", 128], ["intermediate_size_mlp", 16384], ["num_local_experts", 16], ["num_experts_per_tok", 1], ["attention_chunk_size", 8192]])], ["inside", $dict([["vocab_size", 202048], ["hidden_size", 5120], ["intermediate_size", 8192], ["num_hidden_layers", 48], ["num_attention_heads", 40]])]])), [(function (c, i) {
+let families_routed$llama4_text = $call(families_family$family("llama4_text", "Llama4ForCausalLM", $dict([["llama4", false]]), $dict([["tied", false], ["usual", $dict([["num_key_value_heads", 8], ["head_dim", 128], ["intermediate_size_mlp", 16384], ["num_local_experts", 16], ["num_experts_per_tok", 1], ["attention_chunk_size", 8192]])], ["inside", $dict([["vocab_size", 202048], ["hidden_size", 5120], ["intermediate_size", 8192], ["num_hidden_layers", 48], ["num_attention_heads", 40]])]])), [(function llama4_text(c, i) {
 let turned, every, rotates, kind, attention, step, among, is_sparse, width, routed;
 turned = c.entries("no_rope_layers", $int);
 every = c.count("no_rope_layer_interval", 4);
@@ -6088,16 +6088,16 @@ width = c.count("intermediate_size");
 routed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([["shared_width", width], ["runs_all", true]]));
 return families_readers$layer([attention, routed], void 0, $dict([]));
 })]);
-let families_routed$glm4_moe = $call(families_family$family("glm4_moe", "Glm4MoeForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"]])), [(function (c, i) {
+let families_routed$glm4_moe = $call(families_family$family("glm4_moe", "Glm4MoeForCausalLM", void 0, $dict([["tied", false], ["ahead", "num_nextn_predict_layers"]])), [(function glm4_moe(c, i) {
 let normed, dense;
 normed = ($truth(c.flag("use_qk_norm", false)) ? "head" : null);
 dense = c.count("first_k_dense_replace", 1, 0);
 return families_readers$layer([families_routed$_glm_attention(c, false, $dict([["qk_norm", normed]])), families_latents$feed(c, i, dense)], void 0, $dict([]));
 })]);
-let families_routed$glm4v_moe_text = $call(families_family$family("glm4v_moe_text", "Glm4vMoeForConditionalGeneration", $dict([["glm4v_moe", null]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 151424], ["hidden_size", 4096], ["intermediate_size", 10944], ["num_hidden_layers", 46], ["num_attention_heads", 96], ["num_key_value_heads", 8], ["moe_intermediate_size", 1408], ["num_experts_per_tok", 8], ["n_shared_experts", 1], ["n_routed_experts", 128]])]])), [(function (c, i) {
+let families_routed$glm4v_moe_text = $call(families_family$family("glm4v_moe_text", "Glm4vMoeForConditionalGeneration", $dict([["glm4v_moe", null]]), $dict([["tied", false], ["inside", $dict([["vocab_size", 151424], ["hidden_size", 4096], ["intermediate_size", 10944], ["num_hidden_layers", 46], ["num_attention_heads", 96], ["num_key_value_heads", 8], ["moe_intermediate_size", 1408], ["num_experts_per_tok", 8], ["n_shared_experts", 1], ["n_routed_experts", 128]])]])), [(function glm4v_moe_text(c, i) {
 return families_readers$layer([families_routed$_glm_attention(c, true, $dict([])), families_latents$feed(c, i, c.count("first_k_dense_replace", 1, 0))], void 0, $dict([]));
 })]);
-let families_routed$solar_open = $call(families_family$family("solar_open", "SolarOpenForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_routed$solar_open = $call(families_family$family("solar_open", "SolarOpenForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function solar_open(c, i) {
 let found;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKV);
 return families_readers$layer([families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found]])), families_latents$shared_and_routed(c)], void 0, $dict([]));
@@ -6110,7 +6110,7 @@ c.require($gt(width, 0), `'hidden_size' (${$str(c.d_model)}) leaves nothing for 
 rotated = families_readers$rotary(c, width, 0.5);
 return $call(families_readers$grouped, [c], $dict([["head_dim", width], ["biases", found], ["rotary_dim", rotated], ...more.items()]));
 }
-let families_routed$dots1 = $call(families_family$family("dots1", "Dots1ForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_routed$dots1 = $call(families_family$family("dots1", "Dots1ForCausalLM", void 0, $dict([["tied", false]])), [(function dots1(c, i) {
 let found, first, has_window, reach, attention;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 first = c.count("max_window_layers", 62, 0);
@@ -6122,22 +6122,22 @@ reach = families_readers$sliding(c, i, ((i) => ($truth(has_window) && $ge(i, fir
 attention = families_readers$grouped(c, void 0, families_readers$said_null(c), void 0, $dict([["qk_norm", "head"], ["biases", found], ["window", reach]]));
 return families_readers$layer([attention, families_latents$feed(c, i, c.count("first_k_dense_replace", 0, 0))], void 0, $dict([]));
 })]);
-let families_routed$olmoe = $call(families_family$family("olmoe", "OlmoeForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_routed$olmoe = $call(families_family$family("olmoe", "OlmoeForCausalLM", void 0, $dict([["tied", false]])), [(function olmoe(c, i) {
 let found, routed;
 found = families_readers$biases(c, "attention_bias", false, families_readers$QKVO);
 routed = families_readers$experts(c, "num_experts", "intermediate_size", void 0, void 0, void 0, $dict([]));
 return families_readers$layer([families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "full"], ["biases", found]])), routed], void 0, $dict([]));
 })]);
-let families_routed$flex_olmo = $call(families_family$family("flex_olmo", "FlexOlmoForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_routed$flex_olmo = $call(families_family$family("flex_olmo", "FlexOlmoForCausalLM", void 0, $dict([["tied", false]])), [(function flex_olmo(c, i) {
 return families_routed$olmoe(c, i);
 })]);
-let families_routed$exaone_moe = $call(families_family$family("exaone_moe", "ExaoneMoeForCausalLM", void 0, $dict([["tied", false]])), [(function (c, i) {
+let families_routed$exaone_moe = $call(families_family$family("exaone_moe", "ExaoneMoeForCausalLM", void 0, $dict([["tied", false]])), [(function exaone_moe(c, i) {
 let dense, feed;
 dense = c.count("first_k_dense_replace", 1, 0);
 feed = families_readers$dense_first(c, i, dense, "num_experts", $dict([["shared", "num_shared_experts"]]));
 return families_readers$layer([families_dense$exaone_attention(c, i), feed], void 0, $dict([]));
 })]);
-let families_routed$ernie4_5_moe = $call(families_family$family("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["num_experts", ["moe_num_experts", "num_experts"]], ["num_experts_per_tok", ["moe_k", "num_experts_per_tok"]]])], ["usual", $dict([["moe_num_shared_experts", 2]])], ["size", ((c) => $dict([["biases", ($truth(c.flag("use_bias", false)) ? ["unembedding"] : [])]]))]])), [(function (c, i) {
+let families_routed$ernie4_5_moe = $call(families_family$family("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["num_experts", ["moe_num_experts", "num_experts"]], ["num_experts_per_tok", ["moe_k", "num_experts_per_tok"]]])], ["usual", $dict([["moe_num_shared_experts", 2]])], ["size", ((c) => $dict([["biases", ($truth(c.flag("use_bias", false)) ? ["unembedding"] : [])]]))]])), [(function ernie4_5_moe(c, i) {
 let found, attention, first, last, every, extra, shared, routed;
 found = c.flag("use_bias", false);
 attention = families_readers$grouped(c, void 0, families_readers$said_null(c), void 0, $dict([["biases", ($truth(found) ? families_readers$QKVO : [])]]));
@@ -6150,14 +6150,14 @@ return families_readers$layer([attention, families_readers$mlp(c, void 0, void 0
 routed = families_readers$experts(c, "num_experts", void 0, void 0, shared, void 0, $dict([["shared_bias", found], ["extra", extra]]));
 return families_readers$layer([attention, routed], void 0, $dict([]));
 })]);
-let families_routed$hunyuan_v1_moe = $call(families_family$family("hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts_per_tok", "moe_topk"]])]])), [(function (c, i) {
+let families_routed$hunyuan_v1_moe = $call(families_family$family("hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts_per_tok", "moe_topk"]])]])), [(function hunyuan_v1_moe(c, i) {
 let found, own, routed;
 [found, own] = [families_readers$biases(c, "attention_bias", false, families_readers$QKVO), c.of_layer(i, ["num_experts", "num_experts_per_tok"])];
 c.require($isinstance(c.get("num_experts"), [$int]), "'num_experts' must be one number here");
 routed = families_readers$experts(own, "num_experts", "intermediate_size", void 0, void 0, void 0, $dict([["shared_width", c.count("intermediate_size")]]));
 return families_readers$layer([families_readers$grouped(c, void 0, true, void 0, $dict([["qk_norm", "head"], ["biases", found]])), routed], void 0, $dict([]));
 })]);
-let families_routed$mimo_v2_flash = $call(families_family$family("mimo_v2_flash", "MiMoV2FlashForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 192], ["v_head_dim", 128]])]])), [(function (c, i) {
+let families_routed$mimo_v2_flash = $call(families_family$family("mimo_v2_flash", "MiMoV2FlashForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 192], ["v_head_dim", 128]])]])), [(function mimo_v2_flash(c, i) {
 let kind, is_local, kv_heads, width, attention;
 kind = c.kind(i, ((i) => ($eq(i, 0) || $eq($mod($add(i, 1), 6), 0) ? families_readers$FULL : families_readers$SLIDING)), [families_readers$FULL, families_readers$SLIDING]);
 [is_local, kv_heads] = [$eq(kind, families_readers$SLIDING), c.count("num_key_value_heads")];
@@ -6174,7 +6174,7 @@ return $add(c.count("sliding_window_size"), 1);
 }
 return c.count("sliding_window", 129);
 }
-let families_routed$phimoe = $call(families_family$family("phimoe", "PhimoeForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["size", ((c) => $dict([["biases", ($truth(c.flag("lm_head_bias", false)) ? ["unembedding"] : [])]]))]])), [(function (c, i) {
+let families_routed$phimoe = $call(families_family$family("phimoe", "PhimoeForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm"], ["size", ((c) => $dict([["biases", ($truth(c.flag("lm_head_bias", false)) ? ["unembedding"] : [])]]))]])), [(function phimoe(c, i) {
 let found, norm, attention, two, routed;
 [found, norm] = [families_readers$biases(c, "attention_bias", false, families_readers$QKVO), "layer_norm"];
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", found], ["window", families_readers$window(c, i)], ["norm", norm]]));
@@ -6182,7 +6182,7 @@ two = c.but($dict([["num_experts_per_tok", 2]]));
 routed = families_readers$experts(two, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([]));
 return families_readers$layer([attention, routed], void 0, $dict([["norm", norm]]));
 })]);
-let families_routed$afmoe = $call(families_family$family("afmoe", "AfmoeForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function (c, i) {
+let families_routed$afmoe = $call(families_family$family("afmoe", "AfmoeForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function afmoe(c, i) {
 let every, reach, attention, extra, routed;
 every = c.count("global_attn_every_n_layers", 4);
 reach = families_readers$sliding(c, i, ((i) => ($truth($mod($add(i, 1), every)) ? families_readers$SLIDING : families_readers$FULL)));
@@ -6194,7 +6194,7 @@ extra = [families_readers$added(c.count("num_experts"))];
 routed = families_readers$experts(c, "num_experts", void 0, void 0, "num_shared_experts", void 0, $dict([["extra", extra]]));
 return families_readers$layer([attention, routed], 4, $dict([]));
 })]);
-let families_routed$laguna = $call(families_family$family("laguna", "LagunaForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 8]])]])), [(function (c, i) {
+let families_routed$laguna = $call(families_family$family("laguna", "LagunaForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128], ["num_key_value_heads", 8]])]])), [(function laguna(c, i) {
 let of_each, kind, attention, width, extra;
 of_each = c.each_layer("num_attention_heads_per_layer", $int);
 kind = c.kind(i, ((_) => families_readers$FULL), [families_readers$FULL, families_readers$SLIDING]);
@@ -6213,7 +6213,7 @@ is_known = ((stated === null) || (($type(stated) === $bool) || $has(["per-head",
 c.require(is_known, `'gating' must be true, 'per-head' or 'per-element', got ${$repr(stated)}`);
 return ($has([null, true, "per-head"], stated) ? "head" : "element");
 }
-let families_routed$qwen3_vl_moe_text = $call(families_family$family("qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", $dict([["qwen3_vl_moe", false]]), $dict([["tied", true], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["inside", $dict([["vocab_size", 151936], ["hidden_size", 2048], ["intermediate_size", 5632], ["num_hidden_layers", 24], ["num_attention_heads", 16], ["num_key_value_heads", 16], ["moe_intermediate_size", 1408], ["num_experts_per_tok", 4], ["num_experts", 60]])]])), [(function (c, i) {
+let families_routed$qwen3_vl_moe_text = $call(families_family$family("qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", $dict([["qwen3_vl_moe", false]]), $dict([["tied", true], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["inside", $dict([["vocab_size", 151936], ["hidden_size", 2048], ["intermediate_size", 5632], ["num_hidden_layers", 24], ["num_attention_heads", 16], ["num_key_value_heads", 16], ["moe_intermediate_size", 1408], ["num_experts_per_tok", 4], ["num_experts", 60]])]])), [(function qwen3_vl_moe_text(c, i) {
 let attention, step, is_dense;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["qk_norm", "head"], ["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)]]));
 step = c.count("decoder_sparse_step", 1);
@@ -6237,7 +6237,7 @@ $put(found, name, $part($at(found, name), null, layers, null));
 }
 return found;
 }
-let families_routed$step3p5 = $call(families_family$family("step3p5", "Step3p7ForConditionalGeneration", $dict([["step3p7", false]]), $dict([["also", ["Step3p7FlashForCausalLM", "Step3p5ForCausalLM"]], ["tied", false], ["rewrite", families_routed$_step_fields], ["names", $dict([["num_key_value_heads", ["num_key_value_heads", "num_attention_groups"]], ["n_routed_experts", ["n_routed_experts", "moe_num_experts"]], ["num_experts_per_tok", ["num_experts_per_tok", "moe_top_k"]], ["share_expert_dim", ["share_expert_dim", "share_expert_dims"]]])], ["inside", $dict([["vocab_size", 128815], ["hidden_size", 4096], ["intermediate_size", 11264], ["num_hidden_layers", 45], ["num_attention_heads", 64], ["num_key_value_heads", 8], ["head_dim", 128], ["num_experts_per_tok", 8], ["moe_intermediate_size", 1280], ["n_routed_experts", 288], ["share_expert_dim", 1280]])]])), [(function (c, i) {
+let families_routed$step3p5 = $call(families_family$family("step3p5", "Step3p7ForConditionalGeneration", $dict([["step3p7", false]]), $dict([["also", ["Step3p7FlashForCausalLM", "Step3p5ForCausalLM"]], ["tied", false], ["rewrite", families_routed$_step_fields], ["names", $dict([["num_key_value_heads", ["num_key_value_heads", "num_attention_groups"]], ["n_routed_experts", ["n_routed_experts", "moe_num_experts"]], ["num_experts_per_tok", ["num_experts_per_tok", "moe_top_k"]], ["share_expert_dim", ["share_expert_dim", "share_expert_dims"]]])], ["inside", $dict([["vocab_size", 128815], ["hidden_size", 4096], ["intermediate_size", 11264], ["num_hidden_layers", 45], ["num_attention_heads", 64], ["num_key_value_heads", 8], ["head_dim", 128], ["num_experts_per_tok", 8], ["moe_intermediate_size", 1280], ["n_routed_experts", 288], ["share_expert_dim", 1280]])]])), [(function step3p5(c, i) {
 let kind, heads, attention, has_bias, width;
 kind = c.kind(i, ((_) => families_readers$FULL), [families_readers$FULL, families_readers$SLIDING]);
 heads = c.count("num_attention_heads");
@@ -6263,7 +6263,7 @@ is_list = ($isinstance(entries, [$list]) && $all((function* () { for (const entr
 c.require(is_list, `'moe_layers_enum' must list layers, got ${$repr(listed)}`);
 return $set((() => { const $ = []; for (const entry of entries) $.push($int(entry)); return $; })());
 }
-let families_routed$dbrx = $call(families_family$family("dbrx", "DbrxForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm_no_bias"], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["n_layers", "num_hidden_layers"]], ["num_attention_heads", ["n_heads", "num_attention_heads"]]])]])), [(function (c, i) {
+let families_routed$dbrx = $call(families_family$family("dbrx", "DbrxForCausalLM", void 0, $dict([["tied", false], ["norm", "layer_norm_no_bias"], ["names", $dict([["hidden_size", ["d_model", "hidden_size"]], ["num_hidden_layers", ["n_layers", "num_hidden_layers"]], ["num_attention_heads", ["n_heads", "num_attention_heads"]]])]])), [(function dbrx(c, i) {
 let norm, inner, outer, attention, kind, count, chosen, width;
 [norm, inner, outer] = ["layer_norm_no_bias", c.inside("ffn_config"), c.inside("attn_config")];
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["kv_heads", outer.count("kv_n_heads", 1)], ["head_dim", families_readers$head_dim(c, false)], ["norm", norm]]));
@@ -6277,11 +6277,11 @@ return families_readers$layer([attention, new layers_feed$Mixture().__init__(cou
 function families_routed$_cohere_norm(c) {
 return ((c.get("rms_norm_eps") !== null) ? "rms_norm" : "layer_norm_no_bias");
 }
-let families_routed$cohere2_moe = $call(families_family$family("cohere2_moe", "Cohere2MoeForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["usual", $dict([["head_dim", 128], ["num_shared_experts", 0]])], ["size", ((c) => $dict([["norm", families_routed$_cohere_norm(c)]]))]])), [(function (c, i) {
+let families_routed$cohere2_moe = $call(families_family$family("cohere2_moe", "Cohere2MoeForCausalLM", void 0, $dict([["tied", true], ["norm", "layer_norm_no_bias"], ["usual", $dict([["head_dim", 128], ["num_shared_experts", 0]])], ["size", ((c) => $dict([["norm", families_routed$_cohere_norm(c)]]))]])), [(function cohere2_moe(c, i) {
 let dense, norm, early, late, rule, is_sparse, reach, rotates, attention, width, shared, feed, name, plain;
 [dense, norm] = [c.count("first_k_dense_replace", 0, 0), families_routed$_cohere_norm(c)];
 [early, late] = [c.count("prefix_dense_sliding_window_pattern", 1), c.count("sliding_window_pattern", 4)];
-rule = function (i) {
+rule = function rule(i) {
 let is_local;
 is_local = ($lt(i, dense) ? $mod($add(i, 1), early) : $mod($add($sub(i, dense), 1), late));
 return ($truth(is_local) ? families_readers$SLIDING : families_readers$FULL);
@@ -6307,18 +6307,18 @@ let families_state_spaces$OWN_NAMES;
 families_state_spaces$OWN_NAMES = $dict([["mamba_n_heads", "num_heads"], ["mamba_d_head", "head_dim"], ["mamba_n_groups", "n_groups"], ["mamba_d_state", "state_size"], ["mamba_d_conv", "conv_kernel"], ["mamba_expand", "expand"], ["mamba_chunk_size", "chunk_size"], ["mamba_conv_bias", "use_conv_bias"], ["mamba_proj_bias", "use_bias"], ["mamba_dt_rank", "time_step_rank"]]);
 let families_state_spaces$NEMOTRON_NAMES;
 families_state_spaces$NEMOTRON_NAMES = $dict([...families_state_spaces$OWN_NAMES.items(), ["mamba_n_heads", "mamba_num_heads"], ["mamba_d_head", "mamba_head_dim"], ["mamba_d_state", "ssm_state_size"], ["mamba_n_groups", ["n_groups", "mamba_n_groups"]], ["mamba_d_conv", ["conv_kernel", "mamba_d_conv"]], ["mamba_chunk_size", ["chunk_size", "mamba_chunk_size"]], ["mamba_conv_bias", ["use_conv_bias", "mamba_conv_bias"]], ["layer_types", ["layers_block_type", "layer_types"]]]);
-let families_state_spaces$mamba = $call(families_family$family("mamba", "MambaForCausalLM", void 0, $dict([["tied", true], ["names", families_state_spaces$OWN_NAMES], ["usual", families_state_spaces$MAMBA1]])), [(function (c, i) {
+let families_state_spaces$mamba = $call(families_family$family("mamba", "MambaForCausalLM", void 0, $dict([["tied", true], ["names", families_state_spaces$OWN_NAMES], ["usual", families_state_spaces$MAMBA1]])), [(function mamba(c, i) {
 return families_readers$layer([families_state_spaces$_mamba(c, c.count("intermediate_size", families_state_spaces$_expanded(c)), $dict([]))], 1, $dict([]));
 })]);
-let families_state_spaces$falcon_mamba = $call(families_family$family("falcon_mamba", "FalconMambaForCausalLM", void 0, $dict([["tied", true], ["names", families_state_spaces$OWN_NAMES], ["usual", families_state_spaces$MAMBA1]])), [(function (c, i) {
+let families_state_spaces$falcon_mamba = $call(families_family$family("falcon_mamba", "FalconMambaForCausalLM", void 0, $dict([["tied", true], ["names", families_state_spaces$OWN_NAMES], ["usual", families_state_spaces$MAMBA1]])), [(function falcon_mamba(c, i) {
 let width;
 width = c.count("intermediate_size", families_state_spaces$_expanded(c));
 return families_readers$layer([families_state_spaces$_mamba(c, width, $dict([["inner_norms", 3], ["weightless_norms", true]]))], 1, $dict([]));
 })]);
-let families_state_spaces$mamba2 = $call(families_family$family("mamba2", "Mamba2ForCausalLM", void 0, $dict([["tied", false], ["names", families_state_spaces$OWN_NAMES], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["mamba_d_head", 64], ["mamba_n_groups", 8], ["mamba_d_state", 128]])]])), [(function (c, i) {
+let families_state_spaces$mamba2 = $call(families_family$family("mamba2", "Mamba2ForCausalLM", void 0, $dict([["tied", false], ["names", families_state_spaces$OWN_NAMES], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["mamba_d_head", 64], ["mamba_n_groups", 8], ["mamba_d_state", 128]])]])), [(function mamba2(c, i) {
 return families_readers$layer([families_state_spaces$_mamba2(c, families_state_spaces$_expanded(c), $dict([]))], 1, $dict([]));
 })]);
-let families_state_spaces$jamba = $call(families_family$family("jamba", "JambaForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([...families_state_spaces$MAMBA1.items(), ["attn_layer_period", 8], ["attn_layer_offset", 4], ["expert_layer_period", 2], ["expert_layer_offset", 1], ["num_experts", 16], ["num_experts_per_tok", 2], ["num_key_value_heads", 8]])]])), [(function (c, i) {
+let families_state_spaces$jamba = $call(families_family$family("jamba", "JambaForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["num_experts", ["num_experts", "num_local_experts"]]])], ["usual", $dict([...families_state_spaces$MAMBA1.items(), ["attn_layer_period", 8], ["attn_layer_offset", 4], ["expert_layer_period", 2], ["expert_layer_offset", 1], ["num_experts", 16], ["num_experts_per_tok", 2], ["num_key_value_heads", 8]])]])), [(function jamba(c, i) {
 let kind, mixer;
 kind = families_readers$agreed(c, i, ((i) => (families_state_spaces$_is_turn(c, i, "attn_layer") ? families_readers$FULL : families_readers$LINEAR)));
 mixer = ($eq(kind, families_readers$FULL) ? families_readers$grouped(c, void 0, void 0, void 0, $dict([["rotary_dim", 0]])) : families_state_spaces$_mamba(c, void 0, $dict([["inner_norms", 3]])));
@@ -6334,7 +6334,7 @@ text = `'${$str(name)}_offset' must be less than '${$str(name)}_period' (${$str(
 c.require($lt(offset, period), text);
 return $eq($mod(i, period), offset);
 }
-let families_state_spaces$bamba = $call(families_family$family("bamba", "BambaForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["num_key_value_heads", 8]])], ["names", $dict([["layer_types", ["layer_types", "layers_block_type"]]])]])), [(function (c, i) {
+let families_state_spaces$bamba = $call(families_family$family("bamba", "BambaForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["num_key_value_heads", 8]])], ["names", $dict([["layer_types", ["layer_types", "layers_block_type"]]])]])), [(function bamba(c, i) {
 let attends, kind, mixer, found;
 attends = c.entries("attn_layer_indices", $int);
 kind = families_readers$agreed(c, i, ((i) => ($has(attends, i) ? families_readers$FULL : families_readers$LINEAR)));
@@ -6346,7 +6346,7 @@ mixer = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", fo
 }
 return families_readers$layer([mixer, families_readers$mlp(c, void 0, void 0, void 0, $dict([["bias", c.flag("mlp_bias", false)]]))], void 0, $dict([]));
 })]);
-let families_state_spaces$granitemoehybrid = $call(families_family$family("granitemoehybrid", "GraniteMoeHybridForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["layer_types", ["layer_types", "layers_block_type"]]])], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["num_local_experts", 8], ["num_experts_per_tok", 2], ["shared_intermediate_size", 1024]])]])), [(function (c, i) {
+let families_state_spaces$granitemoehybrid = $call(families_family$family("granitemoehybrid", "GraniteMoeHybridForCausalLM", void 0, $dict([["tied", false], ["names", $dict([["layer_types", ["layer_types", "layers_block_type"]]])], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["num_local_experts", 8], ["num_experts_per_tok", 2], ["shared_intermediate_size", 1024]])]])), [(function granitemoehybrid(c, i) {
 let mixer, is_rotated, found, shared, feed;
 if ($eq(c.kind(i, ((_) => families_readers$LINEAR), [families_readers$FULL, families_readers$LINEAR]), families_readers$LINEAR)) {
 mixer = families_state_spaces$_mamba2(c, families_state_spaces$_expanded(c), $dict([]));
@@ -6362,7 +6362,7 @@ shared = c.count("shared_intermediate_size");
 feed = families_readers$experts(c, "num_local_experts", "intermediate_size", void 0, void 0, void 0, $dict([["shared_width", shared]]));
 return families_readers$layer([mixer, feed], void 0, $dict([]));
 })]);
-let families_state_spaces$falcon_h1 = $call(families_family$family("falcon_h1", "FalconH1ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["mamba_d_ssm", 1024], ["num_key_value_heads", 8]])]])), [(function (c, i) {
+let families_state_spaces$falcon_h1 = $call(families_family$family("falcon_h1", "FalconH1ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["mamba_d_ssm", 1024], ["num_key_value_heads", 8]])]])), [(function falcon_h1(c, i) {
 let attention, width, scan;
 attention = families_readers$grouped(c, void 0, void 0, void 0, $dict([["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)]]));
 width = ($truth(c.has("mamba_d_ssm")) ? c.count("mamba_d_ssm") : families_state_spaces$_expanded(c));
@@ -6383,7 +6383,7 @@ return found;
 }
 let families_state_spaces$_LETTERS;
 families_state_spaces$_LETTERS = $dict([["M", families_readers$LINEAR], ["E", "moe"], ["*", families_readers$FULL], ["-", "mlp"]]);
-let families_state_spaces$nemotron_h = $call(families_family$family("nemotron_h", "NemotronHForCausalLM", void 0, $dict([["always_tied", false], ["rewrite", families_state_spaces$_nemotron_fields], ["names", families_state_spaces$NEMOTRON_NAMES], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["mamba_d_head", 64], ["mamba_n_groups", 8], ["mamba_d_state", 128], ["mamba_chunk_size", 128], ["num_key_value_heads", 8], ["head_dim", 128], ["n_routed_experts", 8], ["num_experts_per_tok", 2]])]])), [(function (c, i) {
+let families_state_spaces$nemotron_h = $call(families_family$family("nemotron_h", "NemotronHForCausalLM", void 0, $dict([["always_tied", false], ["rewrite", families_state_spaces$_nemotron_fields], ["names", families_state_spaces$NEMOTRON_NAMES], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ["mamba_d_head", 64], ["mamba_n_groups", 8], ["mamba_d_state", 128], ["mamba_chunk_size", 128], ["num_key_value_heads", 8], ["head_dim", 128], ["n_routed_experts", 8], ["num_experts_per_tok", 2]])]])), [(function nemotron_h(c, i) {
 let kind, width;
 kind = c.kind(i, null, [families_readers$FULL, families_readers$LINEAR, "mlp", "moe"]);
 if ($eq(kind, families_readers$LINEAR)) {
@@ -6409,7 +6409,7 @@ let families_state_spaces$ZAMBA;
 families_state_spaces$ZAMBA = $dict([["mamba_expand", 2], ["mamba_d_conv", 4], ["num_mem_blocks", 1], ["adapter_rank", 128]]);
 let families_state_spaces$HYBRID;
 families_state_spaces$HYBRID = "hybrid";
-let families_state_spaces$zamba2 = $call(families_family$family("zamba2", "Zamba2ForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["mamba_n_heads", "n_mamba_heads"], ["mamba_n_groups", "mamba_ngroups"], ["mamba_chunk_size", "chunk_size"], ["mamba_proj_bias", "add_bias_linear"], ["layer_types", ["layers_block_type", "layer_types"]]])], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ...families_state_spaces$ZAMBA.items(), ["mamba_d_state", 64], ["mamba_n_heads", 8]])]])), [(function (c, i) {
+let families_state_spaces$zamba2 = $call(families_family$family("zamba2", "Zamba2ForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["mamba_n_heads", "n_mamba_heads"], ["mamba_n_groups", "mamba_ngroups"], ["mamba_chunk_size", "chunk_size"], ["mamba_proj_bias", "add_bias_linear"], ["layer_types", ["layers_block_type", "layer_types"]]])], ["usual", $dict([...families_state_spaces$MAMBA2.items(), ...families_state_spaces$ZAMBA.items(), ["mamba_d_state", 64], ["mamba_n_heads", 8]])]])), [(function zamba2(c, i) {
 let scan, d, rank, bias, width, feed, around, name, rotated;
 scan = families_state_spaces$_mamba2(c, families_state_spaces$_expanded(c), $dict([]));
 if ($eq(c.kind(i, null, [families_state_spaces$HYBRID, families_readers$LINEAR]), families_readers$LINEAR)) {
@@ -6427,7 +6427,7 @@ around = $iadd(around, $add(layers_parts$linear_step(`${$str(name)}.down`, $mul(
 rotated = ($truth(c.flag("use_mem_rope", false)) ? null : 0);
 return families_state_spaces$_hybrid(c, i, [families_state_spaces$_wide_attention(c, $dict([["rotary_dim", rotated]])), feed], scan, around);
 })]);
-let families_state_spaces$zamba = $call(families_family$family("zamba", "ZambaForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["layer_types", ["layers_block_type", "layer_types"]]])], ["usual", $dict([...families_state_spaces$MAMBA1.items(), ...families_state_spaces$ZAMBA.items()])]])), [(function (c, i) {
+let families_state_spaces$zamba = $call(families_family$family("zamba", "ZambaForCausalLM", void 0, $dict([["tied", true], ["names", $dict([["layer_types", ["layers_block_type", "layer_types"]]])], ["usual", $dict([...families_state_spaces$MAMBA1.items(), ...families_state_spaces$ZAMBA.items()])]])), [(function zamba(c, i) {
 let scan, shared;
 scan = families_state_spaces$_mamba(c, void 0, $dict([]));
 if ($eq(c.kind(i, null, [families_state_spaces$HYBRID, families_readers$LINEAR]), families_readers$LINEAR)) {
@@ -7409,7 +7409,7 @@ return model;
 share = parallel_shares$remembered(parallel_shares$_tensor_parallel, [model, devices, nodes]);
 return share;
 }
-let parallel_shares$_tensor_parallel = $call($lru_cache(256), [(function (model, devices, nodes) {
+let parallel_shares$_tensor_parallel = $call($lru_cache(256), [(function _tensor_parallel(model, devices, nodes) {
 let vocab, shared, kv_heads, moe;
 vocab = numbers$ceil_div(model.vocab, devices);
 if (!$truth(model.is_uniform)) {
@@ -7446,7 +7446,7 @@ return $call($getattr(model, "with_"), [], $dict([["blocks", $tuple(blocks)]]));
 }
 function parallel_shares$_share_of_part(part, devices) {
 let kind, split, shared, changes, name;
-kind = $type(part).__name__;
+kind = $called($type(part));
 if (!$has(parallel_shares$_DIVIDED, $type(part))) {
 throw new $ValueError().__init__([`how ${$str(kind)} is divided over devices is not known: divide it yourself`]);
 }
@@ -7495,7 +7495,7 @@ return [[model, 1]];
 found = parallel_shares$remembered(parallel_stages$_stage_models, [model, pipeline, axis]);
 return found;
 }
-let parallel_stages$_stage_models = $call($lru_cache(256), [(function (model, pipeline, axis) {
+let parallel_stages$_stage_models = $call($lru_cache(256), [(function _stage_models(model, pipeline, axis) {
 let different, order, found, start, at, count, blocks, storage, ends, stage;
 [different, order] = parallel_stages$layer_kinds(model);
 found = $list([]);
@@ -7723,7 +7723,7 @@ return $eq($mod(value, divisor), 0);
 }
 function parallel_legal$_cut_alike(asked) {
 let one, tensor, found;
-one = function (tensor) {
+one = function one(tensor) {
 let problem;
 try {
 parallel_shares$tensor_parallel(asked.model, tensor);
@@ -7760,7 +7760,7 @@ for (block of asked.model.blocks) {
 for (part of block.parts) {
 known = ($isinstance(part, [layers_attention$Attention, layers_attention$Latent]) && !$truth($getattr(part, "cross", false)));
 if (!$truth(known) && $truth(part.mixing(run, 1))) {
-$put(found, $type(part).__name__, null);
+$put(found, $called($type(part)), null);
 }
 }
 }
