@@ -1,5 +1,5 @@
 // Made from costlib by `make sync`: never edit this.
-import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, called as $called, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
+import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, called as $called, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lower as $str_lower, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
 $signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
@@ -1344,6 +1344,9 @@ throw new $TypeError().__init__([`room must be bytes or a Device, such as costli
 return room;
 }
 function kvcache$_own(model, precision) {
+if ($isinstance(model, [$str])) {
+throw new $TypeError().__init__([`model must be a Transformer, such as costlib.models[${$repr(model)}]`]);
+}
 return ((precision === null) ? model.precision : precision$precision_of(precision));
 }
 function kvcache$_score_heads(model) {
@@ -3558,72 +3561,6 @@ let tokens, full, rest;
 tokens = ((run.masked === "computed") ? $mul(numbers$ceil_div(run.seq, chunk), chunk) : run.seq);
 [full, rest] = [$floordiv(tokens, chunk), $mod(tokens, chunk)];
 return [tokens, $add($mul($mul(full, chunk), chunk), $mul(rest, rest))];
-}
-let training_recipes$STATE;
-training_recipes$STATE = ["weights", "gradients", "master", "moments"];
-class training_recipes$Recipe extends $object {
-__post_init__() {
-const self = this;
-let name, value;
-for (name of [...training_recipes$STATE, "activations", "inputs", "scores"]) {
-value = $getattr(self, name);
-if ((value === null) || $isinstance(value, [$str, $bool])) {
-throw new $TypeError().__init__([`${$str(name)} must be a number of bytes, got ${$repr(value)}`]);
-}
-if ($isinstance(value, [$int, $float]) && !$ge(value, 0)) {
-throw new $ValueError().__init__([`${$str(name)} must be at least 0 bytes, got ${$str(value)}`]);
-}
-}
-}
-get precision() {
-const self = this;
-let named;
-named = $dict([["weights", self.weights], ["activations", self.activations]]);
-return $call(precision$Precision, [], $dict([...named.items(), ["scores", self.scores], ["compute", self.compute]]));
-}
-with_(changes) {
-const self = this;
-return $replace(self, $dict([...changes.items()]));
-}
-__init__(weights, gradients, master = 0, moments = 0, factored = false, activations = 2, inputs = 2, scores = 2, compute = null, others = null, adapters = null, note = "") {
-this.weights = weights;
-this.gradients = gradients;
-this.master = master;
-this.moments = moments;
-this.factored = factored;
-this.activations = activations;
-this.inputs = inputs;
-this.scores = scores;
-this.compute = compute;
-this.others = others;
-this.adapters = adapters;
-this.note = note;
-this.__post_init__();
-return this;
-}
-}
-$class(training_recipes$Recipe, "Recipe", "weights gradients master moments factored activations inputs scores compute others adapters note", "/ weights gradients master= moments= factored= activations= inputs= scores= compute= others= adapters= note=");
-$signed(training_recipes$Recipe.prototype.with_, "/ **changes");
-let training_recipes$_EIGHT_BITS;
-training_recipes$_EIGHT_BITS = $mul(2, precision$grouped(8, 256, 32));
-let training_recipes$_SQUARES;
-training_recipes$_SQUARES = precision$grouped(8, $mul(128, 128), 32);
-let training_recipes$_TILES;
-training_recipes$_TILES = precision$grouped(8, 128, 32);
-let training_recipes$_ADAM;
-training_recipes$_ADAM = new training_recipes$Recipe().__init__(2, 2, 4, 8, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "ZeRO's count");
-let training_recipes$RECIPES = $dict([["fp32", new training_recipes$Recipe().__init__(4, 4, void 0, 8, void 0, 4, 4, 4, "fp32")], ["bf16", training_recipes$_ADAM], ["bf16-fp32-grads", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 4], ["note", "Megatron's usual"]]))], ["fp16-megatron", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 6], ["compute", "fp16"], ["note", "gradients in 16 and 32 bits"]]))], ["bf16-pure", new training_recipes$Recipe().__init__(2, 2, void 0, 4, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "nothing in 32 bits")], ["fp8", new training_recipes$Recipe().__init__(training_recipes$_SQUARES, 4, 4, 4, void 0, void 0, training_recipes$_TILES, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 4), void 0, "DeepSeek-V3: moments in bf16, embeddings not in fp8")], ["fp8-te", new training_recipes$Recipe().__init__(4, 4, 4, 8, void 0, void 0, 1, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 8), void 0, "Transformer Engine: bf16 weights, and fp8 ones both ways round")], ["adam-8bit", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", training_recipes$_EIGHT_BITS], ["note", "bitsandbytes, blocks of 256"]]))], ["muon", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["others", training_recipes$_ADAM], ["note", "Adam for embeddings, norms and biases"]]))], ["adafactor", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["factored", true], ["note", "no first moment"]]))], ["sgd-momentum", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["note", "one moment"]]))], ["sgd", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["note", "no moment"]]))]]);
-function training_recipes$recipe_of(value = null) {
-let name, kind;
-if ((value instanceof training_recipes$Recipe)) {
-return value;
-}
-name = ((value === null) ? "bf16" : value);
-if ($isinstance(name, [$str]) && $has(training_recipes$RECIPES, name)) {
-return $at(training_recipes$RECIPES, name);
-}
-kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
-throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$repr(value)}`], null);
 }
 class checkpoint$Packing extends $object {
 bytes(weights, inputs) {
@@ -6684,7 +6621,7 @@ return families$_build(new families_config$Config().__init__(fields, name, entry
 }
 function families$_unknown(name) {
 let near, nearest;
-near = $difflib_get_close_matches(name, families_family$FAMILIES, 1, 0.3);
+near = $difflib_get_close_matches($str_lower(name), families_family$FAMILIES, 1, 0.85);
 nearest = ($truth(near) ? `the nearest is ${$repr($at(near, 0))}; ` : "");
 return `model_type ${$repr(name)} is not one that costlib knows; ${$str(nearest)}it knows ${$str($str_join(", ", $sorted(families_family$FAMILIES)))}. A family is one entry: see help(costlib.families.family)`;
 }
@@ -6932,11 +6869,14 @@ $class(transformer$MoE, "MoE", "experts per_token width shared_width shared_gate
 class transformer$Transformer extends $object {
 __post_init__() {
 const self = this;
-let bias;
+let bias, name;
 attention$check_sizes(self, ["d_model", "vocab", "sharers", "sharer_nodes"]);
 numbers$choose("norm", self.norm, $tuple(layers_parts$NORM_WEIGHTS));
 for (bias of self.biases) {
 numbers$choose("biases", bias, transformer$BIASES);
+}
+for (name of transformer$_FLAGS) {
+numbers$choose(name, $getattr(self, name), [true, false]);
 }
 if ($truth(self.blocks)) {
 transformer$_read_blocks(self);
@@ -7177,6 +7117,8 @@ return ($truth(self.pooled) || (run.logits === "last") ? run.batch : run.tokens)
 $class(transformer$Transformer, "Transformer", "layers d_model heads d_ff vocab kv_heads head_dim gated activation tied norm norms final_norm embedding_norm qk_norm biases positions rotary_dim parallel window local_layers sinks moe mla first last embedding_width^ head^ pooled^ ahead^~ predicted^ copied^ sharers sharer_nodes^ is_first^ hands_on^ blocks^ left_out^~ storage^ _derived!^~ _table!^~", "/ layers= d_model= heads= d_ff= vocab= kv_heads= head_dim= gated= activation= tied= norm= norms= final_norm= embedding_norm= qk_norm= biases= positions= rotary_dim= parallel= window= local_layers= sinks= moe= mla= first= last= embedding_width= head= pooled= ahead= predicted= copied= sharers= sharer_nodes= is_first= hands_on= blocks= left_out= storage=");
 $signed(transformer$Transformer.prototype.with_, "/ **changes");
 $signed(transformer$Transformer.prototype.decode, "batch context new= / logits= **options");
+let transformer$_FLAGS;
+transformer$_FLAGS = [...["gated", "tied", "final_norm", "embedding_norm", "parallel", "sinks"], ...["pooled", "copied", "is_first"]];
 let transformer$_SIZES;
 transformer$_SIZES = ["layers", "heads", "d_ff", "kv_heads", "head_dim", "gated", "activation", "norms", "qk_norm", "rotary_dim", "parallel", "window", "local_layers", "sinks", "moe", "mla"];
 let transformer$_OUTSIDE_BLOCKS;
@@ -7390,6 +7332,72 @@ found = $list(values);
 is_common = ($bool(found) && $all((function* () { for (const other of $part(found, 1, null, null)) yield layers_parts$same($at(found, 0), other); })()));
 return ($truth(is_common) ? $at(found, 0) : null);
 }
+let training_recipes$STATE;
+training_recipes$STATE = ["weights", "gradients", "master", "moments"];
+class training_recipes$Recipe extends $object {
+__post_init__() {
+const self = this;
+let name, value;
+for (name of [...training_recipes$STATE, "activations", "inputs", "scores"]) {
+value = $getattr(self, name);
+if ((value === null) || $isinstance(value, [$str, $bool])) {
+throw new $TypeError().__init__([`${$str(name)} must be a number of bytes, got ${$repr(value)}`]);
+}
+if ($isinstance(value, [$int, $float]) && !$ge(value, 0)) {
+throw new $ValueError().__init__([`${$str(name)} must be at least 0 bytes, got ${$str(value)}`]);
+}
+}
+}
+get precision() {
+const self = this;
+let named;
+named = $dict([["weights", self.weights], ["activations", self.activations]]);
+return $call(precision$Precision, [], $dict([...named.items(), ["scores", self.scores], ["compute", self.compute]]));
+}
+with_(changes) {
+const self = this;
+return $replace(self, $dict([...changes.items()]));
+}
+__init__(weights, gradients, master = 0, moments = 0, factored = false, activations = 2, inputs = 2, scores = 2, compute = null, others = null, adapters = null, note = "") {
+this.weights = weights;
+this.gradients = gradients;
+this.master = master;
+this.moments = moments;
+this.factored = factored;
+this.activations = activations;
+this.inputs = inputs;
+this.scores = scores;
+this.compute = compute;
+this.others = others;
+this.adapters = adapters;
+this.note = note;
+this.__post_init__();
+return this;
+}
+}
+$class(training_recipes$Recipe, "Recipe", "weights gradients master moments factored activations inputs scores compute others adapters note", "/ weights gradients master= moments= factored= activations= inputs= scores= compute= others= adapters= note=");
+$signed(training_recipes$Recipe.prototype.with_, "/ **changes");
+let training_recipes$_EIGHT_BITS;
+training_recipes$_EIGHT_BITS = $mul(2, precision$grouped(8, 256, 32));
+let training_recipes$_SQUARES;
+training_recipes$_SQUARES = precision$grouped(8, $mul(128, 128), 32);
+let training_recipes$_TILES;
+training_recipes$_TILES = precision$grouped(8, 128, 32);
+let training_recipes$_ADAM;
+training_recipes$_ADAM = new training_recipes$Recipe().__init__(2, 2, 4, 8, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "ZeRO's count");
+let training_recipes$RECIPES = $dict([["fp32", new training_recipes$Recipe().__init__(4, 4, void 0, 8, void 0, 4, 4, 4, "fp32")], ["bf16", training_recipes$_ADAM], ["bf16-fp32-grads", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 4], ["note", "Megatron's usual"]]))], ["fp16-megatron", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["gradients", 6], ["compute", "fp16"], ["note", "gradients in 16 and 32 bits"]]))], ["bf16-pure", new training_recipes$Recipe().__init__(2, 2, void 0, 4, void 0, void 0, void 0, void 0, void 0, void 0, void 0, "nothing in 32 bits")], ["fp8", new training_recipes$Recipe().__init__(training_recipes$_SQUARES, 4, 4, 4, void 0, void 0, training_recipes$_TILES, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 4), void 0, "DeepSeek-V3: moments in bf16, embeddings not in fp8")], ["fp8-te", new training_recipes$Recipe().__init__(4, 4, 4, 8, void 0, void 0, 1, void 0, "fp8", new training_recipes$Recipe().__init__(2, 4, 4, 8), void 0, "Transformer Engine: bf16 weights, and fp8 ones both ways round")], ["adam-8bit", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", training_recipes$_EIGHT_BITS], ["note", "bitsandbytes, blocks of 256"]]))], ["muon", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["others", training_recipes$_ADAM], ["note", "Adam for embeddings, norms and biases"]]))], ["adafactor", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["factored", true], ["note", "no first moment"]]))], ["sgd-momentum", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 4], ["note", "one moment"]]))], ["sgd", $call($getattr(training_recipes$_ADAM, "with_"), [], $dict([["moments", 0], ["note", "no moment"]]))]]);
+function training_recipes$recipe_of(value = null) {
+let name, kind;
+if ((value instanceof training_recipes$Recipe)) {
+return value;
+}
+name = ((value === null) ? "bf16" : value);
+if ($isinstance(name, [$str]) && $has(training_recipes$RECIPES, name)) {
+return $at(training_recipes$RECIPES, name);
+}
+kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
+throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$repr(value)}`], null);
+}
 function parallel_shares$remembered(function$, arguments$) {
 try {
 $hash(arguments$);
@@ -7443,6 +7451,15 @@ parts = $tuple((() => { const $ = []; for (const part of block.parts) $.push(par
 blocks.append($replace(block, $dict([["parts", parts]])));
 }
 return $call($getattr(model, "with_"), [], $dict([["blocks", $tuple(blocks)]]));
+}
+function parallel_shares$degrees(model) {
+let parts, sizes;
+parts = $list((() => { const $ = []; for (const block of model.blocks) for (const part of block.parts) $.push(part); return $; })());
+if ($any((function* () { for (const part of parts) yield !$has(parallel_shares$_DIVIDED, $type(part)); })())) {
+return $list([1]);
+}
+sizes = $sub($set((() => { const $ = []; for (const part of parts) for (const name of $at($at(parallel_shares$_DIVIDED, $type(part)), 0)) $.push($int($getattr(part, name))); return $; })()), $set([0]));
+return $list((() => { const $ = []; for (const each of $range(1, $add($min([sizes]), 1))) if ($all((function* () { for (const of of sizes) yield $eq($mod(of, each), 0); })())) $.push(each); return $; })());
 }
 function parallel_shares$_share_of_part(part, devices) {
 let kind, split, shared, changes, name;
@@ -7709,15 +7726,16 @@ return this;
 $class(parallel_legal$Asked, "Asked", "plan model cluster batch seq strict", "plan model cluster batch seq strict=");
 $signed(parallel_legal$Asked.prototype.with_, "name value");
 class parallel_legal$Rule extends $object {
-__init__(argument, holds, says, most = ((asked) => asked.cluster.devices)) {
+__init__(argument, holds, says, most = ((asked) => asked.cluster.devices), among = null) {
 this.argument = argument;
 this.holds = holds;
 this.says = says;
 this.most = most;
+this.among = among;
 return this;
 }
 }
-$class(parallel_legal$Rule, "Rule", "argument holds says most", "argument holds says most=");
+$class(parallel_legal$Rule, "Rule", "argument holds says most among", "argument holds says most= among=");
 function parallel_legal$_divides(divisor, value) {
 return $eq($mod(value, divisor), 0);
 }
@@ -7844,7 +7862,7 @@ nearest = $mul($max([1, $floordiv($add($mul(2, batch), data), $mul(2, data))]), 
 return `batch=${$str(batch)} must be a multiple of data=${$str(data)}; the nearest is ${$str(nearest)}`;
 }
 let parallel_legal$RULES;
-parallel_legal$RULES = [new parallel_legal$Rule().__init__("model", ((a) => !parallel_legal$_encoders(a)), ((_) => "plans of models with an encoder are not known")), new parallel_legal$Rule().__init__("recipe", ((a) => (training_recipes$recipe_of(a.plan.recipe).adapters === null)), ((_) => "recipe has adapters, and plans of low-rank adapters are not known")), new parallel_legal$Rule().__init__("chunks", ((a) => ($eq(a.plan.chunks, 1) || ($gt(a.plan.pipeline, 1) && (a.plan.schedule !== "gpipe")))), ((a) => `chunks=${$str(a.plan.chunks)} needs a pipeline of several stages, in order 1f1b`)), new parallel_legal$Rule().__init__("pipeline", ((a) => $le(a.plan.pipeline, a.model.layers)), ((a) => `pipeline=${$str(a.plan.pipeline)} is more stages than the model's ${$str(a.model.layers)} layers`)), new parallel_legal$Rule().__init__("chunks", ((a) => $le($mul(a.plan.pipeline, a.plan.chunks), $add(a.model.layers, 2))), ((a) => `chunks=${$str(a.plan.chunks)} makes ${$str($mul(a.plan.pipeline, a.plan.chunks))} pieces of ${$str(a.model.layers)} layers, an embedding and an unembedding`)), new parallel_legal$Rule().__init__("tensor", parallel_legal$_cut_alike, parallel_legal$_why_not_cut), new parallel_legal$Rule().__init__("context", ((a) => parallel_legal$_divides(a.plan.context, a.seq)), ((a) => `context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}`)), new parallel_legal$Rule().__init__("context", ((a) => $or($eq(a.plan.context, 1), parallel_legal$_mixes_only_by_attention(a))), ((a) => `context=${$str(a.plan.context)}: how ${$str($str_join(", ", parallel_legal$_other_mixers(a)))} is divided along the sequence is not known`)), new parallel_legal$Rule().__init__("context", ((a) => $or($or($eq(a.plan.context, 1), (a.plan.context_by === "ring")), parallel_legal$_heads_go_round(a))), ((a) => `context=${$str(a.plan.context)} times tensor=${$str(a.plan.tensor)} must divide the heads (all_to_all): a ring need not`)), new parallel_legal$Rule().__init__("tensor", ((a) => (!$truth(a.plan.sequence) ? true : parallel_legal$_divides($mul(a.plan.tensor, a.plan.context), a.seq))), ((a) => `tensor=${$str(a.plan.tensor)} times context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}, where the sequence is divided too`)), new parallel_legal$Rule().__init__("expert", ((a) => $or($eq(a.plan.expert, 1), $bool(a.mixtures))), ((a) => `expert=${$str(a.plan.expert)} needs a mixture of experts, and this model has none`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_divide, ((a) => `expert=${$str(a.plan.expert)} must divide the ${$str($at(a.mixtures, 0).experts)} experts`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_have_devices, ((a) => $add(`expert=${$str(a.plan.expert)} must divide data=${$str(a.plan.data)} times context=${$str(a.plan.context)}`, ($truth(a.plan.whole_experts) ? ` times tensor=${$str(a.plan.tensor)}` : "")))), new parallel_legal$Rule().__init__("data", ((a) => $eq(a.plan.devices, a.cluster.devices)), parallel_legal$_about_devices), new parallel_legal$Rule().__init__("batch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides(a.plan.data, a.batch))), parallel_legal$_about_batch), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides($mul(a.plan.data, a.plan.microbatch), a.batch))), ((a) => `microbatch=${$str(a.plan.microbatch)} times data=${$str(a.plan.data)} must divide batch=${$str(a.batch)}`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_in_rounds(a))), ((a) => `microbatch=${$str(a.plan.microbatch)} makes ${$str(a.microbatches)} microbatches, and interleaved ones go in rounds of as many as the ${$str(a.plan.pipeline)} stages`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("per_node", parallel_legal$_placed, ((a) => `groups of this plan straddle nodes of ${$str(a.cluster.node.devices)} devices: use fewer of each, Cluster(..., per_node=...)`)), new parallel_legal$Rule().__init__("network", parallel_legal$_has_tiers, parallel_legal$_missing)];
+parallel_legal$RULES = [new parallel_legal$Rule().__init__("model", ((a) => !parallel_legal$_encoders(a)), ((_) => "plans of models with an encoder are not known")), new parallel_legal$Rule().__init__("recipe", ((a) => (training_recipes$recipe_of(a.plan.recipe).adapters === null)), ((_) => "recipe has adapters, and plans of low-rank adapters are not known")), new parallel_legal$Rule().__init__("chunks", ((a) => ($eq(a.plan.chunks, 1) || ($gt(a.plan.pipeline, 1) && (a.plan.schedule !== "gpipe")))), ((a) => `chunks=${$str(a.plan.chunks)} needs a pipeline of several stages, in order 1f1b`)), new parallel_legal$Rule().__init__("pipeline", ((a) => $le(a.plan.pipeline, a.model.layers)), ((a) => `pipeline=${$str(a.plan.pipeline)} is more stages than the model's ${$str(a.model.layers)} layers`), void 0, ((a) => $list([$int(a.model.layers)]))), new parallel_legal$Rule().__init__("chunks", ((a) => $le($mul(a.plan.pipeline, a.plan.chunks), $add(a.model.layers, 2))), ((a) => `chunks=${$str(a.plan.chunks)} makes ${$str($mul(a.plan.pipeline, a.plan.chunks))} pieces of ${$str(a.model.layers)} layers, an embedding and an unembedding`)), new parallel_legal$Rule().__init__("tensor", parallel_legal$_cut_alike, parallel_legal$_why_not_cut, void 0, ((a) => parallel_shares$degrees(a.model))), new parallel_legal$Rule().__init__("context", ((a) => parallel_legal$_divides(a.plan.context, a.seq)), ((a) => `context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}`)), new parallel_legal$Rule().__init__("context", ((a) => $or($eq(a.plan.context, 1), parallel_legal$_mixes_only_by_attention(a))), ((a) => `context=${$str(a.plan.context)}: how ${$str($str_join(", ", parallel_legal$_other_mixers(a)))} is divided along the sequence is not known`)), new parallel_legal$Rule().__init__("context", ((a) => $or($or($eq(a.plan.context, 1), (a.plan.context_by === "ring")), parallel_legal$_heads_go_round(a))), ((a) => `context=${$str(a.plan.context)} times tensor=${$str(a.plan.tensor)} must divide the heads (all_to_all): a ring need not`)), new parallel_legal$Rule().__init__("tensor", ((a) => (!$truth(a.plan.sequence) ? true : parallel_legal$_divides($mul(a.plan.tensor, a.plan.context), a.seq))), ((a) => `tensor=${$str(a.plan.tensor)} times context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}, where the sequence is divided too`)), new parallel_legal$Rule().__init__("expert", ((a) => $or($eq(a.plan.expert, 1), $bool(a.mixtures))), ((a) => `expert=${$str(a.plan.expert)} needs a mixture of experts, and this model has none`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_divide, ((a) => `expert=${$str(a.plan.expert)} must divide the ${$str($at(a.mixtures, 0).experts)} experts`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_have_devices, ((a) => $add(`expert=${$str(a.plan.expert)} must divide data=${$str(a.plan.data)} times context=${$str(a.plan.context)}`, ($truth(a.plan.whole_experts) ? ` times tensor=${$str(a.plan.tensor)}` : "")))), new parallel_legal$Rule().__init__("data", ((a) => $eq(a.plan.devices, a.cluster.devices)), parallel_legal$_about_devices, void 0, ((a) => $list([$floordiv($mul(a.cluster.devices, a.plan.data), a.plan.devices)]))), new parallel_legal$Rule().__init__("batch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides(a.plan.data, a.batch))), parallel_legal$_about_batch), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides($mul(a.plan.data, a.plan.microbatch), a.batch))), ((a) => `microbatch=${$str(a.plan.microbatch)} times data=${$str(a.plan.data)} must divide batch=${$str(a.batch)}`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_in_rounds(a))), ((a) => `microbatch=${$str(a.plan.microbatch)} makes ${$str(a.microbatches)} microbatches, and interleaved ones go in rounds of as many as the ${$str(a.plan.pipeline)} stages`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("per_node", parallel_legal$_placed, ((a) => `groups of this plan straddle nodes of ${$str(a.cluster.node.devices)} devices: use fewer of each, Cluster(..., per_node=...)`)), new parallel_legal$Rule().__init__("network", parallel_legal$_has_tiers, parallel_legal$_missing)];
 function parallel_legal$_shares_layers_alone(asked) {
 return ($eq(asked.plan.pipeline, 1) && $eq(asked.plan.expert, 1));
 }
@@ -7860,14 +7878,15 @@ yield $add(rule.says(asked), parallel_legal$_nearest(rule, asked));
 }
 }
 function parallel_legal$_nearest(rule, asked) {
-let given, most, value;
+let given, most, tries, value;
 given = $getattr(asked.plan, rule.argument, null);
 if (!$isinstance(given, [$int]) || $isinstance(given, [$bool])) {
 return "";
 }
 most = $min([$max([rule.most(asked), $int(asked.model.layers)]), $pow(2, 16)]);
-for (value of $sorted($range(1, $add(most, 1)), ((value) => $abs($sub(value, given))))) {
-if (parallel_legal$_would_do(rule, asked, value)) {
+tries = ((rule.among === null) ? $range(1, $add(most, 1)) : rule.among(asked));
+for (value of $sorted(tries, ((value) => $abs($sub(value, given))))) {
+if ($le(value, most) && parallel_legal$_would_do(rule, asked, value)) {
 return `; the nearest is ${$str(value)}`;
 }
 }
@@ -8039,7 +8058,6 @@ answers$_MILLION = $pow(10, 6);
 class answers$Answer extends $object {
 get shown() {
 const self = this;
-let digits;
 if ($isinstance(self.value, [$bool, $str])) {
 return ($isinstance(self.value, [$str]) ? self.value : ($truth(self.value) ? "yes" : "no"));
 }
@@ -8047,11 +8065,10 @@ if ($eq(self.value, $math_inf)) {
 return "without end";
 }
 if ((self.unit === "$")) {
-return `$${$format(self.value, `,.4g`)}`;
+return `$${$str(answers$_digits(self.value))}`;
 }
-if ($has(["", "tokens"], self.unit) && $lt(self.value, answers$_MILLION)) {
-digits = ($isinstance(self.value, [$int]) ? "," : ",.4g");
-return $str_strip(`${$format(self.value, `${$str(digits)}`)} ${$str(self.unit)}`);
+if ($has(["tokens", "tokens/s"], self.unit) || ((self.unit === "") && $lt(self.value, answers$_MILLION))) {
+return $str_strip(`${$str(answers$_digits(self.value))} ${$str(self.unit)}`);
 }
 return display$quantity(self.value, self.unit);
 }
@@ -8066,6 +8083,12 @@ return this;
 }
 }
 $class(answers$Answer, "Answer", "key name value unit why where", "key name value unit why where");
+function answers$_digits(value) {
+if ($isinstance(value, [$int])) {
+return `${$format(value, `,`)}`;
+}
+return ($ge(value, 1000) ? `${$format(value, `,.0f`)}` : `${$format(value, `.4g`)}`);
+}
 class answers$Answers extends $object {
 __iter__() {
 const self = this;
@@ -8111,10 +8134,11 @@ rows = $iadd(rows, answers$_of_money(server, batch, prompt, step.seconds, price_
 return new answers$Answers().__init__(server, batch, context, prompt, $tuple(rows));
 }
 function* answers$_of_model(server) {
-let model, where, params, active, moe, why, each;
+let model, where, params, active, why, moe, each;
 [model, where] = [server.model, "transformer.html#to-the-last-parameter"];
 [params, active] = [model.params(), model.active_params()];
-yield new answers$Answer().__init__("params", "parameters", params, "", `${$format(params, `,`)} of ${$str(model.layers)} layers`, where);
+why = `${$format(params, `,`)} in ${$str(model.layers)} layers and at both ends`;
+yield new answers$Answer().__init__("params", "parameters", params, "", why, where);
 if (!$eq(active, params)) {
 moe = "transformer.html#mixtures-of-experts-stored-used-read";
 why = `${$format($div(active, params), `.1%`)} of them: a token meets the experts it is sent to`;
@@ -8149,7 +8173,7 @@ text = $iadd(text, (!$eq(cache.every, 1) ? ` for every ${$str(cache.every)} toke
 return $add(text, ($truth(cache.window) ? ` of the last ${$format(cache.window, `,`)} tokens` : ""));
 }
 function* answers$_of_memory(server, batch, context) {
-let where, share, held, given, precision, sums, capacity, sign, why, stages, least, one, most, longest, each, long;
+let where, share, held, given, precision, sums, capacity, sign, why, stages, least, one, most, longest, each, room, long;
 where = "kvcache.html#what-fits";
 [share, held] = server.fullest(batch, context);
 [given, precision] = [server.device.usable, server.precision];
@@ -8166,11 +8190,13 @@ least = $min([stages], ((stage) => server.room_of(stage, $add(context, 1))));
 one = kvcache$memory(least, 1, context, precision);
 why = `(${$format($div(given, 1000000000.0), `.4g`)} − ${$format($div(one.weights, 1000000000.0), `.4g`)} GB) / `;
 why = $iadd(why, `${$format($div($add(one.kv, one.activations), 1000000000.0), `.4g`)} GB a sequence`);
+why = $iadd(why, ($gt(server.data, 1) ? ", in each copy" : ""));
 most = server.room($add(context, 1));
 yield new answers$Answer().__init__("largest_batch", "largest batch", most, "", why, where);
 longest = $list((() => { const $ = []; for (const each of stages) $.push(kvcache$largest_context(each, server.device, batch, precision)); return $; })());
-each = ($eq(batch, 1) ? "a sequence" : `each of ${$format(batch, `,`)} sequences`);
-why = `as many tokens of ${$str(each)} as the room beside the weights holds`;
+each = ($eq(batch, 1) ? "one sequence" : `each of ${$format(batch, `,`)} sequences`);
+room = $div($max([0, $sub(given, one.weights)]), 1000000000.0);
+why = `so many tokens of ${$str(each)} fit in the ${$format(room, `.4g`)} GB beside the weights`;
 long = $max([0, $sub($min([(() => { const $ = []; for (const each of longest) $.push(each.largest); return $; })()]), 1)]);
 yield new answers$Answer().__init__("largest_context", "longest context", long, "tokens", why, where);
 }
@@ -8201,24 +8227,31 @@ let groups, each, passes, of, seconds, slowest, through, found, stage, told;
 [groups, each] = server.groups(batch);
 passes = server.passes(each, context, 1, $dict([["logits", "last"]]));
 if ($eq(server.pipeline, 1)) {
-return answers$_spent_on(server, passes);
+return answers$_spent_on(server, passes, answers$_on_each(server));
 }
 of = `${$str(server.pipeline)} stages`;
 seconds = $list((() => { const $ = []; for (const [work, _] of passes) $.push($float(server.seconds(work))); return $; })());
 slowest = $max([$range($len(passes))], ((which) => $at(seconds, which)));
 through = $sum((() => { const $ = []; for (const [spent, [_, n]] of $zip([seconds, passes], true)) $.push($mul(spent, n)); return $; })());
 if ($ge(through, $mul(groups, $at(seconds, slowest)))) {
-return answers$_spent_on(server, passes, `${$str(of)} in turn, in all `);
+return answers$_spent_on(server, passes, answers$_through_all(server));
 }
-[found, stage] = [answers$_spent_on(server, $list([[$at($at(passes, slowest), 0), 1]])), $at($at(server.stages, slowest), 0)];
+found = answers$_spent_on(server, $list([[$at($at(passes, slowest), 0), 1]]), answers$_on_each(server));
+stage = $at($at(server.stages, slowest), 0);
 told = `${$str(groups)} groups of ${$format(each, `,`)}, ${$str(display$quantity(found.seconds, "s"))} each in the slowest of `;
 told = $iadd(told, `${$str(of)}, ${$str(stage.layers)} of ${$str(server.model.layers)} layers: ${$str(found.why)}`);
 return $replace(found, $dict([["seconds", $mul(groups, found.seconds)], ["why", told]]));
 }
 function answers$_prompt(server, prompt) {
 let told;
-told = ($eq(server.pipeline, 1) ? "" : `${$str(server.pipeline)} stages in turn, in all `);
+told = ($gt(server.pipeline, 1) ? answers$_through_all(server) : answers$_on_each(server));
 return answers$_spent_on(server, server.passes(1, 0, prompt, $dict([["logits", "last"]])), told);
+}
+function answers$_on_each(server) {
+return ($gt(server.devices, 1) ? "on each device " : "");
+}
+function answers$_through_all(server) {
+return `through one device of each of ${$str(server.pipeline)} stages: `;
 }
 function answers$_spent_on(server, passes, told = "") {
 let device, precision, points, spent, point, n, name, time, computing, moving, moved, flops, rate, why, sending, seconds;
@@ -8235,10 +8268,11 @@ moving = $sum((() => { const $ = []; for (const [point, n] of points) $.push($mu
 moved = $sum((() => { const $ = []; for (const [point, n] of points) $.push($mul(n, $float(point.bytes))); return $; })());
 flops = $sum((() => { const $ = []; for (const [work, n] of passes) $.push($mul(n, work.flops)); return $; })());
 rate = $max([(() => { const $ = []; for (const [point, _] of points) $.push(point); return $; })()], ((point) => point.flops)).compute;
-why = `${$str(told)}${$str(display$quantity(flops, "FLOP"))} in ${$str(rate)} take ${$str(display$quantity(computing, "s"))}, `;
-why = $iadd(why, `${$str(display$quantity(moved, "B"))} take ${$str(display$quantity(moving, "s"))}`);
+why = `${$str(told)}computing ${$str(display$quantity(flops, "FLOP"))} in ${$str(rate)} takes ${$str(display$quantity(computing, "s"))}, `;
+why = $iadd(why, `moving ${$str(display$quantity(moved, "B"))} takes ${$str(display$quantity(moving, "s"))}`);
 sending = spent.get("sending", 0);
-why = $iadd(why, ($truth(sending) ? `, messages ${$str(display$quantity(sending, "s"))}` : ""));
+why = $iadd(why, ($truth(sending) ? `, sending takes ${$str(display$quantity(sending, "s"))}` : ""));
+why = $iadd(why, "; op by op, the longer of computing and moving counts");
 seconds = $sum((() => { const $ = []; for (const [work, n] of passes) $.push($mul(n, $float(server.seconds(work)))); return $; })());
 return new answers$_Pass().__init__(seconds, $max([spent], ((name) => $at(spent, name))), why);
 }
@@ -8250,14 +8284,15 @@ yield ["overhead", $float(point.overhead)];
 yield ["sending", $float(point.sending_time)];
 }
 function* answers$_of_time(server, batch, context, prompt, step, first) {
-let where, roof, why, each, gives, many;
+let where, roof, why, most, each, gives, many;
 [where, roof] = ["serving.html#one-step-four-limits", "roofline.html#every-op-is-a-point"];
-why = `a prompt of ${$format(prompt, `,`)} tokens: ${$str(first.why)}; the longer of the two, op by op`;
+why = `a prompt of ${$format(prompt, `,`)} tokens: ${$str(first.why)}`;
 yield new answers$Answer().__init__("first_token_s", "time to first token", first.seconds, "s", why, where);
-yield new answers$Answer().__init__("first_token_bound", "a prompt is bound by", first.binds, "", "the most of that time", roof);
-why = `${$format(batch, `,`)} × ${$format(context, `,`)} tokens: ${$str(step.why)}; the longer of the two, op by op`;
+most = "what most of that time goes into";
+yield new answers$Answer().__init__("first_token_bound", "a prompt is bound by", first.binds, "", most, roof);
+why = `${$format(batch, `,`)} × ${$format(context, `,`)} tokens: ${$str(step.why)}`;
 yield new answers$Answer().__init__("per_token_s", "time per token", step.seconds, "s", why, where);
-yield new answers$Answer().__init__("per_token_bound", "a step is bound by", step.binds, "", "the most of that time", roof);
+yield new answers$Answer().__init__("per_token_bound", "a step is bound by", step.binds, "", most, roof);
 [each, gives] = [$div(1, step.seconds), "serving.html#what-one-gives-up-all-get"];
 why = `1 / ${$str(display$quantity(step.seconds, "s"))}`;
 yield new answers$Answer().__init__("one_tokens_per_s", "tokens a second, one", each, "tokens/s", why, gives);
@@ -8267,19 +8302,22 @@ why = $iadd(why, ($gt(server.data, 1) ? ` × ${$str(server.data)} copies` : ""))
 yield new answers$Answer().__init__("all_tokens_per_s", "tokens a second, all", $mul(many, each), "tokens/s", why, gives);
 }
 function* answers$_of_money(server, batch, prompt, step, price, watts) {
-let where, many, read, written, name, seconds, each, paid, why, joules;
-[where, many] = ["serving.html#what-a-million-tokens-cost", server.per_copy];
-[read, written] = [$div($float(server.busy(prompt)), prompt), $div(step, batch)];
+let where, many, of, read, written, name, seconds, each, paid, why, told, joules;
+[where, many] = ["serving.html#what-a-million-tokens-cost", server.devices];
+of = ($eq(many, 1) ? "1 device" : `${$str(many)} devices`);
+read = $div($float(server.busy(prompt)), $mul(prompt, server.data));
+written = $div(step, $mul(batch, server.data));
 for ([name, seconds] of [["read", read], ["written", written]]) {
 each = `${$str(display$quantity(seconds, "s"))} a token`;
 if ((price !== null)) {
 paid = serving_money$per_million(seconds, $mul(numbers$amount("price_per_hour", price, 0), many));
-why = `10⁶ × ${$str(each)} × $${$format(price, `g`)} an hour × ${$str(many)}`;
-yield new answers$Answer().__init__(`dollars_per_million_${$str(name)}`, `a million ${$str(name)}`, paid, "$", why, where);
+why = `10⁶ × ${$str(each)} × $${$format(price, `g`)} an hour × ${$str(of)}`;
+told = `a million tokens ${$str(name)}`;
+yield new answers$Answer().__init__(`dollars_per_million_${$str(name)}`, told, paid, "$", why, where);
 }
 if ((watts !== null)) {
 joules = $mul($mul($mul(1000000.0, seconds), numbers$amount("watts", watts, 0)), many);
-why = `10⁶ × ${$str(each)} × ${$format(watts, `g`)} W × ${$str(many)}`;
+why = `10⁶ × ${$str(each)} × ${$format(watts, `g`)} W × ${$str(of)}`;
 yield new answers$Answer().__init__(`joules_per_million_${$str(name)}`, `energy of a million ${$str(name)}`, joules, "J", why, where);
 }
 }
