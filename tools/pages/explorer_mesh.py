@@ -60,10 +60,9 @@ def text() -> str:
     """The whole file."""
     written, layouts = [], dict[str, Any]()
     for model in _families().values():
-        for again in POLICIES:
-            for key, ledger, values in _pieces(model, again):
-                written.append(function(key, _arguments(model), values))
-                layouts[key] = ledger
+        for key, ledger, values in _pieces(model):
+            written.append(function(key, _arguments(model), values))
+            layouts[key] = ledger
     written.append(constant("layouts", layouts))
     written.append(f"export const pieces = {{{', '.join(layouts)}}};\n")
     written += [_collective(does) for does in ("all_reduce", "reduce_scatter", "all_gather")]
@@ -110,33 +109,37 @@ def _whole(size: sympy.Symbol) -> sympy.Symbol:
     return costlib.symbols(f"whole_{size}")
 
 
-def _pieces(name: str, again: str | None) -> Iterator[tuple[str, Any, list[Any]]]:
-    """For each kind of layer, and both ends: a name, what its numbers are, and the numbers."""
+def _pieces(name: str) -> Iterator[tuple[str, Any, list[Any]]]:
+    """A name, what its numbers are, and the numbers: of each kind of layer in each policy, and of
+    both ends, which are the same in all.
+    """
     model, sizes = symbolic(drawable()[name])
     if model.tied:
         raise ValueError(f"{name} is tied: a pipeline of one stage would store it once")
     named = _symbols()
     tiers = {axis: Tiers(*named[f"{axis}_tiers"]) for axis in _AXES}
     degrees = {each: named[each] for each in ("microbatch", "seq", *_AXES)}
-    cut = Cut(**degrees, sequence=True, recompute=again, tiers=tiers)
+    cuts = [Cut(**degrees, sequence=True, recompute=again, tiers=tiers) for again in POLICIES]
     blocks = [replace(b, layers=1) for b in model.blocks if not costlib.numbers.is_zero(b.layers)]
     ones = [model.with_(blocks=(block,)) for block in blocks]
-    key = f"{_identifier(name)}_{again or 'none'}"
     wholes = {size: _whole(size) for size in sizes}
 
     def piece(ending: str, work: Work, params: Params, kept: list[Any]) -> Any:
         layout, values = _ledger(work)
         own = [params.matrices, params.others, params.experts]
         held = [sympy.sympify(each).xreplace(wholes) for each in kept]
-        return f"{key}_{ending}", layout, [*own, *held, *values]
+        return f"{_identifier(name)}_{ending}", layout, [*own, *held, *values]
 
-    for at, one in enumerate(ones):
-        held = _kept(one, cut)
-        rows = [*held["layers"], *held["again"]]
-        yield piece(str(at), layer(one, cut), params_of(one, cut), rows)
-    nothing = [0] * len(KEPT)
-    for at, (ending, work) in enumerate(zip(("first", "last"), ends_of(ones[0], cut), strict=True)):
-        rows = [*(held["outside"] if at else nothing), *nothing]
+    for cut in cuts:
+        for at, one in enumerate(ones):
+            held = _kept(one, cut)
+            rows = [*held["layers"], *held["again"]]
+            key = f"{cut.recompute or 'none'}_{at}"
+            yield piece(key, layer(one, cut), params_of(one, cut), rows)
+    nothing, outside = [0] * len(KEPT), _kept(ones[0], cuts[0])["outside"]
+    ends = zip(("first", "last"), ends_of(ones[0], cuts[0]), strict=True)
+    for at, (ending, work) in enumerate(ends):
+        rows = [*(outside if at else nothing), *nothing]
         yield piece(ending, work, of_end(model, at, is_stored_once=False), rows)
 
 

@@ -60,7 +60,7 @@ export function keeping(most, compute) {
 /** Seconds by part, forward and back; parameters, and bytes kept: of one kind of layer, or an end. */
 function priced(name, plan, at) {
   const [model, node, recipe] = [modelNamed(plan.model), nodeNamed(plan.node), recipes[plan.recipe]];
-  const key = `${model.family}_${plan.recompute}_${name}`;
+  const key = `${model.family}_${Number.isInteger(name) ? `${plan.recompute}_` : ''}${name}`; // ends are the same whether layers are run again
   const values = pieces[key](plan.microbatch, plan.seq, plan.tensor, plan.context, plan.expert,
     at.axes.tensor, at.axes.context, at.expert, model.shares[plan.tensor], model.whole);
   let next = 0;

@@ -80,43 +80,6 @@ export function llama_3_1_8b_none_0(microbatch, seq, tensor, context, expert, [t
     t41, t42, t45, t43, t45,
     t43, t47, t46, t47, t46];
 }
-export function llama_3_1_8b_none_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
-  const t0 = d_model*microbatch*seq/context;
-  const t1 = tensor_inside - 1;
-  const t2 = Math.ceil(t0/tensor_inside);
-  const t3 = t1*t2;
-  const t4 = tensor_across - 1;
-  const t5 = t4*Math.ceil(t2/tensor_across);
-  return [
-    0, d_model*vocab, 0, 0, 0,
-    0, 0, 0, 0, 0,
-    t0, t0, t3, t1, t3,
-    t1, t5, t4, t5, t4,
-    0, 2*t0, t0];
-}
-export function llama_3_1_8b_none_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
-  const t0 = d_model*vocab;
-  const t1 = microbatch*seq/context;
-  const t2 = t1/tensor;
-  const t3 = t2*whole_d_model;
-  const t4 = d_model*t1;
-  const t5 = 2*d_model;
-  const t6 = 2*t0*t1;
-  const t7 = t1*vocab + t4;
-  const t8 = tensor_inside - 1;
-  const t9 = Math.ceil(t4/tensor_inside);
-  const t10 = t8*t9;
-  const t11 = tensor_across - 1;
-  const t12 = t11*Math.ceil(t9/tensor_across);
-  return [
-    0, d_model + t0, 0, t3, t3,
-    t2*whole_vocab, 0, 0, 0, 4*t4,
-    d_model, t1*t5, t6, t0, t7,
-    t6, t0, t7, t6, t0,
-    t7, 8*t4, t5, 3*t4, t10,
-    t8, t10, t8, t12, t11,
-    t12, t11];
-}
 export function llama_3_1_8b_full_0(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
   const t0 = d_ff*d_model;
   const t1 = 2*d_model;
@@ -215,7 +178,7 @@ export function llama_3_1_8b_full_0(microbatch, seq, tensor, context, expert, [t
     t52, t53, t52, t53, t52,
     t45, t46, t47, t48];
 }
-export function llama_3_1_8b_full_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
+export function llama_3_1_8b_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
   const t0 = d_model*microbatch*seq/context;
   const t1 = tensor_inside - 1;
   const t2 = Math.ceil(t0/tensor_inside);
@@ -229,7 +192,7 @@ export function llama_3_1_8b_full_first(microbatch, seq, tensor, context, expert
     t1, t5, t4, t5, t4,
     0, 2*t0, t0];
 }
-export function llama_3_1_8b_full_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
+export function llama_3_1_8b_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim]) {
   const t0 = d_model*vocab;
   const t1 = microbatch*seq/context;
   const t2 = t1/tensor;
@@ -360,43 +323,6 @@ export function mixtral_8x7b_none_0(microbatch, seq, tensor, context, expert, [t
     t48, t56, t54, t59, t61,
     t63, t62, t66, t64, t66,
     t64, t68, t67, t68, t67];
-}
-export function mixtral_8x7b_none_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
-  const t0 = d_model*microbatch*seq/context;
-  const t1 = tensor_inside - 1;
-  const t2 = Math.ceil(t0/tensor_inside);
-  const t3 = t1*t2;
-  const t4 = tensor_across - 1;
-  const t5 = t4*Math.ceil(t2/tensor_across);
-  return [
-    0, d_model*vocab, 0, 0, 0,
-    0, 0, 0, 0, 0,
-    t0, t0, t3, t1, t3,
-    t1, t5, t4, t5, t4,
-    0, 2*t0, t0];
-}
-export function mixtral_8x7b_none_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
-  const t0 = d_model*vocab;
-  const t1 = microbatch*seq/context;
-  const t2 = t1/tensor;
-  const t3 = t2*whole_d_model;
-  const t4 = d_model*t1;
-  const t5 = 2*d_model;
-  const t6 = 2*t0*t1;
-  const t7 = t1*vocab + t4;
-  const t8 = tensor_inside - 1;
-  const t9 = Math.ceil(t4/tensor_inside);
-  const t10 = t8*t9;
-  const t11 = tensor_across - 1;
-  const t12 = t11*Math.ceil(t9/tensor_across);
-  return [
-    0, d_model + t0, 0, t3, t3,
-    t2*whole_vocab, 0, 0, 0, 4*t4,
-    d_model, t1*t5, t6, t0, t7,
-    t6, t0, t7, t6, t0,
-    t7, 8*t4, t5, 3*t4, t10,
-    t8, t10, t8, t12, t11,
-    t12, t11];
 }
 export function mixtral_8x7b_full_0(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
   const t0 = d_model*experts;
@@ -530,7 +456,7 @@ export function mixtral_8x7b_full_0(microbatch, seq, tensor, context, expert, [t
     t76, t75, t76, t75, t76,
     t75, t59, t56, t64, t62];
 }
-export function mixtral_8x7b_full_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
+export function mixtral_8x7b_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
   const t0 = d_model*microbatch*seq/context;
   const t1 = tensor_inside - 1;
   const t2 = Math.ceil(t0/tensor_inside);
@@ -544,7 +470,7 @@ export function mixtral_8x7b_full_first(microbatch, seq, tensor, context, expert
     t1, t5, t4, t5, t4,
     0, 2*t0, t0];
 }
-export function mixtral_8x7b_full_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
+export function mixtral_8x7b_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
   const t0 = d_model*vocab;
   const t1 = microbatch*seq/context;
   const t2 = t1/tensor;
@@ -680,43 +606,6 @@ export function qwen3_30b_a3b_none_0(microbatch, seq, tensor, context, expert, [
     t64, t66, t65, t69, t67,
     t69, t67, t71, t70, t71,
     t70];
-}
-export function qwen3_30b_a3b_none_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
-  const t0 = d_model*microbatch*seq/context;
-  const t1 = tensor_inside - 1;
-  const t2 = Math.ceil(t0/tensor_inside);
-  const t3 = t1*t2;
-  const t4 = tensor_across - 1;
-  const t5 = t4*Math.ceil(t2/tensor_across);
-  return [
-    0, d_model*vocab, 0, 0, 0,
-    0, 0, 0, 0, 0,
-    t0, t0, t3, t1, t3,
-    t1, t5, t4, t5, t4,
-    0, 2*t0, t0];
-}
-export function qwen3_30b_a3b_none_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
-  const t0 = d_model*vocab;
-  const t1 = microbatch*seq/context;
-  const t2 = t1/tensor;
-  const t3 = t2*whole_d_model;
-  const t4 = d_model*t1;
-  const t5 = 2*d_model;
-  const t6 = 2*t0*t1;
-  const t7 = t1*vocab + t4;
-  const t8 = tensor_inside - 1;
-  const t9 = Math.ceil(t4/tensor_inside);
-  const t10 = t8*t9;
-  const t11 = tensor_across - 1;
-  const t12 = t11*Math.ceil(t9/tensor_across);
-  return [
-    0, d_model + t0, 0, t3, t3,
-    t2*whole_vocab, 0, 0, 0, 4*t4,
-    d_model, t1*t5, t6, t0, t7,
-    t6, t0, t7, t6, t0,
-    t7, 8*t4, t5, 3*t4, t10,
-    t8, t10, t8, t12, t11,
-    t12, t11];
 }
 export function qwen3_30b_a3b_full_0(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
   const t0 = d_model*experts;
@@ -856,7 +745,7 @@ export function qwen3_30b_a3b_full_0(microbatch, seq, tensor, context, expert, [
     t79, t80, t79, t80, t79,
     t63, t60, t68, t66];
 }
-export function qwen3_30b_a3b_full_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
+export function qwen3_30b_a3b_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
   const t0 = d_model*microbatch*seq/context;
   const t1 = tensor_inside - 1;
   const t2 = Math.ceil(t0/tensor_inside);
@@ -870,7 +759,7 @@ export function qwen3_30b_a3b_full_first(microbatch, seq, tensor, context, exper
     t1, t5, t4, t5, t4,
     0, 2*t0, t0];
 }
-export function qwen3_30b_a3b_full_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
+export function qwen3_30b_a3b_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width]) {
   const t0 = d_model*vocab;
   const t1 = microbatch*seq/context;
   const t2 = t1/tensor;
@@ -1146,43 +1035,6 @@ export function deepseek_v3_none_1(microbatch, seq, tensor, context, expert, [te
     t81, t79, t84, t86, t88,
     t87, t91, t89, t91, t89,
     t93, t92, t93, t92];
-}
-export function deepseek_v3_none_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
-  const t0 = d_model*microbatch*seq/context;
-  const t1 = tensor_inside - 1;
-  const t2 = Math.ceil(t0/tensor_inside);
-  const t3 = t1*t2;
-  const t4 = tensor_across - 1;
-  const t5 = t4*Math.ceil(t2/tensor_across);
-  return [
-    0, d_model*vocab, 0, 0, 0,
-    0, 0, 0, 0, 0,
-    t0, t0, t3, t1, t3,
-    t1, t5, t4, t5, t4,
-    0, 2*t0, t0];
-}
-export function deepseek_v3_none_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
-  const t0 = d_model*vocab;
-  const t1 = microbatch*seq/context;
-  const t2 = t1/tensor;
-  const t3 = t2*whole_d_model;
-  const t4 = d_model*t1;
-  const t5 = 2*d_model;
-  const t6 = 2*t0*t1;
-  const t7 = t1*vocab + t4;
-  const t8 = tensor_inside - 1;
-  const t9 = Math.ceil(t4/tensor_inside);
-  const t10 = t8*t9;
-  const t11 = tensor_across - 1;
-  const t12 = t11*Math.ceil(t9/tensor_across);
-  return [
-    0, d_model + t0, 0, t3, t3,
-    t2*whole_vocab, 0, 0, 0, 4*t4,
-    d_model, t1*t5, t6, t0, t7,
-    t6, t0, t7, t6, t0,
-    t7, 8*t4, t5, 3*t4, t10,
-    t8, t10, t8, t12, t11,
-    t12, t11];
 }
 export function deepseek_v3_full_0(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
   const t0 = d_model*q_rank;
@@ -1494,7 +1346,7 @@ export function deepseek_v3_full_1(microbatch, seq, tensor, context, expert, [te
     t107, t106, t107, t106, t107,
     t106, t90, t87, t95, t93];
 }
-export function deepseek_v3_full_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
+export function deepseek_v3_first(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
   const t0 = d_model*microbatch*seq/context;
   const t1 = tensor_inside - 1;
   const t2 = Math.ceil(t0/tensor_inside);
@@ -1508,7 +1360,7 @@ export function deepseek_v3_full_first(microbatch, seq, tensor, context, expert,
     t1, t5, t4, t5, t4,
     0, 2*t0, t0];
 }
-export function deepseek_v3_full_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
+export function deepseek_v3_last(microbatch, seq, tensor, context, expert, [tensor_inside, tensor_across], [context_inside, context_across], [expert_inside, expert_across], [layers, d_model, heads, kv_heads, head_dim, d_ff, vocab, rotary_dim, experts, per_token, width, shared_width, dense_layers, q_rank, kv_rank, nope_dim, rope_dim, value_dim], [whole_layers, whole_d_model, whole_heads, whole_kv_heads, whole_head_dim, whole_d_ff, whole_vocab, whole_rotary_dim, whole_experts, whole_per_token, whole_width, whole_shared_width, whole_dense_layers, whole_q_rank, whole_kv_rank, whole_nope_dim, whole_rope_dim, whole_value_dim]) {
   const t0 = d_model*vocab;
   const t1 = microbatch*seq/context;
   const t2 = t1/tensor;
@@ -1531,8 +1383,8 @@ export function deepseek_v3_full_last(microbatch, seq, tensor, context, expert, 
     t8, t10, t8, t12, t11,
     t12, t11];
 }
-export const layouts = {"llama_3_1_8b_none_0":[[["elementwise",4],["products",7],["attention",3],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",4],["products",14],["attention",6],["tensor:tensor",2],["tensor:tensor.network",2],["sequence:tensor",1],["sequence:tensor.network",1],["context:context",2],["context:context.network",2]]],"llama_3_1_8b_none_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"llama_3_1_8b_none_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"llama_3_1_8b_full_0":[[["elementwise",4],["products",7],["attention",3],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",8],["products",21],["attention",9],["tensor:tensor",4],["tensor:tensor.network",4],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"llama_3_1_8b_full_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"llama_3_1_8b_full_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"mixtral_8x7b_none_0":[[["elementwise",6],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",6],["products",16],["attention",6],["tensor:tensor",4],["tensor:tensor.network",4],["sequence:tensor",1],["sequence:tensor.network",1],["expert:expert",1],["expert:expert.network",1],["context:context",2],["context:context.network",2]]],"mixtral_8x7b_none_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"mixtral_8x7b_none_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"mixtral_8x7b_full_0":[[["elementwise",6],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",12],["products",24],["attention",9],["tensor:tensor",8],["tensor:tensor.network",8],["expert:expert",2],["expert:expert.network",2],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"mixtral_8x7b_full_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"mixtral_8x7b_full_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"qwen3_30b_a3b_none_0":[[["elementwise",7],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",7],["products",16],["attention",6],["tensor:tensor",4],["tensor:tensor.network",4],["sequence:tensor",1],["sequence:tensor.network",1],["expert:expert",1],["expert:expert.network",1],["context:context",2],["context:context.network",2]]],"qwen3_30b_a3b_none_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"qwen3_30b_a3b_none_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"qwen3_30b_a3b_full_0":[[["elementwise",7],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",14],["products",24],["attention",9],["tensor:tensor",8],["tensor:tensor.network",8],["expert:expert",2],["expert:expert.network",2],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"qwen3_30b_a3b_full_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"qwen3_30b_a3b_full_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"deepseek_v3_none_0":[[["elementwise",6],["products",7],["attention",4],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",6],["products",14],["attention",8],["tensor:tensor",2],["tensor:tensor.network",2],["sequence:tensor",1],["sequence:tensor.network",1],["context:context",2],["context:context.network",2]]],"deepseek_v3_none_1":[[["elementwise",9],["products",11],["attention",4],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",9],["products",22],["attention",8],["tensor:tensor",4],["tensor:tensor.network",4],["sequence:tensor",1],["sequence:tensor.network",1],["expert:expert",1],["expert:expert.network",1],["context:context",2],["context:context.network",2]]],"deepseek_v3_none_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"deepseek_v3_none_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"deepseek_v3_full_0":[[["elementwise",6],["products",7],["attention",4],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",12],["products",21],["attention",12],["tensor:tensor",4],["tensor:tensor.network",4],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"deepseek_v3_full_1":[[["elementwise",9],["products",11],["attention",4],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",18],["products",33],["attention",12],["tensor:tensor",8],["tensor:tensor.network",8],["expert:expert",2],["expert:expert.network",2],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"deepseek_v3_full_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"deepseek_v3_full_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]]};
-export const pieces = {llama_3_1_8b_none_0, llama_3_1_8b_none_first, llama_3_1_8b_none_last, llama_3_1_8b_full_0, llama_3_1_8b_full_first, llama_3_1_8b_full_last, mixtral_8x7b_none_0, mixtral_8x7b_none_first, mixtral_8x7b_none_last, mixtral_8x7b_full_0, mixtral_8x7b_full_first, mixtral_8x7b_full_last, qwen3_30b_a3b_none_0, qwen3_30b_a3b_none_first, qwen3_30b_a3b_none_last, qwen3_30b_a3b_full_0, qwen3_30b_a3b_full_first, qwen3_30b_a3b_full_last, deepseek_v3_none_0, deepseek_v3_none_1, deepseek_v3_none_first, deepseek_v3_none_last, deepseek_v3_full_0, deepseek_v3_full_1, deepseek_v3_full_first, deepseek_v3_full_last};
+export const layouts = {"llama_3_1_8b_none_0":[[["elementwise",4],["products",7],["attention",3],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",4],["products",14],["attention",6],["tensor:tensor",2],["tensor:tensor.network",2],["sequence:tensor",1],["sequence:tensor.network",1],["context:context",2],["context:context.network",2]]],"llama_3_1_8b_full_0":[[["elementwise",4],["products",7],["attention",3],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",8],["products",21],["attention",9],["tensor:tensor",4],["tensor:tensor.network",4],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"llama_3_1_8b_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"llama_3_1_8b_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"mixtral_8x7b_none_0":[[["elementwise",6],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",6],["products",16],["attention",6],["tensor:tensor",4],["tensor:tensor.network",4],["sequence:tensor",1],["sequence:tensor.network",1],["expert:expert",1],["expert:expert.network",1],["context:context",2],["context:context.network",2]]],"mixtral_8x7b_full_0":[[["elementwise",6],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",12],["products",24],["attention",9],["tensor:tensor",8],["tensor:tensor.network",8],["expert:expert",2],["expert:expert.network",2],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"mixtral_8x7b_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"mixtral_8x7b_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"qwen3_30b_a3b_none_0":[[["elementwise",7],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",7],["products",16],["attention",6],["tensor:tensor",4],["tensor:tensor.network",4],["sequence:tensor",1],["sequence:tensor.network",1],["expert:expert",1],["expert:expert.network",1],["context:context",2],["context:context.network",2]]],"qwen3_30b_a3b_full_0":[[["elementwise",7],["products",8],["attention",3],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",14],["products",24],["attention",9],["tensor:tensor",8],["tensor:tensor.network",8],["expert:expert",2],["expert:expert.network",2],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"qwen3_30b_a3b_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"qwen3_30b_a3b_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]],"deepseek_v3_none_0":[[["elementwise",6],["products",7],["attention",4],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",6],["products",14],["attention",8],["tensor:tensor",2],["tensor:tensor.network",2],["sequence:tensor",1],["sequence:tensor.network",1],["context:context",2],["context:context.network",2]]],"deepseek_v3_none_1":[[["elementwise",9],["products",11],["attention",4],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",9],["products",22],["attention",8],["tensor:tensor",4],["tensor:tensor.network",4],["sequence:tensor",1],["sequence:tensor.network",1],["expert:expert",1],["expert:expert.network",1],["context:context",2],["context:context.network",2]]],"deepseek_v3_full_0":[[["elementwise",6],["products",7],["attention",4],["tensor:tensor",2],["tensor:tensor.network",2],["context:context",1],["context:context.network",1]],[["elementwise",12],["products",21],["attention",12],["tensor:tensor",4],["tensor:tensor.network",4],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"deepseek_v3_full_1":[[["elementwise",9],["products",11],["attention",4],["tensor:tensor",4],["tensor:tensor.network",4],["expert:expert",1],["expert:expert.network",1],["context:context",1],["context:context.network",1]],[["elementwise",18],["products",33],["attention",12],["tensor:tensor",8],["tensor:tensor.network",8],["expert:expert",2],["expert:expert.network",2],["context:context",3],["context:context.network",3],["sequence:tensor",1],["sequence:tensor.network",1]]],"deepseek_v3_first":[[["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]],[["elementwise",1]]],"deepseek_v3_last":[[["elementwise",1],["logits",1]],[["logits",2],["elementwise",1],["tensor:tensor",2],["tensor:tensor.network",2]]]};
+export const pieces = {llama_3_1_8b_none_0, llama_3_1_8b_full_0, llama_3_1_8b_first, llama_3_1_8b_last, mixtral_8x7b_none_0, mixtral_8x7b_full_0, mixtral_8x7b_first, mixtral_8x7b_last, qwen3_30b_a3b_none_0, qwen3_30b_a3b_full_0, qwen3_30b_a3b_first, qwen3_30b_a3b_last, deepseek_v3_none_0, deepseek_v3_none_1, deepseek_v3_full_0, deepseek_v3_full_1, deepseek_v3_first, deepseek_v3_last};
 export function all_reduce(size, inside, across) {
   const t0 = 2*inside - 2;
   const t1 = Math.ceil(size/inside);
