@@ -1,6 +1,8 @@
 // Numbers in sentences that can be moved, and those that answer. What they are, and costlib's own
 // formulas, come from the page's generated script (see tools/pages/live.py).
 
+import { singular } from './explorers/numbers.js';
+
 const PREFIXES = { n: 1e-9, µ: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, Z: 1e21, Y: 1e24 };
 const TIMES = { n: 1e-9, µ: 1e-6, m: 1e-3, '': 1 };
 const BINARY = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
@@ -14,7 +16,7 @@ export function parsed(text) {
 }
 
 /** What is counted, with its number before it: one user, two users, one guess. */
-const counted = (text) => (text.startsWith('1 ') ? text.replace(/(?<=s|ch)es$|(?<=[a-z]{2})s$/, '') : text);
+const counted = (text) => (/^1[ \u00a0]/.test(text) ? singular(text) : text);
 
 /** How a text writes a value: a function that writes other values in the same way. */
 export function like(text, value, words = []) {

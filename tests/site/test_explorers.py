@@ -1531,6 +1531,23 @@ WHAT_IS_SAID = """((state) => {
 })(state)"""
 
 
+def test_one_is_not_many() -> None:
+    many = ["tokens", "new tokens", "entries", "guesses", "batches", "ms a token", "%"]
+    one = ["1 token", "1 new token", "1 entry", "1 guess", "1 batch", "1 ms a token", "1 %"]
+    body = "[page.counted(1, state), page.counted(2000, state)]"
+    found = in_page("numbers.js", body, many)
+    assert found == [[each, f"2,000 {what}"] for each, what in zip(one, many, strict=True)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_slider_ends_at_what_is_allowed(name: str) -> None:
+    """Its two ends are the least and the most, to the last digit."""
+    body = "page.controls.filter((c) => c.type === 'number' && !c.elsewhere)"
+    [controls] = in_page(f"{name}.js", body, [0])
+    ends = in_page("frame.js", "[0, 1000].map((at) => page.atPosition(state, at))", controls)
+    assert ends == [[each["min"], each["max"]] for each in controls]
+
+
 def test_what_was_typed_is_said_exactly() -> None:
     """1,048,577 and not 1,049,000, wherever words repeat it."""
     said = [text for name in NAMES for text in in_page(f"{name}.js", WHAT_IS_SAID, [0])[0]]

@@ -2,7 +2,7 @@
 import { fits, models, recipes, run, sixteen, states, trained } from './generated/budget.js';
 import { best_besiroglu, best_hoffmann, failing, fewest, loss_besiroglu, loss_hoffmann } from './generated/of_budget.js';
 import { deviceChoices, deviceNamed } from './models.js';
-import { percent, plain, quantity, sweep } from './numbers.js';
+import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
 // What costlib says of memory, of failures, and of what a budget buys: printed by SymPy.
 // costlib: fewest(held, usable) = costlib.numbers.ceil_div(held, usable)
@@ -92,7 +92,6 @@ const finite = (value) => (Number.isFinite(value) && value < 1e7 ? value : null)
 const only = (values, at, value) => values.map((each) => (each === at ? value : null));
 const money = (dollars) => (dollars >= 999500 ? `${plain(dollars / 1e6)} million dollars` : `${plain(Math.round(dollars))} dollars`);
 const billions = (size) => (size >= 1e12 ? `${plain(size / 1e12, 3)} trillion` : size >= 1e9 ? `${plain(size / 1e9, 3)} billion` : `${plain(size / 1e6, 3)} million`);
-const some = (count, what) => `${plain(count)} ${what}${count === 1 ? '' : 's'}`;
 
 /** A span of seconds in the unit that suits it. */
 export function span(seconds) {
@@ -111,18 +110,18 @@ export function charts(state, r) {
         { label: state.model, scatter: true, colour: 1, ys: only(sizes, chosen.size, chosen.loss) },
         { label: 'best size', scatter: true, colour: 2, ys: only(sizes, best.size, best.loss) }],
       marks: [{ x: best.size, label: `best: ${billions(best.size)}` }], at: { x: chosen.size, label: state.model }, drag: (size) => along(r.budget, size), press: (way) => beside(r.budget, chosen.size, way) },
-    { title: 'Days against devices', alt: `${some(state.devices, 'device')} take ${span(r.seconds)}, and ${finite(r.lost.days) ? span(DAY * r.lost.days) : 'no end'} with failures.`,
+    { title: 'Days against devices', alt: `${counted(state.devices, 'devices')} take ${span(r.seconds)}, and ${finite(r.lost.days) ? span(DAY * r.lost.days) : 'no end'} with failures.`,
       x: { label: 'devices' }, y: { label: 'days' }, xs: numbers,
       series: [{ label: 'nothing fails', ys: clean, colour: 0, dash: 1 }, { label: 'failures, checkpoints, restarts', ys: failed, colour: 1, dash: 0 }],
       drag: (devices) => ({ devices: String(Math.round(devices)) }),
-      at: { x: state.devices, label: some(state.devices, 'device') }, marks: [...(r.fewest > 1 ? [{ x: r.fewest, label: `${plain(r.fewest)} hold the state` }] : [])] }];
+      at: { x: state.devices, label: counted(state.devices, 'devices') }, marks: [...(r.fewest > 1 ? [{ x: r.fewest, label: `${plain(r.fewest)} hold the state` }] : [])] }];
 }
 
 export function summary(state, r) {
   const { lost, best, chosen } = r;
   const held = inBytes(r.state.total);
   const divided = `${inBytes(r.state.total / state.devices)} of ${inBytes(r.usable)} on each if divided among all`;
-  const fits = state.devices < r.fewest ? `${held}: it takes ${some(r.fewest, 'device')} to hold it, more than there are` : `${held}: ${some(r.fewest, 'device')} could hold it; ${divided}`;
+  const fits = state.devices < r.fewest ? `${held}: it takes ${counted(r.fewest, 'devices')} to hold it, more than there are` : `${held}: ${counted(r.fewest, 'devices')} could hold it; ${divided}`;
   return [
     ['Time', `${span(r.seconds)} if nothing fails, ${finite(lost.days) ? span(DAY * lost.days) : 'without end'} with failures; ${plain(r.speed / state.devices)} tokens a second each`],
     ['Cost', `${plain(Math.round(r.hours))} device-hours: ${money(r.dollars)}`],

@@ -63,11 +63,12 @@ export class Chart {
   }
 
   words(at) {
-    const { x, xs, series, y, names, details } = this.spec;
+    const { x, xs, series, y, names, details, at: marked } = this.spec;
     if (details?.[at]) return details[at].join(', ');
     const values = series.filter(({ ys, quiet }) => !quiet && ys[at] !== null && ys[at] !== undefined)
       .map(({ label, ys }) => `${label} ${heard(ys[at])}`);
-    return `${names?.[at] ? `${names[at]}: ` : ''}${x.label} ${along(xs[at])}: ${values.join('; ')} (${y.label})`;
+    const place = marked?.x === xs[at] && marked.label ? marked.label : `${x.label} ${along(xs[at])}`;
+    return `${names?.[at] ? `${names[at]}: ` : ''}${place}: ${values.join('; ')} (${y.label})`;
   }
 
   // Arrow keys move the marked point to its neighbour, page keys double and halve; where nothing is marked they read.

@@ -2,7 +2,7 @@
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
 import { copy, make } from './dom.js';
-import { plain } from './numbers.js';
+import { counted, plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
 
@@ -19,6 +19,7 @@ export function atPosition(control, place) {
   const { min, max, linear } = control;
   const from = control.min === 0 && !linear ? 1 : 0;
   const share = place / POSITIONS;
+  if (share === 1) return control.max; // to the last digit
   const value = linear ? min + share * (max - min)
     : (min + from) * ((max + from) / (min + from)) ** share - from;
   return clamp(control, control.powers && !linear && value >= 1 ? rounded(value) : value);
@@ -225,7 +226,7 @@ export class Explorer {
       input.select.value = value;
     } else {
       input.slider.value = position(control, value);
-      input.slider.setAttribute('aria-valuetext', `${plain(value, 9)} ${control.unit ?? ''}`.trim());
+      input.slider.setAttribute('aria-valuetext', control.unit ? counted(value, control.unit) : plain(value, 9));
       if (input.number.value !== String(value)) input.number.value = value;
     }
   }

@@ -1,7 +1,7 @@
 // Serving: a target for the wait, the largest batch that meets it, and what that gives and costs.
 import { make } from './dom.js';
 import { modelChoices, modelNamed } from './models.js';
-import { bytes as inBytes, percent, plain, quantity, sweep } from './numbers.js';
+import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 import { bestBatch, held, partsOf, perMillion, precisionChoices, prefill, regimes, room, serverOf, servingDevices, sharedChoices, step } from './server.js';
 
 export const controls = [
@@ -61,16 +61,15 @@ export function instead(state, alone) {
 
 const money = (dollars) => `$${plain(dollars, 3)}`;
 const together = (rate) => plain(rate < 1000 ? rate : Math.round(rate)); // as the chapter prints it
-const many = (count, what) => `${plain(count)} ${what}${count === 1 ? '' : 's'}`;
 
 export function charts(state, { frontier, best, lines, most, one }) {
   if (!most) return [];
-  const on = `${state.model} on ${many(Number(state.shared), state.device)}`;
+  const on = `${state.model} on ${state.shared === '1' ? '' : `${state.shared} × `}${state.device}`;
   const chosen = (of) => frontier.map((point) => (best && point.batch === best.batch ? of(point) : null));
   const slow = [...frontier].reverse(); // a chart's values rise
   const limits = [[lines.even, 'caches'], [lines.bend, 'arithmetic'], [most, 'memory full']].filter(([batch]) => batch >= 1 && batch <= most);
   return [
-    { title: best ? `${many(best.batch, 'reader')}, ${together(best.throughput)} tokens a second for all` : `No batch writes a token in ${plain(state.target)} ms`,
+    { title: best ? `${counted(best.batch, 'readers')}, ${together(best.throughput)} tokens a second for all` : `No batch writes a token in ${plain(state.target)} ms`,
       alt: `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the most that fit, get ${plain(slow[0].perUser)} each and ${together(slow[0].throughput)} together.`,
       x: { label: 'tokens a second for one user', fives: true }, y: { label: 'tokens a second for all' }, xs: slow.map((point) => point.perUser), names: slow.map(({ batch }) => `batch ${plain(batch)}`),
       series: [{ label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
@@ -88,10 +87,10 @@ export function charts(state, { frontier, best, lines, most, one }) {
 
 /** What more devices could do. */
 function helped({ target, shared }, { instead: other, server }) {
-  if (other) return `${many(Number(other.shared), 'device')} ${other.seconds * 1000 <= target ? 'would do' : 'would be the fastest'}: ${quantity(other.seconds, 's')} for one`;
+  if (other) return `${counted(Number(other.shared), 'devices')} ${other.seconds * 1000 <= target ? 'would do' : 'would be the fastest'}: ${quantity(other.seconds, 's')} for one`;
   if (!server.device.interconnect) return 'no link between two of these devices is known here, so one must do it alone';
   const most = Math.max(...Object.keys(server.model.shares).map(Number));
-  return Number(shared) === most ? `more than ${many(most, 'device')} cannot share it here` : `not even ${many(most, 'device')} would help, the most that can share it here`;
+  return Number(shared) === most ? `more than ${counted(most, 'devices')} cannot share it here` : `not even ${counted(most, 'devices')} would help, the most that can share it here`;
 }
 
 const LONG = { weights: 'weights', caches: 'caches', activations: 'activations', arithmetic: 'arithmetic', messages: 'messages' };

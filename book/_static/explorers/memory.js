@@ -2,7 +2,7 @@
 import { make } from './dom.js';
 import { fits, fits_window, memory, memory_window } from './generated/formulas.js';
 import { deviceChoices, deviceNamed, modelChoices, modelNamed } from './models.js';
-import { bytes as inBytes, percent, plain, sweep } from './numbers.js';
+import { bytes as inBytes, counted, percent, plain, sweep } from './numbers.js';
 
 const BYTES = [['4', '4 bytes'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']];
 
@@ -99,10 +99,10 @@ export function charts(state, { contexts, curves, capacity, rows }) {
   const cacheOf = (context) => held(modelNamed(state.model), state.batch, context, [perWeight(state), 2, Number(state.kv)])[1];
   const within = (context) => Number.isFinite(context) && context >= 1 && context <= contexts.at(-1);
   const even = reaching(cacheOf, parts[0], contexts.at(-1));
-  const rings = [[longest, `full at ${plain(longest)} tokens`], [even, `as much as the weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
-  return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${plain(state.context)} tokens and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context', range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)] }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
+  const rings = [[longest, `full at ${counted(longest, 'tokens')}`], [even, `as much as the weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
+  return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${counted(state.context, 'tokens')} and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context', range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)] }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
     series: curves.map(({ name, ys }, at) => ({ label: SHORT[name] ?? (at ? 'with a window' : name), quiet: at > 0, ys })), marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
-    at: { x: state.context, label: `${plain(state.context)} tokens` }, drag: (context) => ({ context: String(Math.round(context)) }) }];
+    at: { x: state.context, label: counted(state.context, 'tokens') }, drag: (context) => ({ context: String(Math.round(context)) }) }];
 }
 
 const SHORT = { 'a KV head for each query head (MHA)': 'MHA', 'a quarter as many (GQA)': 'GQA, a quarter', 'one (MQA)': 'MQA', [`latents of ${LATENT} (MLA)`]: 'latents (MLA)' };
@@ -112,8 +112,8 @@ export function summary(state, { rows, capacity }) {
   return [
     ['Weights, cache, activations', parts.map((part) => inBytes(part)).join(', ')],
     ['Of what it gives out', `${percent(total(parts) / capacity)} of ${inBytes(capacity)}${total(parts) > capacity ? ': it does not fit' : ''}`],
-    ['Largest batch', `${plain(largestBatch)} sequences of ${plain(state.context)} tokens`],
-    ['Longest context', largestContext === Infinity ? 'any: the cache stops growing' : `${plain(largestContext)} tokens for a batch of ${plain(state.batch)}`],
+    ['Largest batch', `${counted(largestBatch, 'sequences')} of ${counted(state.context, 'tokens')}`],
+    ['Longest context', largestContext === Infinity ? 'any: the cache stops growing' : `${counted(largestContext, 'tokens')} for a batch of ${plain(state.batch)}`],
   ];
 }
 

@@ -1,7 +1,7 @@
 // A mesh to fold: devices as tensor · context · pipeline · data, what each holds, where a step goes.
 import { copy, make } from './dom.js';
 import { PARTS, chunkDegrees, expertDegrees, folds, keeping, microbatchesOf, modelNamed, models, nodeNamed, nodes, planned, recipes, tried } from './mesh_plan.js';
-import { bytes as inBytes, percent, plain, quantity } from './numbers.js';
+import { bytes as inBytes, counted, percent, plain, quantity } from './numbers.js';
 
 const AXES = ['tensor', 'context', 'pipeline', 'data'];
 const MOST = 16384;
@@ -32,15 +32,15 @@ const recipesOf = (state) => Object.keys(recipes).filter((name) => nodeNamed(sta
 export const controls = [
   { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-70b', more: true },
   { id: 'node', label: 'Node', type: 'choice', options: nodes.map(({ name, devices, all }) => [name, devices < all ? `${name} (${devices} of ${all})` : name]), value: 'DGX-H100', more: true },
-  { id: 'seq', label: 'Sequence', type: 'choice', more: true, options: options(doubled(512, 1048576), (tokens) => `${plain(tokens, 9)} tokens`), value: '8192' },
-  { id: 'batch', label: 'Batch of a step', type: 'choice', more: true, options: options(doubled(1, 16384), (count) => `${plain(count)} sequences`), value: '128' },
+  { id: 'seq', label: 'Sequence', type: 'choice', more: true, options: options(doubled(512, 1048576), (tokens) => counted(tokens, 'tokens')), value: '8192' },
+  { id: 'batch', label: 'Batch of a step', type: 'choice', more: true, options: options(doubled(1, 16384), (count) => counted(count, 'sequences')), value: '128' },
   { id: 'devices', label: 'Devices', type: 'choice', options: (state) => options(deviceCounts(state)), value: '128', more: true },
   { id: 'tensor', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'tensor')), value: '8' },
   { id: 'context', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'context')), value: '1' },
   { id: 'pipeline', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'pipeline')), value: '4' },
   { id: 'expert', type: 'choice', elsewhere: true, options: (state) => options(expertDegrees(planOf(state))), value: '1' },
   { id: 'zero', label: 'ZeRO divides', type: 'choice', options: [['0', '0: nothing'], ['1', '1: the optimizer'], ['2', '2: gradients too'], ['3', '3: weights too (FSDP)']], value: '1', more: true },
-  { id: 'microbatch', label: 'Microbatch', type: 'choice', options: (state) => options(microbatchesOf(planOf(state)), (count) => `${plain(count)} sequence${count > 1 ? 's' : ''}`), value: '1', more: true },
+  { id: 'microbatch', label: 'Microbatch', type: 'choice', options: (state) => options(microbatchesOf(planOf(state)), (count) => counted(count, 'sequences')), value: '1', more: true },
   { id: 'recompute', label: 'Computed again', type: 'choice', options: Object.entries(WORDS), value: 'none', more: true },
   { id: 'chunks', label: 'Pieces of a stage', type: 'choice', more: true, options: (state) => options(chunkDegrees(planOf(state))), value: '1' },
   { id: 'recipe', label: 'Recipe', type: 'choice', more: true, options: (state) => recipesOf(state).map((name) => [name, name]), value: 'bf16' },
@@ -149,7 +149,7 @@ function why(state, axis, gives) {
   if (gives) return plan[axis] === 1 ? 'it is one' : 'no other axis can take the factor';
   if (axis === 'expert') return `${plan.context * plan.data} devices have the same weights, and there are ${modelNamed(plan.model).experts} experts`;
   if (axis === 'tensor' && !modelNamed(plan.model).shares[2 * plan.tensor]) return 'the heads do not divide';
-  if (axis === 'data' && 2 * plan.data > plan.batch) return `there are ${plan.batch} sequences`;
+  if (axis === 'data' && 2 * plan.data > plan.batch) return `a step has no more than ${counted(plan.batch, 'sequences')}`;
   if (axis === 'pipeline') return 'there are no more layers, or no other axis has a factor left';
   return 'no other axis has a factor left';
 }
@@ -216,7 +216,7 @@ function foldTo(explorer, best) {
   if (!best) return explorer.say('No fold of these devices has room for it: take more of them, or shorter sequences.');
   const next = { ...explorer.state, zero: String(best.zero), recompute: best.recompute, chunks: String(best.chunks), microbatch: String(best.microbatch), expert: String(best.expert) };
   explorer.set(folded(next, best));
-  return explorer.say(`The fastest that fits, of all folds with context ${best.context}: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}, ZeRO ${best.zero}, stages in ${best.chunks} piece${best.chunks > 1 ? 's' : ''}, microbatch ${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed again.`);
+  return explorer.say(`The fastest that fits, of all folds with context ${best.context}: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}, ZeRO ${best.zero}, stages in ${counted(best.chunks, 'pieces')}, microbatch ${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed again.`);
 }
 
 /** For each factor of two of an axis: whether its two halves share a node. */

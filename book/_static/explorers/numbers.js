@@ -27,6 +27,12 @@ export function plain(value, digits = 4) {
   return formatted(value, digits);
 }
 
+/** One of what words name many of: token, new token, entry, guess. */
+export const singular = (words) => words.replace(/(\w{2,}?)(?:(?<=ss|ch)es|(ies)|s)\b/, (_, stem, y) => stem + (y ? 'y' : ''));
+
+/** So many of something: 1 token, 2 tokens. */
+export const counted = (count, what) => `${plain(count, 9)} ${count === 1 ? singular(what) : what}`;
+
 /** A value with its unit and the prefix that suits it: 13.7 TFLOP. */
 export function quantity(value, unit, digits = 4) {
   if (!Number.isFinite(value)) return plain(value);

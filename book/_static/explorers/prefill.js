@@ -1,7 +1,7 @@
 // Prefill intensity: as the notes publish it, and with every op of the model counted.
 import { attainable, prefill_published, ridge } from './generated/formulas.js';
 import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, sixteenBit, totals } from './models.js';
-import { percent, plain, quantity, sweep } from './numbers.js';
+import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
 export const controls = [
   { id: 'seq', label: 'Sequence', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1024, powers: true },
@@ -70,7 +70,7 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
   const [low, high] = [10 ** Math.floor(Math.log10(Math.min(0.9, here.intensity[1]))), 10 ** Math.ceil(Math.log10(Math.max(bend * 4, ...points.map(({ intensity }) => intensity[1]), here.intensity[0])))];
   const roof = [...new Set([low, bend, high, ...here.intensity])].sort((a, b) => a - b);
   const dot = (which) => ({ label: names[which], scatter: true, colour: which, sizes: roof.map(() => 6), ys: roof.map((x) => (x === here.intensity[which] ? here.attainable[which] : null)) });
-  const label = `${plain(state.seq)} tokens`;
+  const label = counted(state.seq, 'tokens');
   return [
     { title: here.intensity[1] >= bend ? `Arithmetic binds at ${label}` : `Memory binds at ${label}: ${percent(here.attainable[1] / rate)} of the peak at most`, alt: `As published ${plain(here.intensity[0])}, counted ${plain(here.intensity[1])} FLOPs per byte; the ridge is at ${plain(bend)}.`,
       x: { label: 'tokens in the sequence' }, y: { label: 'FLOPs per byte' }, xs: points.map(({ seq }) => seq), series: names.map((name, which) => ({ label: name, ys: points.map(({ intensity }) => intensity[which]) })),
@@ -87,7 +87,7 @@ export function summary(state, { here, ridge: bend, crossing: first, rate }) {
     ['Counted', `${quantity(here.counted[0], 'FLOP')} over ${quantity(here.counted[1], 'B')}: ${plain(here.intensity[1])} FLOPs per byte`],
     ['Published', `${quantity(here.published[0], 'FLOP')} over ${quantity(here.published[1], 'B')}: ${plain(here.intensity[0])} FLOPs per byte`],
     ['Binds', here.intensity[1] >= bend ? 'compute' : `memory: ${percent(here.attainable[1] / rate)} of the peak at most`],
-    ['Ridge', `${plain(bend)} FLOPs per byte, ${first ? `reached from ${plain(first)} tokens on` : 'never reached'}`],
+    ['Ridge', `${plain(bend)} FLOPs per byte, ${first ? `reached from ${counted(first, 'tokens')} on` : 'never reached'}`],
   ];
 }
 

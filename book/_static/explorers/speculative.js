@@ -2,7 +2,7 @@
 import { attainable, decode_corrected, decode_published, op_time, ridge } from './generated/formulas.js';
 import { faster, tokens } from './generated/of_speculative.js';
 import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, moved, sixteenBit, totals } from './models.js';
-import { percent, plain, quantity, sweep } from './numbers.js';
+import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
 // What a check yields, and what that gains: printed by SymPy.
 // costlib: tokens(accepted, drafts) = costlib.serving.expected_tokens(accepted, drafts)
@@ -76,20 +76,22 @@ export function compute(state) {
 const LONG = 128; // new tokens that the speed-up is drawn up to
 
 const times = (value) => `${plain(value, 3)} times`;
+const most = ({ fresh, faster: gained }) => (fresh > 1 ? `most is gained with ${counted(fresh, 'new tokens')}, ${times(gained)}` : 'a draft gains nothing');
+const yielded = ({ yields }) => `${counted(Number(yields.toPrecision(3)), 'tokens')} a check`;
 const move = (fresh) => ({ fresh: String(Math.round(fresh)) });
 
 export function charts(state, { points, gains, ridge: bend, crossings, gained, best }) {
-  const most = Math.max(2, Math.ceil(1.15 * Math.max(...gains.map((each) => each.faster))));
+  const top = Math.max(2, Math.ceil(1.15 * Math.max(...gains.map((each) => each.faster))));
   const within = crossings[2] && crossings[2] <= 4096;
   const reached = within ? [{ x: crossings[2], y: bend, label: `arithmetic binds from ${plain(crossings[2])} on` }] : [];
-  const found = best.fresh > 1 ? [{ x: best.fresh, y: best.faster, label: `best: ${plain(best.fresh)} new tokens, ${times(best.faster)}` }] : [];
+  const found = best.fresh > 1 ? [{ x: best.fresh, y: best.faster, label: `best: ${counted(best.fresh, 'new tokens')}, ${times(best.faster)}` }] : [];
   const chosen = { x: state.fresh, label: `${plain(state.fresh)} new` };
   return [
-    { title: gained.faster >= 1 ? `${times(gained.faster)} as fast with ${plain(state.fresh)} new tokens a step` : `Slower with ${plain(state.fresh)} new tokens a step: ${times(gained.faster)}`, alt: `With ${state.accepted}% accepted a check yields ${plain(gained.yields, 3)} tokens; the most is gained with ${plain(best.fresh)} new tokens, ${times(best.faster)}.`,
-      x: { label: 'new tokens a step' }, y: { label: 'times as fast as one token a step', linear: true, range: [0, most] }, xs: gains.map(({ fresh }) => fresh),
+    { title: gained.faster >= 1 ? `${times(gained.faster)} as fast with ${counted(state.fresh, 'new tokens')} a step` : `Slower with ${counted(state.fresh, 'new tokens')} a step: ${times(gained.faster)}`, alt: `${state.accepted}% accepted: ${yielded(gained)}; ${most(best)}.`,
+      x: { label: 'new tokens a step' }, y: { label: 'times as fast as one token a step', linear: true, range: [0, top] }, xs: gains.map(({ fresh }) => fresh),
       series: [{ label: 'speed-up', dash: 0, ys: gains.map((each) => each.faster) }],
       marks: [...found, ...(within && crossings[2] <= LONG ? [{ x: crossings[2], label: 'arithmetic binds' }] : []), { y: 1, label: 'no gain' }], at: state.fresh <= LONG ? chosen : { x: LONG, label: `${chosen.label}, beyond` }, drag: move },
-    { title: 'Arithmetic intensity of one step', alt: `Counted ${plain(at(state, state.fresh).intensity[2])} FLOPs per byte at ${plain(state.fresh)} new tokens; the ridge is at ${plain(bend)}.`,
+    { title: 'Arithmetic intensity of one step', alt: `Counted ${plain(at(state, state.fresh).intensity[2])} FLOPs per byte at ${counted(state.fresh, 'new tokens')}; the ridge is at ${plain(bend)}.`,
       x: { label: 'new tokens a step' }, y: { label: 'FLOPs per byte' }, xs: points.map(({ fresh }) => fresh),
       series: NAMES.map((label, which) => ({ label, ys: points.map(({ intensity }) => intensity[which]) })), marks: [{ y: bend, label: `ridge ${plain(bend, 3)}`, under: 'memory binds' }, ...reached], at: chosen, drag: move },
   ];
@@ -97,9 +99,9 @@ export function charts(state, { points, gains, ridge: bend, crossings, gained, b
 
 export function summary(state, { here, crossings, rate, bandwidth, ridge: bend, gained, best }) {
   return [
-    ['Speed-up', `${times(gained.faster)}: ${plain(gained.yields, 3)} tokens a check, which takes ${times(gained.check)} a plain step; the most, ${times(best.faster)}, with ${plain(best.fresh)} new tokens`],
+    ['Speed-up', `${times(gained.faster)}: ${yielded(gained)}, which takes ${times(gained.check)} a plain step; ${most(best)}`],
     ['Attainable', `${quantity(attainable(here.intensity[2], rate, bandwidth), 'FLOP/s')}, ${percent(attainable(here.intensity[2], rate, bandwidth) / rate)} of the peak (${here.intensity[2] >= bend ? 'compute' : 'memory'} binds)`],
-    ...NAMES.map((name, which) => [name[0].toUpperCase() + name.slice(1), `${plain(here.intensity[which])} FLOPs per byte; ridge reached ${crossings[which] ? `from ${plain(crossings[which])} new tokens on` : 'never'}`]),
+    ...NAMES.map((name, which) => [name[0].toUpperCase() + name.slice(1), `${plain(here.intensity[which])} FLOPs per byte; ridge reached ${crossings[which] ? `from ${counted(crossings[which], 'new tokens')} on` : 'never'}`]),
   ];
 }
 

@@ -1,7 +1,7 @@
 // The first page: one device, one model, and users who join: what fills, what is read, what computes.
 import { make } from './dom.js';
 import { modelChoices } from './models.js';
-import { percent, plain, quantity, sweep } from './numbers.js';
+import { counted, percent, plain, quantity, sweep } from './numbers.js';
 import { held, partsOf, precisionChoices, room, serverOf, servingDevices, step, timed } from './server.js';
 
 export const controls = [
@@ -70,7 +70,7 @@ export function compute(state) {
   return { ...found, users, here: users ? found.now(users) : null, fits };
 }
 
-const people = (count) => `${plain(count, 9)} ${count === 1 ? 'user' : 'users'}`;
+const people = (count) => counted(count, 'users');
 const rate = (value) => plain(value < 10 ? Number(value.toPrecision(2)) : value < 10000 ? Math.round(value) : Number(value.toPrecision(3)), 9);
 
 export function summary(state, { users, here }) {
