@@ -1762,6 +1762,37 @@ def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
     assert not page.locator(".explorer-said").is_visible()  # it was said of another state
 
 
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [("memory", ".explorer-chart"), ("serving_film", ".server-lines"), ("users", ".users-stack")],
+)
+def test_a_finger_goes_sideways_or_leaves_the_page_to_scroll(
+    open_page: Any, name: str, held: str
+) -> None:
+    phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+    visit = open_page(name, **phone)
+    page, wire = visit.page, visit.context.new_cdp_session(visit.page)
+    page.locator(held).first.evaluate("(each) => each.scrollIntoView({ block: 'center' })")
+    page.wait_for_timeout(100)
+    now = "[JSON.stringify(document.querySelector('[data-explorer]').explorer.state), scrollY]"
+
+    def swipe(dx: int, dy: int) -> tuple[bool, float]:
+        (state, top), box = page.evaluate(now), page.locator(held).first.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + 30
+        for n in range(9):
+            kind, at = "touchMove" if n else "touchStart", (x + dx * n / 8, y + dy * n / 8)
+            points = [{"x": at[0], "y": at[1]}]
+            wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_timeout(100)
+        after, end = page.evaluate(now)
+        return after != state, end - top
+
+    assert swipe(60, 4) == (True, 0)
+    moved, scrolled = swipe(0, -120)
+    assert (moved, scrolled > 50) == (False, True)
+
+
 def test_what_no_number_of_devices_can_do_is_said() -> None:
     """Why more devices do not help, slow or too large; and the fastest there is can be had."""
     settings = [

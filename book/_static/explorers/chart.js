@@ -1,5 +1,5 @@
 // A chart on the page: its picture, what a pointer and the arrow keys do with it, and its values in words.
-import { make } from './dom.js';
+import { hold, make } from './dom.js';
 import { plain } from './numbers.js';
 import { picture } from './picture.js';
 
@@ -18,7 +18,7 @@ export class Chart {
     this.box = make('div', { class: 'explorer-chart', tabindex: '0' }, this.drawing, this.tip);
     stage.append(make('div', { class: 'explorer-panel' }, this.heading, this.box));
     this.box.addEventListener('keydown', (event) => this.key(event));
-    this.box.addEventListener('pointerdown', (event) => this.hold(event));
+    hold(this.box, (event) => this.grasped(event));
     this.box.addEventListener('pointermove', (event) => this.hover(event));
     this.box.addEventListener('pointerleave', () => { this.tip.hidden = true; });
     new ResizeObserver(() => this.resize()).observe(this.box);
@@ -117,7 +117,7 @@ export class Chart {
   }
 
   hover(event) {
-    if (!this.frame || this.holding || event.pointerType === 'touch') return;
+    if (!this.frame || event.buttons || event.pointerType === 'touch') return;
     const [x, y] = this.pointed(event);
     const { left, right, top, bottom } = this.frame;
     const dot = this.near(x, y);
@@ -140,28 +140,21 @@ export class Chart {
   }
 
   // A pointer holds the point nearest to it, or the marked one, until it is let go.
-  hold(event) {
-    const { drag } = this.spec;
-    if (!this.frame || event.button) return;
-    const from = this.pointed(event);
-    const dot = this.spec.names ? this.near(...from) : undefined;
-    if (!drag) { if (dot) this.show(dot.index); return; }
-    const until = new AbortController();
-    const listen = (name, action) => this.box.addEventListener(name, action, { signal: until.signal });
+  grasped(event) {
+    const { drag, names } = this.spec;
+    if (!this.frame) return null;
+    const dot = names ? this.near(...this.pointed(event)) : undefined;
+    const show = () => dot && this.show(dot.index);
+    if (!drag) return { move: () => {}, tap: show };
+    const within = (along, place) => along.value(Math.min(Math.max(along.from, along.to), Math.max(Math.min(along.from, along.to), place)));
     const move = (each) => {
       const [x, y] = this.pointed(each);
-      if (!this.holding && Math.hypot(x - from[0], y - from[1]) < 4) return false;
-      this.holding = true;
+      const changes = drag(within(this.frame.x, x), within(this.frame.y, y), dot?.name);
+      if (dot && !Object.keys(changes).length) { show(); return; } // it cannot be moved, and says so
       this.tip.hidden = true;
-      const within = (along, place) => along.value(Math.min(Math.max(along.from, along.to), Math.max(Math.min(along.from, along.to), place)));
-      this.change(drag(within(this.frame.x, x), within(this.frame.y, y), dot?.name));
-      return true;
+      this.change(changes);
     };
-    const end = () => { this.holding = false; until.abort(); };
-    this.box.setPointerCapture(event.pointerId);
-    listen('pointermove', move);
-    listen('pointerup', (last) => { if (dot && !this.holding) this.show(dot.index); else { this.holding = true; move(last); } end(); });
-    listen('pointercancel', end);
+    return { move, tap: dot ? show : move, free: Boolean(event.target.closest('.chart-grip')) };
   }
 
   resize() {

@@ -1,4 +1,4 @@
-// The one way an element is made, and a text copied.
+// The one way an element is made, a text is copied, and a pointer holds something.
 
 /** An element with attributes, properties that begin with a dot, and children. */
 export function make(tag, attributes = {}, ...children) {
@@ -22,4 +22,33 @@ export async function copy(text) {
     document.execCommand('copy');
     area.remove();
   }
+}
+
+const STILL = 5; // pixels
+
+/**
+ * Lets a pointer hold what `begin` says of where it came down: `move`, each place; `tap`, where it was let go at once;
+ * `atOnce`, if a mouse need not move first. A finger's way up and down is the page's, unless the grip is `free`.
+ */
+export function hold(element, begin) {
+  element.addEventListener('pointerdown', (first) => {
+    const found = first.button ? null : begin(first);
+    if (!found) return;
+    const { move, tap = move, atOnce = false, free = false } = found;
+    const isFinger = first.pointerType === 'touch';
+    let moving = atOnce && !isFinger;
+    const until = new AbortController();
+    const listen = (name, action) => element.addEventListener(name, action, { signal: until.signal });
+    element.setPointerCapture(first.pointerId);
+    if (moving) move(first);
+    listen('pointermove', (event) => {
+      const [across, down] = [Math.abs(event.clientX - first.clientX), Math.abs(event.clientY - first.clientY)];
+      if (!moving && Math.max(across, down) < STILL) return;
+      if (!moving && isFinger && !free && down > across) { until.abort(); return; }
+      moving = true;
+      move(event);
+    });
+    listen('pointerup', (event) => { until.abort(); (moving ? move : tap)(event); });
+    listen('pointercancel', () => until.abort());
+  });
 }

@@ -1,5 +1,5 @@
 // The tile film: two counted runs side by side, event by event, on one clock of entries moved.
-import { make } from './dom.js';
+import { hold, make } from './dom.js';
 import { runs, sizes } from './generated/film.js';
 import { percent, plain } from './numbers.js';
 
@@ -301,24 +301,15 @@ export function build(explorer) {
 
 // On the line a pointer is where the clock is; on the pictures a drag turns the film on and back.
 function scrubbed(explorer, put, stop) {
-  let from = null;
-  const at = (event) => {
+  hold(explorer.stage, (first) => {
+    const onLine = Boolean(first.target.closest('.film-line'));
+    if (!onLine && !first.target.closest('.film-picture')) return null;
+    const { clock, clocks } = explorer.result;
     const { left, width } = explorer.line.getBoundingClientRect();
-    const { clocks } = explorer.result;
-    const clock = from.onLine ? (clocks.at(-1) * (event.clientX - left)) / width : from.clock + (clocks.at(-1) * (event.clientX - from.x)) / width;
-    put(stepAt(clocks, clock));
-  };
-  explorer.stage.addEventListener('pointerdown', (event) => {
-    const onLine = Boolean(event.target.closest('.film-line'));
-    if (event.button || !(onLine || event.target.closest('.film-picture'))) return;
-    from = { x: event.clientX, clock: explorer.result.clock, onLine };
-    stop();
-    explorer.stage.setPointerCapture(event.pointerId);
-    if (onLine && event.pointerType !== 'touch') at(event);
+    const from = onLine ? left : first.clientX - (width * clock) / clocks.at(-1);
+    const move = (event) => { stop(); put(stepAt(clocks, (clocks.at(-1) * (event.clientX - from)) / width)); };
+    return { move, tap: onLine ? move : () => {}, atOnce: onLine };
   });
-  explorer.stage.addEventListener('pointermove', (event) => { if (from) at(event); });
-  explorer.stage.addEventListener('pointerup', (event) => { if (from?.onLine) at(event); from = null; });
-  explorer.stage.addEventListener('pointercancel', () => { from = null; });
 }
 
 export const note = () => `Attention of ${sizes.N} queries and keys, head dimension ${sizes.d}. Every frame is an event of the counted simulator’s own trace, with the blocks that move the least in the fast memory you chose. Scores that are drawn dashed exist in fast memory alone.`;

@@ -1,5 +1,5 @@
 // The film of a server: each request a bar in time, memory beneath; whole prompts against pieces.
-import { make } from './dom.js';
+import { hold, make } from './dom.js';
 import { arrivals } from './generated/arrivals.js';
 import { Clock, simulate } from './loop.js';
 import { percent, plain, quantity } from './numbers.js';
@@ -218,14 +218,11 @@ export function build(explorer) {
   explorer.moment = make('input', { type: 'range', min: 0, max: POSITIONS, 'aria-label': 'Moment', '.oninput': () => { if (timer) stop(); put(explorer.moment.value); } });
   explorer.stage.before(make('div', { class: 'explorer-buttons explorer-player', role: 'group', 'aria-label': 'Player' }, button, explorer.moment));
   const drag = (event) => {
-    const svg = event.target.closest('.server-lines');
-    if (!svg || !(event.type === 'pointerdown' || event.buttons)) return;
     if (timer) stop();
-    const { left, width } = svg.getBoundingClientRect();
+    const { left, width } = explorer.lines[0].getBoundingClientRect();
     put(Math.max(0, Math.min(POSITIONS, (POSITIONS * (event.clientX - left)) / width)));
   };
-  explorer.stage.addEventListener('pointerdown', drag);
-  explorer.stage.addEventListener('pointermove', drag);
+  hold(explorer.stage, (event) => (event.target.closest('.server-lines') ? { move: drag, atOnce: true } : null));
   new ResizeObserver(([{ contentRect: { width } }]) => {
     if (!explorer.result || !width) return;
     explorer.wide = Math.max(200, width);

@@ -112,10 +112,11 @@ export function charts(state, { ops, rate, bandwidth, ridge: bend, time }) {
   const only = (memory) => places.map((dot) => (dot.ops && dot.memory === memory ? reached(dot) : null));
   const slowest = dots.reduce((a, b) => (b.time > a.time ? b : a));
   const sizes = places.map((dot) => (dot.ops ? 3 + 15 * Math.sqrt(dot.time / time) : 0));
-  const held = movable(state, dots).reduce((a, b) => (!a || b.time > a.time ? b : a), null);
+  const mobile = movable(state, dots);
+  const held = mobile.reduce((a, b) => (!a || b.time > a.time ? b : a), null);
   return [{ title: `${brief(slowest)}: ${percent(slowest.time / time)} of the ${quantity(time, 's', 3)}`, alt: `${dots.length} groups of ops under the roofline of ${state.device}, the larger the slower; the ridge is at ${plain(bend)} FLOPs per byte.`,
     x: { label: 'FLOPs per byte', range: [from, to] }, y: { label: 'FLOP/s' }, xs: places.map((dot) => dot.intensity), names: places.map((dot) => (dot.ops ? brief(dot) : undefined)),
-    details: places.map((dot) => dot.ops && [...wrapped(dot.name, 200), `${quantity(dot.time, 's', 3)}, ${percent(dot.time / time)} of the step`, `${plain(dot.intensity, 3)} FLOPs per byte`, dot.memory ? 'memory binds' : 'arithmetic binds']),
+    details: places.map((dot) => dot.ops && [...wrapped(dot.name, 200), `${quantity(dot.time, 's', 3)}, ${percent(dot.time / time)} of the step`, `${plain(dot.intensity, 3)} FLOPs per byte`, dot.memory ? 'memory binds' : 'arithmetic binds', ...(mobile.includes(dot) ? [] : [`here at any ${state.phase === 'prefill' ? 'length' : 'batch'}`])]),
     series: [{ label: 'roof', unnamed: true, ink: true, dash: 0, ys: places.map(reached) },
       { label: 'memory bound', scatter: true, colour: 0, sizes, ys: only(true) },
       { label: 'compute bound', scatter: true, colour: 1, sizes, ys: only(false) }],

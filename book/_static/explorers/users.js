@@ -1,5 +1,5 @@
 // The first page: one device, one model, and users who join: what fills, what is read, what computes.
-import { make } from './dom.js';
+import { hold, make } from './dom.js';
 import { modelChoices } from './models.js';
 import { counted, percent, plain, quantity, sweep } from './numbers.js';
 import { held, partsOf, precisionChoices, room, serverOf, servingDevices, step, timed } from './server.js';
@@ -203,18 +203,13 @@ export function draw(explorer, state, result) {
 export function build(explorer) {
   const drag = (event) => {
     const p = explorer.users;
-    if (!p || explorer.result.most < 2 || !event.target.closest('.users-stack') || !(event.type === 'pointerdown' || event.buttons)) return;
-    if (event.type === 'pointerdown') {
-      p.stack.setPointerCapture(event.pointerId);
-      p.slider.focus({ preventScroll: true, focusVisible: false });
-    }
+    p.slider.focus({ preventScroll: true, focusVisible: false });
     const { left, width } = p.stack.getBoundingClientRect();
     const [one, two] = [share(explorer.result, 1), share(explorer.result, 2)];
     const users = Math.round(1 + ((event.clientX - left) / width - one) / (two - one));
     explorer.set({ ...explorer.state, users: Math.max(1, Math.min(explorer.result.most, users)) });
   };
-  explorer.stage.addEventListener('pointerdown', drag);
-  explorer.stage.addEventListener('pointermove', drag);
+  hold(explorer.stage, (event) => (explorer.result.most > 1 && event.target.closest('.users-stack') ? { move: drag, atOnce: true } : null));
   explorer.stage.addEventListener('mousedown', (event) => { if (event.target.closest('.users-stack')) event.preventDefault(); }); // or else the handle loses its focus
   let room = null;
   new ResizeObserver(([{ contentRect }]) => {
