@@ -56,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments and arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        asked.no_command(arguments[0], COMMANDS)
         arguments = ["answer", *arguments]
     if not arguments:
         parser().print_help()

@@ -104,8 +104,8 @@ def _cuts(plan: dict[str, int]) -> str:
 
 def _case(model: str, device: str, cuts: str) -> str:
     """What is asked about, or what of it is said."""
-    where = f"{device}, {cuts}" if device and cuts else device or cuts
-    return f"{model} on {where}" if model and device else f"{model} {where}".strip()
+    where = f"{model} on {device}" if model and device else model or device
+    return f"{where}, {cuts}" if where and cuts else where or cuts
 
 
 def compare(given: Namespace) -> tuple[Any, int]:

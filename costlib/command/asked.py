@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,13 @@ def spell(given: Namespace) -> None:
     if getattr(given, "on", "") is None:
         such = "--on DGX-H100x4" if given.command == "plan" else "--on H100-SXM or --on H100-SXMx8"
         raise ValueError(f"on what? Add {such} (costlib {given.command} --help says more)")
+
+
+def no_command(text: str, commands: Iterable[str]) -> None:
+    """Say so if a first word that is no model looks like a command."""
+    near = get_close_matches(text, commands, n=1, cutoff=0.7)
+    if near and text not in models and not Path(text).exists():
+        raise ValueError(f"no command or model named {text!r}; the nearest command is {near[0]}")
 
 
 def _spelt_model(text: str) -> str:

@@ -38,6 +38,8 @@ not fit, no batch meets the target, no name is like it; 2 asked wrongly."""
 _EXAMPLES = """examples:
   costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99
   costlib config.json --on A100-80GBx4 --why
+  costlib deepseek-v3 --on DGX-H200x2 --plan expert=16,data=16 --batch 64
+  costlib compare llama-3.1-70b --on H100-SXMx8 --plan tensor=8 tensor=4,data=2
   costlib serve llama-3.1-8b --on H100-SXM --within 25 --rate 40
   costlib plan llama-3.1-70b --on DGX-H100x16 --batch 512 --context 4096
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
@@ -47,6 +49,7 @@ class _Parser(argparse.ArgumentParser):
     """Errors in one sentence, with the help that says more."""
 
     def error(self, message: str) -> NoReturn:
+        message = message.replace("the following arguments are required", "what is missing")
         complain(f"{message} ({self.prog} --help says more)")
         self.exit(2)
 

@@ -273,6 +273,7 @@ RULES = (
         lambda a: (
             f"expert={a.plan.expert} must divide data={a.plan.data} times context={a.plan.context}"
             + (f" times tensor={a.plan.tensor}" if a.plan.whole_experts else "")
+            + f" (data={a.plan.expert} would do)"
         ),
     ),
     Rule(

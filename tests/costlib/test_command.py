@@ -187,6 +187,8 @@ WRONG = {
     "plan llama-3-8b --on DGX-H100x0": "at least 1",
     "params config-that-is-not-there": "no model named",
     "completion fish": "bash",
+    "comparr gpt2 --on T4": "no command or model named 'comparr'; the nearest command is compare",
+    "answer": "what is missing: MODEL",
     "frobnicate": "no model named 'frobnicate'",
 }
 

@@ -228,7 +228,8 @@ REFUSED = {
     "llama-3-8b expert=2 data=2": "expert=2 needs a mixture of experts, and this model has none; "
     "the nearest is 1",
     "mixtral-8x7b expert=3 data=3": "expert=3 must divide the 8 experts; the nearest is 2",
-    "mixtral-8x7b expert=4 data=2": "expert=4 must divide data=2 times context=1; the nearest is 2",
+    "mixtral-8x7b expert=4 data=2": "expert=4 must divide data=2 times context=1 (data=4 would "
+    "do); the nearest is 2",
 }
 
 
