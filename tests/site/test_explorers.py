@@ -1581,6 +1581,99 @@ def test_what_is_to_try_can_be_set(name: str) -> None:
         assert (refused, unknown) == ([], []), label
 
 
+#: For each explorer what its suggestions say,
+as numbers of the states that they set: `at(label)` is
+#: is what is computed there (of an empty one as it opens); and what should come out.
+SAID_OF: dict[str, tuple[str, list[Any]]] = {
+    "frontier": (
+        """[at('Ask for 6 ms').best.throughput / at('').best.throughput,
+        at('').best.perToken / at('Ask for 6 ms').best.perToken,
+        at('Weights in 4 bits').best.batch / at('Ask for 6 ms').best.batch,
+        top('Weights in 4 bits') / top(''), at('Too fast').best, at('Too fast').instead.shared,
+        ...['A long context', 'A mixture'].map((one) => at(one).lines.bend > at(one).most)]""",
+        [1 / 3, 4.2, 3.0, 1.0, None, "2", True, True],
+    ),
+    "io": (
+        """[...['M = d²', '', 'Tiny M', 'Huge M'].map((one) => Math.min(...over(at(one)))),
+        Math.max(...at('').points.filter(({ M }) => M >= 4096).map((each) =>
+        over({ here: each })[2])),
+        over(at('Tiny M'))[0], ...[0, 3].map((which) => over(at('Huge M'))[which]),
+        at('Twice the width').overtaken / at('').overtaken,
+        moved(at('Twice the width').here.runs[2]) / moved(at('').here.runs[2])]""",
+        [1.44, 1.09, 1.34, 1.0, 2.0, 1.36, 81.0, 33.0, 3.9, 3.9],
+    ),
+    "memory": (
+        """[parts('')[1] / parts('')[0], parts('Four times the context')[1] / parts('')[1],
+        most('As it is published'), most('As it is published', { weights: '2' }),
+        most('A small device'), parts('A small device', { weights: '2' })[0] > 15.46e9,
+        most('A cache in 1 byte') / most(''),
+        at('A long context').rows.map((row) => row.parts[1]).sort((a, b) => a - b)[0] / 2 ** 29]""",
+        [1.1, 4.0, 310, 173, 10, True, 2.0, 1.0],
+    ),
+    "prefill": (
+        """[counted('A batch of short prompts') / counted(''),
+        bytes('Scores in memory') / bytes('A long prompt'),
+        counted('Scores in memory') < at('').ridge,
+        counted('A mixture') > at('A mixture').here.intensity[0]]""",
+        [0.98, 46.0, True, True],
+    ),
+    "speculative": (
+        """[...['', 'Half accepted', 'Short caches, a batch of 32', 'A slow draft'].flatMap((one) =>
+        [at(one).best.fresh, at(one).best.faster]), at('Short caches, a batch of 32').crossings[2],
+        at('One reader').crossings[2], ...[0,
+        2].map((which) => at('A long cache').crossings[which]),
+        at('Shared heads').crossings[2]]""",
+        [9, 3.0, 4, 1.6, 5, 2.7, 3, 1.35, 13, 180, 90, 156, 61],
+    ),
+    "step": (
+        """[...['2', '1'].map((weights) => 1e3 * at('Weights in 1 byte', { weights }).time),
+        at('Eight devices', { shared: '1' }).time / at('Eight devices').time,
+        at('The cache in 1 byte').time < at('The cache in 1 byte', { weights: '1',
+        kv: '2' }).time]""",
+        [7.63, 3.95, 7.0, True],
+    ),
+    "film": (
+        """[...at('Both at the end').standings.map(({ reads, writes }) => reads + writes),
+        at('Half the memory').standings[0].reads > at('Both at the end').standings[0].reads,
+        ...at('Rows against columns').standings.flatMap(({ reads, writes }) => [reads, writes])]""",
+        [512, 1728, True, 448, 64, 448, 288],
+    ),
+    "serving_film": (
+        """[...at('Block by block').both.map(({ runs }) => runs.some(({ back }) =>
+        back.length > 0)),
+        at('All at once').felt[0].pause / at('All at once').felt[0].slowest,
+        at('Tiny pieces').felt[1].first > 10 * at('').felt[1].first,
+        at('A quiet hour').felt[0].pause > 10 * at('A quiet hour').felt[1].pause]""",
+        [True, True, 1.0, True, True],
+    ),
+}
+SUGGESTED = """(() => {
+  const first = Object.fromEntries(page.controls.map((c) => [c.id, c.value]));
+  const found = (label) => page.tries.find((one) => one.label === label)?.state;
+  const at = (label, more) => page.compute({ ...first, ...found(label), ...more });
+  const top = (label) => Math.max(...at(label).frontier.map((each) => each.throughput));
+  const moved = (run) => (run ? run[0] + run[1] : Infinity);
+  const over = ({ here }) => here.runs.map((run) => moved(run) / here.bound);
+  const parts = (label, more) => at(label, more).rows[0].parts;
+  const most = (label, more) => at(label, more).rows[0].largestBatch;
+  const counted = (label) => at(label).here.intensity[1];
+  const bytes = (label) => at(label).here.counted[1];
+  return %s;
+})()"""
+
+
+@pytest.mark.parametrize("name", SAID_OF)
+def test_what_a_suggestion_says_is_so(name: str) -> None:
+    """Each number of its words, and what it says of more or less."""
+    body, said = SAID_OF[name]
+    [found] = in_page(f"{name}.js", SUGGESTED % body, [0])
+    for value, expected in zip(found, said, strict=True):
+        if isinstance(expected, float):
+            assert value == pytest.approx(expected, rel=0.05), (found, said)
+        else:
+            assert value == expected, (found, said)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_charts_can_be_read_in_light_and_dark(open_page: Any, scheme: str) -> None:
     page = open_page("step", color_scheme=scheme).page

@@ -10,7 +10,7 @@ export const controls = [
 ];
 
 export const tries = [
-  { label: 'M = d²', state: { M: 4096 }, say: 'From here to the right FlashAttention-2 moves less than one and a half times the bound; well to the left the small-cache algorithm moves less.' },
+  { label: 'M = d²', state: { M: 4096 }, say: 'FlashAttention-2 moves 1.44 times the bound here, and 1.09 times with four times the memory. Further right the gap opens again, to 2, until all queries fit at once. Well to the left the small-cache algorithm moves less.' },
   { label: 'Tiny M', state: { M: 100 }, say: 'Neither FlashAttention fits: both need whole rows in fast memory. The tiled ones still do, and are a third above the bound.' },
   { label: 'Huge M', state: { M: 268435456 }, say: 'FlashAttention-2 moves what must be moved in any case: three inputs and one output. The two that write their scores move 33 and 81 times as much.' },
   { label: 'Twice the width', state: { d: 128 }, say: 'The crossing moves with d², nearly four times as far. The same M is now d² itself, and FlashAttention-2 moves nearly four times as many entries.' },

@@ -25,7 +25,7 @@ export const tries = [
   { label: 'As it is published', state: { model: 'gpt-oss-20b', weights: 'ships' }, say: 'Its experts ship in 4 bits. With weights in 2 bytes there is room for 173 of these sequences in place of 310.' },
   { label: 'A small device', state: { device: 'T4', batch: 1, context: 8192, weights: '0.5' }, say: 'In 2 bytes the weights alone are larger than what a T4 gives out. In half a byte they leave room for ten sequences.' },
   { label: 'A cache in 1 byte', state: { kv: '1' }, say: 'Weights do not change, so all that is saved goes to sequences: exactly twice as many fit.' },
-  { label: 'A long context', state: { batch: 1, context: 1048576 }, say: 'The line with a window is the lowest by far, for it stopped growing at 4,096 tokens. All others grow on, as the bars below do.' },
+  { label: 'A long context', state: { batch: 1, context: 1048576 }, say: 'The line with a window is the lowest by far, for it stopped growing at 4,096 tokens. All others grow on.' },
 ];
 
 /** The latents of the model that made them known: 512 and a rotary key of 64. */
