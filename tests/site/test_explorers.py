@@ -1581,8 +1581,7 @@ def test_what_is_to_try_can_be_set(name: str) -> None:
         assert (refused, unknown) == ([], []), label
 
 
-#: For each explorer what its suggestions say,
-as numbers of the states that they set: `at(label)` is
+#: For each explorer what its suggestions say, as numbers of the states that they set: `at(label)`
 #: is what is computed there (of an empty one as it opens); and what should come out.
 SAID_OF: dict[str, tuple[str, list[Any]]] = {
     "frontier": (
