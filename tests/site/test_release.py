@@ -15,6 +15,7 @@ from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 from paths import ROOT
@@ -190,6 +191,25 @@ def test_a_tag_is_the_version_and_the_changelog_dated(tmp_path: Path) -> None:
     changes.write_text("# Changelog\n", "utf-8")
     with pytest.raises(SystemExit, match=r"says nothing of 0\.1\.0"):
         release.check_tag("v0.1.0", tmp_path)
+
+
+def test_the_workflow_publishes_on_a_tag_alone_and_keeps_no_token() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    said = yaml.safe_load(text)
+    assert said[True] == {"push": {"tags": ["v[0-9]*"]}}, "YAML reads the word 'on' as True"
+    trusted = [name for name, job in said["jobs"].items() if "id-token" in job["permissions"]]
+    assert trusted == ["publish"]
+    publish = said["jobs"]["publish"]
+    assert (publish["needs"], publish["environment"]["name"]) == ("build", "pypi")
+    assert [step["uses"].partition("@")[0] for step in publish["steps"]] == [
+        "actions/download-artifact",
+        "pypa/gh-action-pypi-publish",
+    ]
+    assert "secrets." not in text
+    assert "password" not in text
+    built = " ".join(step.get("run", "") for step in said["jobs"]["build"]["steps"])
+    for check in ("make release", "TAG=", "twine check --strict", "check-wheel-contents"):
+        assert check in built
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
