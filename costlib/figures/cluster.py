@@ -176,7 +176,8 @@ def _tokens(drawing: Sketch, corner: tuple[float, float], parts: list[tuple[int,
         begun += count
     full, left = divmod(begun, _ACROSS)
     drawing.cells(corner, full, _ACROSS, _SIDE, line=0.3)
-    drawing.cells((corner[0], corner[1] + full * _SIDE), 1, left, _SIDE, line=0.3)
+    if left:
+        drawing.cells((corner[0], corner[1] + full * _SIDE), 1, left, _SIDE, line=0.3)
 
 
 # ---------------------------------------------------------------------- behind the backward pass

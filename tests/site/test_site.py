@@ -210,6 +210,23 @@ def test_what_a_phone_breaks_is_copied_whole(browser: Any, address: str) -> None
     assert shown.strip() == said.strip()
 
 
+def test_no_line_begins_with_a_comma(browser: Any, address: str) -> None:
+    """A formula is a box to a browser, which would break the line after it."""
+    with Visit(browser, address, "book/attention.html", viewport=PHONE) as visit:
+        formulas, broken = visit.page.evaluate(
+            """() => {
+              const ends = [...document.querySelectorAll('.whole .math')];
+              return [ends.length, ends.filter((formula) => {
+                const comma = document.createRange();
+                comma.selectNodeContents(formula.nextSibling);
+                return comma.getBoundingClientRect().left < formula.getBoundingClientRect().left;
+              }).map((formula) => formula.textContent)];
+            }"""
+        )
+    assert formulas > 20
+    assert broken == []
+
+
 def test_a_dark_page_is_printed_in_light(browser: Any, address: str) -> None:
     with Visit(browser, address, "book/glossary.html", color_scheme="dark") as visit:
         theme = "document.documentElement.dataset.theme"

@@ -23,8 +23,12 @@ CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 PHONE = 46  # characters of code that fit the width of a phone
 SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
-#: A formula and the comma after it stay on one line.
-AFTER_MATH = re.compile(r"(</span></span></span>)([,.;:?!)”’])")
+#: A formula and the comma after it, which stay on one line.
+WITH_COMMA = re.compile(
+    r'(?<!<span class="whole">)<span class="math">(?:(?!<span class="math">).)*?'
+    r"</span></span></span>[,.;:?!)”’]",
+    re.DOTALL,
+)
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
@@ -51,11 +55,17 @@ def lean(html: str) -> str:
     )
     html = TEX.sub(r"\1", html)
     html = FIGURE.sub(lambda m: brief(m[0]), html)
-    html = AFTER_MATH.sub(r"\1&#x2060;\2", html)
+    html = WITH_COMMA.sub(whole, html)
     html = EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html))
     html = FOLD.sub(labelled, html)
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
     return with_heights(html)
+
+
+def whole(formula: re.Match[str]) -> str:
+    """A formula and its comma as one; a long formula may break, where it is of several parts."""
+    is_one = formula[0].count('class="base"') == 1
+    return f'<span class="whole">{formula[0]}</span>' if is_one else formula[0]
 
 
 def lines(code: str) -> str:
