@@ -14,7 +14,7 @@ from tools.bench.asked.questions import QUESTIONS
 from tools.bench.asked.words import WHY_NOT
 
 RECORD = table.said()
-AGAIN = "ask costlib again: python -m tools.bench.asked _build/peers costlib typical"
+AGAIN = 'ask costlib again: make bench-questions WHICH="costlib typical"'
 
 
 def test_the_page_is_what_was_said() -> None:
