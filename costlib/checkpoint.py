@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -69,6 +69,10 @@ class Storage:
     compute: str | None = None
     unread: str = ""
     first_layer: int = 0
+    _special: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_special", tuple(pattern for pattern, _ in self.special))
 
     def of(self, step: str, layer: int, *, beside: bool = False) -> Packing | None:
         """The packing of one step's matrix in one layer; None if it is left as it is.
@@ -81,9 +85,8 @@ class Storage:
         if not self.kept and not self.special:
             return packing
         where = (step, layer, beside)
-        found = {packing for pattern, packing in self.special if _names((pattern,), *where)}
-        if found:
-            return found.pop()
+        if _names(self._special, *where):
+            return next(each for pattern, each in self.special if _names((pattern,), *where))
         return None if packing is None or _names(self.kept, *where) else packing
 
 

@@ -59,6 +59,9 @@ class Config:
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}
         self.usual = usual or {}
+        self._right: set[tuple[Any, ...]] = (
+            set()
+        )  # lists that were looked through: once, not a layer
 
     def error(self, text: str, kind: type[Exception] = ValueError) -> Exception:
         """An error that says whose config it is."""
@@ -140,8 +143,10 @@ class Config:
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list whose entries have one type; empty where it is missing."""
         values: list[Any] = self.read(name, list, [])
-        if not set(map(type, values)) <= {kind}:
-            raise self._wrong(name, f"a list, each entry {_KINDS[kind]}", values)
+        if (name, kind) not in self._right:
+            if not set(map(type, values)) <= {kind}:
+                raise self._wrong(name, f"a list, each entry {_KINDS[kind]}", values)
+            self._right.add((name, kind))
         return values
 
     def each_layer(self, name: str, kind: type) -> list[Any]:
@@ -221,9 +226,11 @@ class Config:
         'sliding'
         """
         kinds = self.each_layer(name, str)
-        unknown = sorted({OLD_KINDS.get(kind, kind) for kind in set(kinds)} - set(among))
-        text = f"{self.spelled(name)!r} has {unknown}, which is not counted here"
-        self.require(not unknown or not among, text)
+        if (name, among) not in self._right:
+            unknown = sorted({OLD_KINDS.get(kind, kind) for kind in set(kinds)} - set(among))
+            text = f"{self.spelled(name)!r} has {unknown}, which is not counted here"
+            self.require(not unknown or not among, text)
+            self._right.add((name, among))
         if kinds:
             return str(OLD_KINDS.get(kinds[i], kinds[i]))
         if rule is None:

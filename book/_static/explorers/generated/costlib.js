@@ -3579,9 +3579,13 @@ return this;
 }
 $class(checkpoint$Packing, "Packing", "bits beside per_row per_column", "/ bits beside= per_row= per_column=");
 class checkpoint$Storage extends $object {
+__post_init__() {
+const self = this;
+self._special = $tuple((() => { const $ = []; for (const [pattern, _] of self.special) $.push(pattern); return $; })());
+}
 of(step, layer, beside = false) {
 const self = this;
-let packing, where, found;
+let packing, where;
 if ($has(checkpoint$_NEVER_PACKED, step)) {
 return null;
 }
@@ -3590,9 +3594,8 @@ if (!$truth(self.kept) && !$truth(self.special)) {
 return packing;
 }
 where = [step, layer, beside];
-found = $set((() => { const $ = []; for (const [pattern, packing] of self.special) if (checkpoint$_names([pattern], ...where)) $.push(packing); return $; })());
-if ($truth(found)) {
-return found.pop();
+if (checkpoint$_names(self._special, ...where)) {
+return $next((function* () { for (const [pattern, each] of self.special) if (checkpoint$_names([pattern], ...where)) yield each; })());
 }
 return ((packing === null) || checkpoint$_names(self.kept, ...where) ? null : packing);
 }
@@ -3607,10 +3610,11 @@ this.kv = kv;
 this.compute = compute;
 this.unread = unread;
 this.first_layer = first_layer;
+this.__post_init__();
 return this;
 }
 }
-$class(checkpoint$Storage, "Storage", "name packing experts kept special plain kv compute unread first_layer", "/ name packing= experts= kept= special= plain= kv= compute= unread= first_layer=");
+$class(checkpoint$Storage, "Storage", "name packing experts kept special plain kv compute unread first_layer _special!^~", "/ name packing= experts= kept= special= plain= kv= compute= unread= first_layer=");
 $signed(checkpoint$Storage.prototype.of, "step layer / beside=");
 function checkpoint$weight_bytes(blocks, d_model, params, storage) {
 let saved, matrix;
@@ -3804,6 +3808,7 @@ __init__(fields, family, names = null, usual = null) {
 const self = this;
 [self.fields, self.family, self.names] = [fields, family, ($truth(names) ? names : $dict([]))];
 self.usual = ($truth(usual) ? usual : $dict([]));
+self._right = $set();
 return this;
 }
 error(text, kind = $ValueError) {
@@ -3900,8 +3905,11 @@ entries(name, kind) {
 const self = this;
 let values;
 values = self.read(name, $list, $list([]));
+if (!$has(self._right, [name, kind])) {
 if (!$le($set($map($type, [values])), $set([kind]))) {
 throw self._wrong(name, `a list, each entry ${$str($at(families_config$_KINDS, kind))}`, values);
+}
+self._right.add([name, kind]);
 }
 return values;
 }
@@ -3974,9 +3982,12 @@ kind(i, rule = null, among, name = "layer_types") {
 const self = this;
 let kinds, unknown, text;
 kinds = self.each_layer(name, $str);
+if (!$has(self._right, [name, among])) {
 unknown = $sorted($sub($set((() => { const $ = []; for (const kind of $set(kinds)) $.push(families_config$OLD_KINDS.get(kind, kind)); return $; })()), $set(among)));
 text = `${$repr(self.spelled(name))} has ${$str(unknown)}, which is not counted here`;
 self.require((!$truth(unknown) || !$truth(among)), text);
+self._right.add([name, among]);
+}
 if ($truth(kinds)) {
 return $str(families_config$OLD_KINDS.get($at(kinds, i), $at(kinds, i)));
 }
