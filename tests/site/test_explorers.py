@@ -13,7 +13,6 @@ import json
 import math
 import random
 import re
-import subprocess
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -37,9 +36,9 @@ from costlib.precision import Precision, precision_of
 from costlib.serving import Server
 from costlib.sources import jamesnulliu
 from costlib.training import RECIPES
+from in_node import answers
 from paths import ROOT, SITE
 from tools.pages import explorer_mesh, explorers
-from tools.site.page_weight import packaged_node
 
 HERE = ROOT / "book" / "_static" / "explorers"
 MANY = sampling.number(120, 1000)
@@ -67,30 +66,9 @@ def page_of(name: str) -> str:
     return f"book/explore_{name}.html"
 
 
-RUN = """
-const [folder, module, body] = process.argv.slice(1);
-const page = await import(`${folder}/${module}`);
-const settings = JSON.parse(await new Promise((done) => {
-  let text = '';
-  process.stdin.on('data', (part) => (text += part)).on('end', () => done(text));
-}));
-const each = new Function('page', 'state', `return (${body})`);
-console.log(JSON.stringify(settings.map((state) => each(page, state)), (_, value) =>
-  (value === Infinity ? 'Infinity' : value)));
-"""
-
-
-def in_page(module: str, body: str, settings: list[Any], run: str = RUN) -> list[Any]:
-    """What the page's own module computes for each setting."""
-    done = subprocess.run(
-        [str(packaged_node()), "--input-type=module", "-e", run, HERE.as_uri(), module, body],
-        input=json.dumps(settings),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def in_page(module: str, body: str, settings: list[Any], **others: str) -> list[Any]:
+    """What the page's own module computes for each setting, beside others by their names."""
+    return answers(HERE, {"page": module, **others}, body, settings)
 
 
 def same(page: Any, library: Any) -> bool:
@@ -1318,11 +1296,8 @@ FIRST = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
 def pictures(name: str) -> list[list[str]]:
     """Each chart of an explorer as it opens, as wide as a page and as a phone, as SVG."""
     body = "((s) => page.charts(s, page.compute(s)).map((chart) => [700, 343].map((width) =>"
-    body += f" picture(chart, width).svg)))({FIRST})"
-    load = "await import(`${folder}/picture.js`)"
-    run = RUN.replace("const each", f"const {{ picture }} = {load};\nconst each")
-    run = run.replace("'state',", "'state', 'picture',").replace("state))", "state, picture))")
-    [charts] = in_page(f"{name}.js", body, [0], run)
+    body += f" picture.picture(chart, width).svg)))({FIRST})"
+    [charts] = in_page(f"{name}.js", body, [0], picture="picture.js")
     return charts
 
 
@@ -1813,6 +1788,7 @@ def test_film_plays_steps_and_scrubs(open_page: Any) -> None:
     page.click("button:text-is('Play')")
     page.wait_for_function(f"{frame} > 6")
     page.click("button:text-is('Pause')")
+    settle(page)
     now = page.evaluate(frame)
     page.focus(".film-line")
     page.keyboard.press("ArrowRight")
