@@ -27,7 +27,6 @@ from costlib.parallel.search import plan_of, search
 from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.shares import (
     expert_parallel,
-    memory_per_device,
     optimizer_memory,
     tensor_parallel,
 )
@@ -60,7 +59,6 @@ __all__ = [
     "in_flight",
     "least_rounds",
     "least_sent",
-    "memory_per_device",
     "optimizer_memory",
     "order",
     "played",

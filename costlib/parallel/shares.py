@@ -2,9 +2,10 @@
 
 Tensor parallelism divides heads and feed-forward widths, not d_model: the products with d_model
 stay whole on one side, so that FLOPs are divided, not squared. Two all-reduces a layer put the
-parts together. Pipeline parallelism gives each device some layers, data parallelism some sequences.
+parts together. Expert parallelism deals a mixture's experts to devices with tokens of their own.
 
-A whole plan of training, with every axis and its messages, is `costlib.parallel.Plan`.
+A whole plan of training, with every axis and its messages, is `costlib.parallel.Plan`, one of
+serving `costlib.serving.Server`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from costlib.kvcache import Memory, memory
+from costlib.kvcache import Memory
 from costlib.layers import (
     RGLRU,
     Attention,
@@ -32,14 +33,12 @@ from costlib.layers import (
 )
 from costlib.layers.parts import is_one
 from costlib.numbers import Number, ceil_div, divides, exact_div, is_zero, size, where
-from costlib.precision import Precision
 from costlib.training.recipes import Recipe, state_bytes
 from costlib.transformer import Transformer
 
 __all__ = [
     "degrees",
     "expert_parallel",
-    "memory_per_device",
     "optimizer_memory",
     "tensor_parallel",
 ]
@@ -197,36 +196,6 @@ def _shared_part(name: str, whole: Number, devices: Number) -> Any:
     if not divides(whole, where(fewer, devices, whole)):
         raise ValueError(f"devices must divide {name}={whole} or be a multiple, got {devices}")
     return where(fewer, 1, whole // devices)
-
-
-def memory_per_device(
-    model: Transformer,
-    batch: Number,
-    context: Number,
-    precision: Precision | None = None,
-    *,
-    tensor: Number = 1,
-    pipeline: Number = 1,
-    data: Number = 1,
-) -> Memory:
-    """Inference memory of the fullest device: its heads and widths, its layers, its sequences.
-
-    The first stage holds the embedding and the last the unembedding; each is charged for both,
-    as one stage alone has them.
-
-    >>> llama = Transformer(layers=80, d_model=8192, heads=64, d_ff=28672, vocab=32000, kv_heads=8)
-    >>> whole = llama.memory(8, 4095)
-    >>> part = memory_per_device(llama, 8, 4095, tensor=8)
-    >>> round(whole.total / part.total, 2)
-    8.0
-    """
-    layers, local = ceil_div(model.layers, size("pipeline", pipeline)), model.local_layers
-    if model.moe is not None and not (type(pipeline) is int and pipeline == 1):
-        raise ValueError("pipeline stages of a mixture of experts differ: count each one's layers")
-    if not (type(local) is int and local == 0):
-        local = ceil_div(local * layers, model.layers)
-    stage = tensor_parallel(model, size("tensor", tensor)).with_(layers=layers, local_layers=local)
-    return memory(stage, ceil_div(size("batch", batch), size("data", data)), context, precision)
 
 
 def optimizer_memory(

@@ -28,7 +28,6 @@ from costlib.parallel import (
     all_reduce,
     bubble,
     dealt,
-    memory_per_device,
     tensor_parallel,
     zigzag,
 )
@@ -130,10 +129,6 @@ CALLS = {
     "least_rounds": (least_rounds, {"devices": 2}),
     "bus_factor": (lambda **of: bus_factor("all_reduce", **of), {"devices": 2}),
     "bubble": (bubble, {"stages": 2, "microbatches": 4}),
-    "memory_per_device": (
-        lambda **of: memory_per_device(MODEL, **of),
-        {"batch": 4, "context": 3, "tensor": 2, "pipeline": 2, "data": 2},
-    ),
     "Server": (
         lambda **of: Server(MODEL, "H100-SXM", **of),
         {"tensor": 2, "pipeline": 2, "expert": 1, "data": 2},

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from costlib import Precision
-from costlib.kvcache import memory
 from costlib.parallel import (
     Machine,
     all_reduce,
     bubble,
-    memory_per_device,
     optimizer_memory,
+    stage_models,
     tensor_parallel,
 )
 from costlib.parallel.collectives import ring_all_reduce
@@ -92,18 +91,16 @@ def test_bubble_by_playing_the_schedule():
     assert bubble(stages, microbatches) == idle / (stages * length)
 
 
-def test_memory_is_divided_three_ways():
-    whole = LLAMA.memory(8, 999)
-    by_tensor = memory_per_device(LLAMA, 8, 999, tensor=8)
-    by_data = memory_per_device(LLAMA, 8, 999, data=4)
-    by_pipeline = memory_per_device(LLAMA, 8, 999, pipeline=4)
-    assert by_tensor.kv * 8 == by_pipeline.kv * 8 // 2 == whole.kv
-    assert by_data.kv * 4 == whole.kv
-    assert by_data.weights == whole.weights
+def test_memory_is_divided_by_layers_and_by_heads():
+    whole, by_tensor = LLAMA.memory(8, 999), tensor_parallel(LLAMA, 8).memory(8, 999)
+    stages = [stage.memory(8, 999) for stage, _ in stage_models(LLAMA, 4)]
+    assert by_tensor.kv * 8 == stages[0].kv * 4 == whole.kv
     norms = LLAMA.layers * 2 * 4096 + 4096  # every device has all of them
     assert (by_tensor.weights // 2 - norms) * 8 == whole.weights // 2 - norms
-    tables = 2 * 128256 * 4096 + 4096
-    assert (by_pipeline.weights // 2 - tables) * 4 == whole.weights // 2 - tables
+    table = 128256 * 4096
+    inside = whole.weights // 2 - 2 * table - 4096
+    ends = [table, 0, table + 4096]
+    assert [each.weights // 2 - inside // 4 for each in stages] == ends
 
 
 def test_zero_divides_one_more_at_each_stage():
@@ -122,6 +119,8 @@ def test_zero_divides_one_more_at_each_stage():
 
 
 MIXED = Transformer(layers=6, d_model=64, heads=4, d_ff=256, vocab=1000, window=4, local_layers=3)
+
+
 EXPERTS = Transformer(
     layers=2,
     d_model=64,
@@ -133,21 +132,13 @@ EXPERTS = Transformer(
 
 
 def test_memory_of_a_stage_by_hand():
-    """6 layers in 4 stages: at most 2 a stage, of which at most 1 is local."""
-    one = memory_per_device(MIXED, 8, 99, Precision(weights=1, kv=1), tensor=2, pipeline=4, data=4)
+    """6 layers in 4 stages: of the two in the second stage one is local."""
+    one = stage_models(tensor_parallel(MIXED, 2), 4)[1][0].memory(2, 99, Precision(weights=1, kv=1))
     layer = 4 * 64 * 32 + 3 * 64 * 128 + 2 * 64  # 2 of the 4 heads, half of the width
-    assert one.weights == 2 * layer + 64 + 2 * 64 * 500
+    assert one.weights == 2 * layer
     kv_of_a_token = 2 * 2 * 16
     assert one.kv == 2 * kv_of_a_token * (100 + 4)  # two sequences; a global and a local layer
-    assert memory_per_device(MIXED, 8, 99) == memory(MIXED, 8, 99)
-    whole = Transformer(layers=6, d_model=64, heads=4, d_ff=256, vocab=1000)
-    assert memory_per_device(whole, 2, 9, pipeline=3).kv == memory(whole, 2, 9).kv / 3
-
-
-def test_experts_are_not_cut_into_stages():
-    assert memory_per_device(EXPERTS, 2, 9, pipeline=1) == memory(EXPERTS, 2, 9)
-    with pytest.raises(ValueError, match="pipeline stages of a mixture of experts differ"):
-        memory_per_device(EXPERTS, 2, 9, pipeline=2)
+    assert stage_models(MIXED, 1) == ((MIXED, 1),)
 
 
 def test_optimizer_memory_of_one_device_is_all_of_it():

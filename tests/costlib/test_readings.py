@@ -22,10 +22,10 @@ from costlib.messages import collective
 from costlib.parallel import (
     all_reduce,
     bubble,
-    memory_per_device,
     optimizer_memory,
     tensor_parallel,
 )
+from costlib.serving import Server
 from costlib.training import (
     activations,
     flops_per_token,
@@ -63,6 +63,7 @@ MIXED = Transformer(
     biases=("qkv", "ffn"),
 )
 TOY = Device("toy", {"bf16": 10**14}, 10**12)
+PIPED = Server(MIXED, TOY.with_(interconnect=10**10), tensor=2, pipeline=2)
 MLA_SIZES = {"kv_rank": 8, "nope_dim": 4, "rope_dim": 2, "value_dim": 3}
 
 
@@ -117,7 +118,7 @@ FORMULAS = {
     "two tiers": lambda a, b, c: (
         collective("reduce_scatter", c, inside=a, across=b, axis="data").sends
     ),
-    "memory per device": lambda a, b, c: memory_per_device(MIXED, a, c, tensor=2, data=b).total,
+    "step of a pipeline": lambda a, b, c: PIPED.step(a, c, b),
     "optimizer memory": lambda a, b, c: optimizer_memory(MIXED, data=a, zero=2).total,
 }
 
@@ -184,6 +185,7 @@ def test_symbols_say_what_ints_say(name, point):
 def test_ints_stay_exact_ints(name):
     fractions = {
         "roofline time",
+        "step of a pipeline",
         "expected experts",
         "bubble",
         "prefill with experts",
