@@ -57,9 +57,12 @@ def _planned(row: Row) -> Any:
         recompute="full",
         recipe="bf16-fp32-grads",
     )
-    cluster = Cluster("DGX-A100", nodes=row["devices"] // 8)
     return plan.on(
-        model_of(row), cluster, batch=row["batch"], seq=row["seq"], scores="materialised"
+        model_of(row),
+        Cluster("DGX-A100", nodes=row["devices"] // 8),
+        batch=row["batch"],
+        seq=row["seq"],
+        scores="materialised",
     )
 
 
@@ -88,8 +91,9 @@ def quantised(row: Row, device: Any = A100) -> float:
     import costlib
 
     step = costlib.models[row["model"]].decode(1, row["context"])
-    packed = costlib.Precision(weights=f"int{row['bits']}")
-    return float(1 / costlib.time(step, device, precision=packed))
+    return float(
+        1 / costlib.time(step, device, precision=costlib.Precision(weights=f"int{row['bits']}"))
+    )
 
 
 def price(row: Row, device: Any = H100) -> float:
@@ -98,7 +102,7 @@ def price(row: Row, device: Any = H100) -> float:
     server = Server(row["model"], device, "fp8")
     most = server.room(row["prompt"] + row["answer"])
     steps = row["answer"] * server.step(most, row["prompt"] + row["answer"] / 2)
-    seconds = steps + most * server.prefill(row["prompt"])
+    seconds = steps + server.prefill(row["prompt"], batch=most)
     return float(per_million(seconds / (most * row["answer"]), row["per_hour"]))
 
 

@@ -111,8 +111,8 @@ def price(row: Row) -> float:
     weights, cache = _held(row, "fp8")
     most = int((72 * 1024 - weights) // cache)
     step = _step(row, most, row["prompt"] + row["answer"] // 2, H100, "fp8")["Latency"]
-    first = _prompt(row, 1, H100, "fp8")["Latency"]
-    a_second = 1000 * most * row["answer"] / (row["answer"] * step + most * first)
+    first = _prompt(row, most, H100, "fp8")["Latency"]
+    a_second = 1000 * most * row["answer"] / (row["answer"] * step + first)
     return float(row["per_hour"] / 3600 / a_second * 1e6)
 
 

@@ -30,12 +30,10 @@ WHY_NOT = {
     "decode": _MEASURED,
     "training memory": "llm-analysis adds up closed forms of one kind of layer. costlib makes the "
     "ledger of every stage, whatever its layers are, and so knows the fullest one; that takes "
-    "milliseconds, and a cluster is a thing of its own.",
+    "milliseconds.",
     "plan": "llm-analysis divides FLOPs by the peak, without messages or a bubble: a closed form. "
     "costlib makes the ledger of every stage and of what devices send.",
-    "quantised": _MEASURED + " In costlib weights, cache and activations have a precision each, "
-    "so that weights alone in 4 bits are said in a statement of their own; llm-analysis and GenZ "
-    "have a name for them.",
+    "quantised": _MEASURED,
     "price": _MEASURED + " It also picks the batch by itself. " + _FITTED,
     "sweep": _MEASURED + " " + _FITTED,
 }
