@@ -1490,6 +1490,19 @@ def test_explorer_is_all_on_one_screen(open_page: Any, name: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
+@pytest.mark.parametrize("name", sampling.some(CHARTS, 2, "suggestions on a phone", first=is_new))
+def test_a_suggestion_is_read_beside_its_picture(open_page: Any, name: str) -> None:
+    """On a phone settings, chart, buttons and the first line of what to see share a screen."""
+    page = open_page(name, viewport={"width": 375, "height": 667}).page
+    page.click(".explorer-tries button")
+    settle(page)
+    top, said = page.evaluate(
+        """() => ['.explorer-controls', '.explorer-said'].map((each) =>
+        document.querySelector(each).getBoundingClientRect().top)"""
+    )
+    assert said - top < 667 - 60 - 24  # less the page's bar, and a line
+
+
 WHAT_IS_SAID = """((state) => {
   const seen = [];
   const plain = Object.fromEntries(page.controls.map((c) => [c.id, c.value]));

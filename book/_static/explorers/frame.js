@@ -105,7 +105,7 @@ export class Explorer {
     this.note = make('p', { class: 'explorer-note' });
     this.tableBox = make('div', { class: 'explorer-table', tabindex: '0', role: 'region', 'aria-label': 'The numbers behind the charts' });
     this.details = make('details', { '.ontoggle': () => this.fillTable() }, make('summary', {}, 'The numbers behind this'), this.tableBox);
-    this.root.replaceChildren(form, this.stage, this.summary, ...this.tries(), ...more, this.rest, this.note, this.buttons(), this.live, this.details);
+    this.root.replaceChildren(form, this.stage, ...this.tries(), this.summary, ...more, this.rest, this.note, this.buttons(), this.live, this.details);
     this.root.classList.add('explorer-ready');
     this.page.build?.(this);
   }

@@ -21,7 +21,7 @@ export const tries = [
   { label: 'Weights in 4 bits', state: { target: 6, precision: 'int4' }, say: 'Within the same 6 ms three times as many are served, for weights are read in a quarter of the time. The top of the curve stays where it was: arithmetic is still done in 16 bits.' },
   { label: 'A long context', state: { context: 32000 }, say: 'A cache of 32,000 tokens is long to read and large to keep: memory is full before arithmetic counts.' },
   { label: 'A mixture', state: { model: 'qwen3-30b-a3b', target: 10 }, say: 'A few sequences touch most experts, and little is computed with each: arithmetic begins where no memory reaches.' },
-  { label: 'Too fast', state: { target: 3 }, say: 'No batch is that fast: one sequence alone has to read all weights. The line under the chart says how many devices would do.' },
+  { label: 'Too fast', state: { target: 3 }, say: 'No batch is that fast: one sequence alone has to read all weights. The line below says how many devices would do.' },
 ];
 
 const upwards = (ms) => Math.ceil(10 * ms - 1e-9) / 10; // to the tenth that a target has: the batch that takes so long stays within it
