@@ -25,7 +25,7 @@ def repository(root: Path = ROOT) -> str:
 def is_nobody(name: str) -> bool:
     """Whether a repository is what stands in _config.yml until somebody's is known.
 
-    >>> is_nobody("owner/every-flop"), is_nobody("ada/owner")
+    >>> is_nobody("owner/book"), is_nobody("ada/owner")
     (True, False)
     """
     return name.startswith("owner/")
