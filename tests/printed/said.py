@@ -13,6 +13,7 @@ from math import inf, isqrt, prod
 from typing import Any
 
 CASES: dict[str, Callable[[], Any]] = {}
+CASES["deeds of a module"] = lambda: sorted(CASES)
 
 
 def case(function: Callable[[], Any]) -> Callable[[], Any]:
@@ -150,9 +151,10 @@ def unpacking() -> Any:
     *most, last = [1, 2, 3]
     first, *rest = "abc"
     (a, b), c = (1, 2), 3
-    values = [0, 0]
+    values = same = [0, 0]
     values[0], values[1] = 5, 6
     values[0] += 1
+    same += [7]
     return most, last, first, rest, a, b, c, values
 
 

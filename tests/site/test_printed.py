@@ -25,6 +25,7 @@ from odd_configs import MUTANTS, ROWS, changed, mutant
 from paths import DATA, ROOT, TESTS
 from printed.said import CASES
 from tools.pages import translate
+from tools.pages.translate import names
 from tools.site.page_weight import packaged_node
 
 HERE = ROOT / "book" / "_static" / "explorers"
@@ -265,6 +266,13 @@ def test_a_program_says_the_same_in_both_languages(tmp_path: Path) -> None:
     assert dict(node(SAY, None, runtime, program)) == {n: repr(said()) for n, said in CASES.items()}
 
 
+def test_the_runtime_has_what_the_printer_takes_from_it() -> None:
+    ask = "console.log(JSON.stringify(Object.keys(await import(process.argv[1]))))"
+    taken = {name for name, _ in names.runtime().values()}
+    taken |= {f"str_{name}" for name in names.methods()}
+    assert taken <= {*node(ask, None, HERE / "python.js")}
+
+
 WRITE = """
 const { format, repr } = await import(process.argv[1]);
 let text = "";
@@ -290,21 +298,25 @@ def test_numbers_are_written_the_same() -> None:
     assert [each for each in written if each[1] != each[2]] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
-    [
-        ("global x", "Global"),
-        ("return [*locals()]", "locals"),
-        ("return open(x)", "open"),
-        ("return x @ x", "MatMult"),
-        ("return len(x, 1)", "the call does not fit"),
-    ],
-)
+ODD = {
+    "def f(x):\n    global y": "2: Global",
+    "def f(x):\n    return [*locals()]": "2: .*locals",
+    "def f(x):\n    return open(x)": "2: .*open",
+    "def f(x):\n    return x @ x": "2: MatMult",
+    "def f(x):\n    return len(x, 1)": "2: the call does not fit",
+    "def f(x):\n    return [lambda y=x: y]": "2: a default is made at each call",
+    "class f:\n    @staticmethod\n    def __init__(): ...": "\\d: .*staticmethod",
+    "from dataclasses import dataclass\n@dataclass(order=True)\nclass f: ...": "3: .*order",
+    "f = {}\nfor x in 'ab':\n    f[x] = 1": "2: ",
+}
+
+
+@pytest.mark.parametrize("program", ODD)
 def test_what_is_not_understood_is_an_error_that_names_its_line(
-    line: str, word: str, tmp_path: Path
+    program: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "odd"
     folder.mkdir()
-    (folder / "module.py").write_text(f"def f(x):\n    {line}\n", "utf-8")
-    with pytest.raises(translate.Untranslatable, match=rf"odd/module.py:2: .*{word}"):
+    (folder / "module.py").write_text(program, "utf-8")
+    with pytest.raises(translate.Untranslatable, match=f"odd/module.py:{ODD[program]}"):
         translate.text(folder, ["odd.module.f"], [], entered="", runtime="", data="")

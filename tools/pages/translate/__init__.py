@@ -83,9 +83,9 @@ class Printed:
         for module in program.modules.values():
             if module.name.startswith(f"{entered}."):
                 for at, statement in enumerate(module.body):
-                    if _enters(statement):
+                    if isinstance(statement, ast.FunctionDef) and statement.decorator_list:
                         self._print(module, at)
-        while self._reach_methods():
+        while self._reach_methods() or self._reach_deeds():
             pass
 
     def _reach(self, own: Own) -> None:
@@ -127,6 +127,15 @@ class Printed:
                     self._note(kept[name])
                     found = True
         return found
+
+    def _reach_deeds(self) -> bool:
+        """Keep what modules do when they are read; whether there was anything new."""
+        before = len(self.pieces)
+        for module in {module for module, _ in self.pieces}:
+            for at, statement in enumerate(module.body):
+                if _does(statement):
+                    self._print(module, at)
+        return len(self.pieces) > before
 
     def classes(self) -> set[Own]:
         """The classes that are reached."""
@@ -175,10 +184,13 @@ def _import(taken: set[str], path: str) -> str:
     return f'import {{ {shown} }} from "{path}";\n' if taken else ""
 
 
-def _enters(statement: ast.stmt) -> bool:
-    """Whether a statement does something where its module is read."""
-    if isinstance(statement, ast.FunctionDef):
-        return bool(statement.decorator_list)
+def _does(statement: ast.stmt) -> bool:
+    """Whether a statement at the top of a module does more than to give something a name."""
+    if isinstance(statement, ast.Expr):
+        return not isinstance(statement.value, ast.Constant)
     if isinstance(statement, ast.Assign):
-        return isinstance(statement.targets[0], ast.Subscript)
-    return isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant)
+        return not isinstance(statement.targets[0], (ast.Name, ast.Tuple))
+    if isinstance(statement, ast.If):
+        return ast.unparse(statement.test) != "TYPE_CHECKING"
+    named = (ast.FunctionDef, ast.ClassDef, ast.AnnAssign, ast.Import, ast.ImportFrom)
+    return not isinstance(statement, (*named, ast.AugAssign))

@@ -152,9 +152,9 @@ class Calls:
         name = func.attr
         self.use(name)
         if name in names.methods() and not self.signatures.has_method(name):
-            signature = names.methods()[name]
+            of_text = names.methods()[name]
             whole = ast.Call(func, [func.value, *node.args], node.keywords)
-            placed = self.placed(signature, ast.copy_location(whole, node), eager=name == "join")
+            placed = self.placed(of_text, ast.copy_location(whole, node), eager=name == "join")
             if placed is None:
                 raise self.module.wrong(node, f"{name} cannot be called like this")
             return f"{self.runtime(f'str_{name}')}({placed})"
@@ -180,7 +180,7 @@ class Calls:
     def _set_attribute(self, node: ast.Call) -> str:
         thing, name, value = node.args
         if isinstance(name, ast.Constant):
-            return f"{self.expression(thing)}.{name.value} = {self.expression(value)}"
+            return f"{self.expression(thing)}.{name.value!s} = {self.expression(value)}"
         return f"{self.expression(thing)}[{self.expression(name)}] = {self.expression(value)}"
 
     # ------------------------------------------------------------ arguments

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tools.pages.translate import names
-from tools.pages.translate.calls import Calls
 from tools.pages.translate.program import Known, Module, Own
 from tools.pages.translate.scopes import spelled, targets
+from tools.pages.translate.truth import Truth
 
 if TYPE_CHECKING:
     from tools.pages.translate.scopes import Scope
@@ -31,7 +31,7 @@ _OF_ALL = {"__class__": "type", "__name__": "called"}
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
-class Expressions(Calls):
+class Expressions(Truth):
     """Prints an expression; what it does not know is an error."""
 
     scope: Scope
@@ -240,64 +240,6 @@ class Expressions(Calls):
         is_equal = isinstance(op, (ast.Eq, ast.NotEq))
         return is_equal and isinstance(node, ast.Constant) and isinstance(node.value, str)
 
-    # ------------------------------------------------------------ truth
-
-    def test(self, node: ast.expr) -> str:
-        """A condition, true or false."""
-        known = self.settled(node)
-        if known is not None:
-            return str(known).lower()
-        if isinstance(node, ast.BoolOp):
-            is_and = isinstance(node.op, ast.And)
-            parts = [each for each in node.values if self.settled(each) is not is_and]
-            return (" && " if is_and else " || ").join(map(self.atom_test, parts))
-        if self.is_bool(node):
-            return self.expression(node)
-        return f"{self.runtime('truth')}({self.expression(node)})"
-
-    def atom_test(self, node: ast.expr) -> str:
-        """A condition that an operator can stand beside."""
-        text = self.test(node)
-        return f"({text})" if isinstance(node, (ast.BoolOp, ast.NamedExpr)) else text
-
-    def settled(self, node: ast.expr) -> bool | None:
-        """What a condition is wherever numbers are plain, if that is certain."""
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            inner = self.settled(node.operand)
-            return None if inner is None else not inner
-        if isinstance(node, ast.BoolOp):
-            known = [self.settled(each) for each in node.values]
-            decides = isinstance(node.op, ast.Or)
-            if decides in known[:1] or (decides in known and None not in known):
-                return decides
-            return (not decides) if set(known) == {not decides} else None
-        if not isinstance(node, ast.Call):
-            return None
-        found = self.static(node.func)
-        if isinstance(found, Own):
-            return names.SETTLED.get(f"{found.module.name}.{found.name}")
-        is_question = found == Known("builtins.isinstance")
-        return False if is_question and not self.kinds(node.args[1]) else None
-
-    def is_bool(self, node: ast.expr) -> bool:
-        """Whether an expression is certainly True or False."""
-        if isinstance(node, (ast.Compare,)):
-            return True
-        if isinstance(node, ast.UnaryOp):
-            return isinstance(node.op, ast.Not)
-        if isinstance(node, ast.BoolOp):
-            return all(map(self.is_bool, node.values))
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, bool)
-        if not isinstance(node, ast.Call):
-            return False
-        found = self.static(node.func)
-        if isinstance(found, Own) and isinstance(found.definition, ast.FunctionDef):
-            returns = found.definition.returns
-            return isinstance(returns, ast.Name) and returns.id == "bool"
-        questions = ("isinstance", "any", "all", "bool", "hasattr")
-        return isinstance(found, Known) and found.path in {f"builtins.{each}" for each in questions}
-
     # ------------------------------------------------------------ parts and functions
 
     def _Subscript(self, node: ast.Subscript) -> str:
@@ -337,6 +279,8 @@ class Expressions(Calls):
             if arg is None:
                 continue
             default = defaults.get(arg)
+            if default is not None and any(map(self.scope.knows, targets(default))):
+                raise self.module.wrong(default, "a default is made at each call: no local in it")
             name = spelled(arg.arg)
             shown.append(name if default is None else f"{name} = {self.expression(default)}")
         return ", ".join(shown)

@@ -24,7 +24,7 @@ builtins: Exception(*args) ValueError(*args) TypeError(*args) KeyError(*args) Ov
 builtins: RecursionError(*args) ZeroDivisionError(*args) UserWarning(*args)
 builtins.object: __setattr__(x, name, value)
 builtins.dict: fromkeys(names, value=None)
-collections.abc: Mapping Sequence
+collections.abc: Mapping
 dataclasses: replace(x, /, **changes) fields(x) is_dataclass(x)
 difflib: get_close_matches(word, among, n=3, cutoff=0.6)
 functools: cache(f) lru_cache(maxsize=128) partial(f, /, *args, **more) reduce(f, xs)
@@ -40,7 +40,7 @@ json: loads(text, object_pairs_hook=None) JSONDecodeError
 _METHODS = """
 startswith(x, start) endswith(x, end) split(x, at=None, most=-1) partition(x, at)
 rpartition(x, at) join(x, parts) strip(x, chars=None) lstrip(x, chars=None) lower(x) casefold(x)
-removeprefix(x, start) removesuffix(x, end) isdecimal(x) isalpha(x) is_integer(x) index(x, value)
+removeprefix(x, start) removesuffix(x, end) isdecimal(x) is_integer(x)
 format(x, /, **named) replace(x, old, new)
 """
 

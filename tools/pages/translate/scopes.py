@@ -48,7 +48,7 @@ def bound_in(body: list[ast.stmt]) -> list[str]:
 
 
 def targets(target: ast.expr) -> set[str]:
-    """Names that an assignment binds."""
+    """Names in an expression: of a target, those that it binds."""
     return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 

@@ -91,7 +91,10 @@ class Statements(Expressions):
 
     def _Assign(self, node: ast.Assign) -> str:
         value = self.expression(node.value)
-        return "".join(self.assignment(target, value) for target in node.targets)
+        if len(node.targets) == 1:
+            return self.assignment(node.targets[0], value)
+        each = "".join(self.assignment(target, "$value") for target in node.targets)
+        return f"{{\nconst $value = {value};\n{each}}}\n"
 
     def _AnnAssign(self, node: ast.AnnAssign) -> str:
         if node.value is None:

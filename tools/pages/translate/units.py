@@ -15,6 +15,9 @@ from tools.pages.translate.program import Known, Own, bound_by
 from tools.pages.translate.scopes import Scope, is_generator, spelled
 from tools.pages.translate.statements import Statements
 
+#: Options of a dataclass that change nothing here, or are minded.
+_OPTIONS = {"frozen", "slots", "kw_only", "init", "repr"}
+
 
 @dataclass
 class Used:
@@ -87,7 +90,11 @@ class Units(Statements):
     # ------------------------------------------------------------ classes
 
     def _class(self, node: ast.ClassDef) -> Piece:
-        own = Own(self.module, node.name)
+        own, known = Own(self.module, node.name), decorator(node)
+        if node.keywords or len(node.decorator_list) > (known is not None):
+            raise self.module.wrong(node, "a class has no decorator but dataclass")
+        if known and (odd := {*known} - _OPTIONS):
+            raise self.module.wrong(node, f"a dataclass has no option {odd.pop()}")
         base = self._base(node)
         fields = self.signatures.fields(own) if decorator(node) is not None else []
         signature = self.signatures.of_class(own).text
@@ -131,6 +138,8 @@ class Units(Statements):
 
     def _method(self, node: ast.FunctionDef) -> str:
         decorators = [ast.unparse(each) for each in node.decorator_list]
+        if unknown := {*decorators} - {"classmethod", "property", "cached_property", "overload"}:
+            raise self.module.wrong(node, f"a method has no decorator {unknown.pop()}")
         body = self.function(node, this=True)
         star = "*" if is_generator(node) else ""
         if "classmethod" in decorators:

@@ -5532,8 +5532,11 @@ kinds = found.get("layer_types");
 if ((kinds === null) && ($type(layers) === $int) && ($lt(0, layers) && $le(layers, families_config$MOST_LAYERS))) {
 has_windows = (fields.get("use_sliding_window") !== false);
 local = $list((() => { const $ = []; for (const i of $range(layers)) $.push(($truth(has_windows) ? ($ge(i, 2) && !$eq($mod(i, 4), 1)) : has_windows)); return $; })());
-$put(found, "layer_types", $list((() => { const $ = []; for (const one of local) $.push(($truth(one) ? families_readers$SLIDING : families_latents$INDEXED)); return $; })()));
-kinds = $list((() => { const $ = []; for (const one of local) $.push(($truth(one) ? families_readers$SLIDING : families_latents$INDEXED)); return $; })());
+{
+const $value = $list((() => { const $ = []; for (const one of local) $.push(($truth(one) ? families_readers$SLIDING : families_latents$INDEXED)); return $; })());
+$put(found, "layer_types", $value);
+kinds = $value;
+}
 }
 if ((found.get("per_layer_config") !== null) || !$isinstance(kinds, [$list])) {
 return found;
