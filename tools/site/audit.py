@@ -2,9 +2,13 @@
 
 The site is served compressed on the loopback, as static hosts do. Scores depend on how busy the
 machine is, so each page is measured up to three times and the best run counts; `make test` does not
-wait for them. In an explorer every setting and every suggestion is changed some times, and a change
-counts as on a processor four times slower: `python -m tools.site.audit explorers` measures these
-alone.
+wait for them. A table says of every page with a text, on a phone and on a desk, what it scores and
+what is off its mark; pages of the reference are made by one template, and one stands for all. In an
+explorer every setting and every suggestion is changed some times, and a change counts as on a
+processor four times slower.
+
+`python -m tools.site.audit explorers` measures these alone, `pages` those, and names of pages, as
+`serving search`, some of them.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
@@ -32,8 +37,10 @@ LEAST = {
     "mobile": {"performance": 92, "accessibility": 100, "best-practices": 100, "seo": 100},
     "desktop": {"performance": 98, "accessibility": 100, "best-practices": 100, "seo": 100},
 }
-#: Milliseconds in which a page does not answer, and how far what one reads may move.
-MOST = {"total-blocking-time": 250.0, "cumulative-layout-shift": 0.05}
+#: Milliseconds in which a page does not answer, how far what one reads may move, and what comes
+#: over the network, compressed, but for the scripts of explorers.
+MOST = {"total-blocking-time": 250.0, "cumulative-layout-shift": 0.05, "kilobytes": 300.0}
+COLUMNS = ("page", "seen on", *LEAST["mobile"], *MOST, "off its mark")
 TRIES = 3
 FRAME = 16  # milliseconds of script for one change
 SLOWER = 4  # times than this machine's, as a phone's processor is
@@ -63,6 +70,8 @@ TURNS = 9  # of each
 
 class Compressed(SimpleHTTPRequestHandler):
     """Serves text compressed and with a lifetime, as static hosts do."""
+
+    protocol_version = "HTTP/1.1"
 
     def send_head(self) -> Any:
         """Called by the server: the headers, and the file to send."""
@@ -115,8 +124,15 @@ def measured(lighthouse: Path, address: str, form: str, browser: str) -> dict[st
     ]
     subprocess.run(command, check=True, timeout=240, env={**os.environ, "CHROME_PATH": browser})
     found = json.loads(report.read_text("utf-8"))
+    audits = found["audits"]
     scores = {name: round(100 * found["categories"][name]["score"]) for name in LEAST[form]}
-    return scores | {name: round(found["audits"][name]["numericValue"], 2) for name in MOST}
+    asked = audits["network-requests"]["details"]["items"]
+    sizes = [each.get("transferSize", 0) for each in asked if "/explorers/" not in each["url"]]
+    return {
+        **scores,
+        **{name: round(audits[name]["numericValue"], 2) for name in MOST if name in audits},
+        "kilobytes": round(sum(sizes) / 1000),
+    }
 
 
 def best(lighthouse: Path, address: str, form: str, browser: str) -> dict[str, float]:
@@ -133,8 +149,8 @@ def best(lighthouse: Path, address: str, form: str, browser: str) -> dict[str, f
 def missed(found: dict[str, float], form: str) -> list[str]:
     """The figures that are below or above their mark.
 
-    >>> page = dict.fromkeys(LEAST["mobile"], 100) | {"total-blocking-time": 251}
-    >>> missed(page | {"performance": 91, "cumulative-layout-shift": 0}, "mobile")
+    >>> page = dict.fromkeys(LEAST["mobile"], 100) | dict.fromkeys(MOST, 0)
+    >>> missed(page | {"performance": 91, "total-blocking-time": 251}, "mobile")
     ['performance', 'total-blocking-time']
     """
     low = [name for name, least in LEAST[form].items() if found[name] < least]
@@ -173,50 +189,63 @@ def _script_time(client: Any) -> float:
     return float(next(each["value"] for each in metrics if each["name"] == "ScriptDuration"))
 
 
-def explorers(served: str, browser: str) -> int:
+def explorers(served: str, browser: str, names: list[str]) -> int:
     """How many kinds of change take an explorer longer than a frame; all are printed."""
     low = 0
-    for page in sorted(SITE.glob("book/explore_*.html")):
-        found = redraws(f"{served}/book/{page.name}", browser)
+    for page in chosen(sorted(SITE.glob("book/explore_*.html")), names):
+        found = redraws(f"{served}/{page}", browser)
         slow = {what: spent for what, spent in found.items() if spent > FRAME}
         low += len(slow)
         median = sorted(found.values())[len(found) // 2]
         worst = max(found, key=lambda what: found[what])
         more = ", ".join(f"{what} {spent:.0f}" for what, spent in slow.items())
         print(
-            f"{page.name:32} a change: {median:.1f} ms of script, {found[worst]:.1f} ({worst}) "
+            f"{page:32} a change: {median:.1f} ms of script, {found[worst]:.1f} ({worst}) "
             f"at most{'  SLOW: ' + more if slow else ''}"
         )
     return low
 
 
-def pages(served: str, browser: str) -> int:
-    """How many figures of all pages with a text are off their mark; all are printed."""
+def chosen(pages: Iterable[Path], names: list[str]) -> list[str]:
+    """The addresses of these pages, or of those of them that are named."""
+    found = [page for page in pages if not names or page.stem in names]
+    if not found:
+        raise SystemExit(f"error: none of these is a page: {', '.join(names)}")
+    return [page.relative_to(SITE).as_posix() for page in found]
+
+
+def pages(served: str, browser: str, names: list[str]) -> int:
+    """How many figures are off their mark; all are printed, a row for a page on a screen."""
     lighthouse, low = install(), 0
-    for page in sorted(f"book/{page.name}" for page in SITE.glob("book/*.html")):
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    texts = [*sorted(SITE.glob("book/*.html")), SITE / "search.html"]
+    for page in chosen([*texts, min(SITE.glob("book/api/*.html"))], names):
         for form in LEAST:
             found = best(lighthouse, f"{served}/{page}", form, browser)
             below = missed(found, form)
             low += len(below)
-            shown = ", ".join(f"{name} {value:g}" for name, value in found.items())
-            print(f"{page:32} {form:8} {shown}{'  LOW: ' + ', '.join(below) if below else ''}")
+            figures = [f"{found[name]:g}" for name in (*LEAST[form], *MOST)]
+            print("|", " | ".join([page, form, *figures, ", ".join(below)]), "|", flush=True)
     return low
 
 
 def main(what: list[str]) -> int:
-    """Measure pages and explorers, or one of the two; say what is below its mark."""
+    """Measure pages and explorers, or some of them; say what is off its mark."""
     browser = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     if not browser or not (SITE / FRONT).exists():
         print("error: needs a built site (make book) and chromium", file=sys.stderr)
         return 2
+    measures = {"pages": pages, "explorers": explorers}
+    names = [each for each in what if each not in measures]
+    kinds = [each for each in what if each in measures] or (["pages"] if names else measures)
     server = ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Compressed, directory=str(SITE))
     )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     served = f"http://127.0.0.1:{server.server_port}"
-    measures = {"pages": pages, "explorers": explorers}
-    low = sum(measures[each](served, browser) for each in what or measures)
+    low = sum(measures[kind](served, browser, names) for kind in kinds)
     server.shutdown()
+    print(f"{low} figures are off their mark" if low else "every figure is as it should be")
     return 1 if low else 0
 
 

@@ -77,6 +77,8 @@ def lead_home(app: Sphinx, page: str, template: str, context: dict[str, Any], do
                     button["url"] = f"{root}{page}.md"
     if page.startswith("book/") and doctree is not None:
         context["metatags"] = context.get("metatags", "") + described(app, page, doctree, who)
+    elif doctree is None:  # the search, the index of names
+        context["metatags"] = f'<meta name="description" content="{escape(WHAT)}" />'
 
 
 def launch(

@@ -70,7 +70,8 @@ function answer(form) {
     links[to].focus();
   }
 
-  field.addEventListener('focus', () => ready().catch(() => {}), { once: true });
+  // On its own page the field has the focus from the start, also of whoever goes on elsewhere.
+  field.addEventListener(dialog ? 'focus' : 'keydown', () => ready().catch(() => {}), { once: true });
   field.addEventListener('input', look);
   for (const part of [field, list]) part.addEventListener('keydown', move);
   form.addEventListener('submit', (event) => {
