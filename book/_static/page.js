@@ -31,8 +31,8 @@ function look() {
 look();
 addEventListener('resize', look);
 
-// The faces of code, formulas and slanted words come when there is something to see; on later pages
-// the browser has them, and shows them at once.
+// The faces of code and formulas come when there is something to see; on later pages the browser
+// has them, and shows them at once.
 requestAnimationFrame(() => setTimeout(() => {
   document.getElementById('faces').media = 'all';
   localStorage.setItem('faces', 'here');

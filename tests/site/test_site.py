@@ -137,10 +137,10 @@ def test_faces_but_that_of_the_text_come_after_the_first_picture(
     with Visit(browser, address, "book/matmul.html") as visit:
         visit.page.wait_for_function(other)
         (_, painted), *fonts = visit.page.evaluate(timings)
-        assert {name.partition(".")[0] for name, asked in fonts if asked < painted} == {
-            "source-sans-3-latin-wght-normal"
-        }
-        assert len(fonts) > 2
+        early = {name.partition(".")[0] for name, asked in fonts if asked < painted}
+        sans = "source-sans-3-latin-wght"
+        assert {f"{sans}-normal"} <= early <= {f"{sans}-normal", f"{sans}-italic"}
+        assert len(fonts) > len(early)
         visit.page.reload(wait_until="commit")
         visit.page.wait_for_selector("article")
         assert visit.page.evaluate("document.querySelector('#faces').media") == "all"
@@ -172,7 +172,7 @@ def test_little_of_a_page_is_laid_out_at_first(page: Path) -> None:
     html = page.read_text("utf-8")
     parts = re.split(r'(?=<section class="later")', html)
     counts = [len(re.findall(r"<[a-z]", part)) for part in parts]
-    assert counts[0] <= 2000 or page.stem == "models", "one long table"
+    assert counts[0] <= (3000 if page.stem == "models" else 2000), "one long table"
     assert max(counts[1:], default=0) <= 4500
     assert sum(counts) <= 13_000
 
@@ -305,9 +305,15 @@ def test_a_barrier_is_seen(browser: Any, address: str) -> None:
 def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
     """Check how the page looks in these ways, and answer what axe-core finds in the last.
 
-    Where these are all ways, it looks at the contrast in both themes.
+    Where these are all ways, it looks at the contrast in both themes, and at what is folded and
+    what predictions answer.
     """
-    page.add_style_tag(content="section.later { content-visibility: visible !important }")
+    if ways == WAYS:
+        page.evaluate(UNFOLD)
+    page.add_style_tag(
+        content="section.later { content-visibility: visible !important }"
+        "* { transition: none !important }"
+    )
     for size, theme in ways:
         page.set_viewport_size(size)
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
@@ -330,6 +336,10 @@ AXE = (
 axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-looked]' },
   { id: 'link-in-text-block', selector: 'a[href][data-looked]' }] })"""
 )
+UNFOLD = """() => {
+  for (const fold of document.querySelectorAll('details')) fold.open = true;
+  for (const option of document.querySelectorAll('.predict button')) option.click();
+}"""
 #: Of all texts alike in colour, size and what lies behind them, axe-core's slow look at contrast
 #: needs the first alone: a page has thousands of coloured words and letters, of some 70 kinds. For
 #: links the words around them count as well.

@@ -30,9 +30,10 @@ UNUSED = re.compile(
 )
 #: The face of the text, asked for before the style sheet says so.
 FACE = "fonts/source-sans-3-latin-wght-normal.woff2"
-#: Those of code, formulas and slanted words have a style sheet of their own, which waits until
-#: there is something to see (page.js): not on paper, nor without scripts, nor where one has it.
-OTHER_FACES = re.compile(rf"@font-face\s*\{{(?![^}}]*{FACE})[^}}]*url\([^}}]*\}}")
+#: Those of code and formulas have a style sheet of their own, which waits until there is something
+#: to see (page.js): not on paper, nor without scripts, nor where a browser has it. Slanted words do
+#: not wait: upright ones in their place are wider, and lines would break anew.
+OTHER_FACES = re.compile(r"@font-face\s*\{(?![^}]*Source Sans)[^}]*url\([^}]*\}")
 LATER = """
     <link rel="stylesheet" href="{0}" media="print" id="faces" />
     <script>
