@@ -1,11 +1,11 @@
 // The catalogues' files, as costlib.catalog reads them: entries by name, without their sources.
 
-import { devices, models, nodes } from "./generated/entries.js";
-import { Dict, list } from "./python_values.js";
+import { devices, models, nodes } from './generated/entries.js';
+import { Dict, list } from './python_values.js';
 
 const asPython = (value) => {
   if (Array.isArray(value)) return list(value.map(asPython));
-  if (value === null || typeof value !== "object") return value;
+  if (value === null || typeof value !== 'object') return value;
   return new Dict(Object.entries(value).map(([name, inner]) => [name, asPython(inner)]));
 };
 

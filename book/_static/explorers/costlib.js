@@ -11,8 +11,8 @@ import {
   RECIPES,
   Server,
   Transformer,
-} from "./generated/costlib.js";
-import { call, Dict } from "./python_values.js";
+} from './generated/costlib.js';
+import { call, Dict } from './python_values.js';
 
 /** Names of the catalogue. */
 export const models = [...modelsByName];
@@ -52,7 +52,7 @@ export function answer(model, device, options = {}) {
     where,
     shown: rows[at].shown,
   }));
-  return { rows: shown, fits: shown.find(({ key }) => key === "fits").value };
+  return { rows: shown, fits: shown.find(({ key }) => key === 'fits').value };
 }
 
 /** Seconds of a decode step for any batch; options are those of `costlib.serving.Server`. */

@@ -20,26 +20,27 @@ import {
   str,
   truth,
   type,
-} from "./python_values.js";
-import { fixed } from "./python_text.js";
+} from './python_values.js';
+import { fixed } from './python_text.js';
 
-export * from "./python_values.js";
-export { format, json_JSONDecodeError, json_loads, repr } from "./python_text.js";
+export * from './python_values.js';
+export { format, json_JSONDecodeError, json_loads, repr } from './python_text.js';
 export { PlainObject as object, TypeError_ as TypeError };
 
-export const Ellipsis = Symbol("Ellipsis");
-export const NotImplemented = Symbol("NotImplemented");
+export const Ellipsis = Symbol('Ellipsis');
+export const NotImplemented = Symbol('NotImplemented');
 export const math_inf = Infinity;
 
-const isNumber = (x) => typeof x === "number";
-const isSequence = (x) => Array.isArray(x) || typeof x === "string";
+const isNumber = (x) => typeof x === 'number';
+const isSequence = (x) => Array.isArray(x) || typeof x === 'string';
 
 // ---------------------------------------------------------------- operators
 
 /** A number, a truth value or a whole float as a number; anything else is undefined. */
 function numeric(x) {
   if (isNumber(x)) return x;
-  return typeof x === "boolean" || typeof x === "bigint" || x instanceof Float ? Number(x) : undefined;
+  const isOne = typeof x === 'boolean' || typeof x === 'bigint' || x instanceof Float;
+  return isOne ? Number(x) : undefined;
 }
 
 function clash(sign, a, b) {
@@ -60,35 +61,36 @@ function slowly(sign, mine, theirs, a, b, plain) {
 
 export function add(a, b) {
   if (isNumber(a) && isNumber(b)) return a + b;
-  if (typeof a === "string" && typeof b === "string") return a + b;
+  if (typeof a === 'string' && typeof b === 'string') return a + b;
   if (Array.isArray(a) && Array.isArray(b) && a instanceof List === b instanceof List) {
     return a instanceof List ? list([...a, ...b]) : [...a, ...b];
   }
-  return slowly("+", "__add__", "__radd__", a, b, (x, y) => x + y);
+  return slowly('+', '__add__', '__radd__', a, b, (x, y) => x + y);
 }
 
 export function sub(a, b) {
   if (isNumber(a) && isNumber(b)) return a - b;
   if (a instanceof Items) return new a.constructor([...a].filter((x) => !b.has(x)));
-  return slowly("-", "__sub__", "__rsub__", a, b, (x, y) => x - y);
+  return slowly('-', '__sub__', '__rsub__', a, b, (x, y) => x - y);
 }
 
 export function mul(a, b) {
   if (isNumber(a) && isNumber(b)) return a * b;
   if (isSequence(a) && numeric(b) !== undefined) return repeated(a, numeric(b));
   if (isSequence(b) && numeric(a) !== undefined) return repeated(b, numeric(a));
-  return slowly("*", "__mul__", "__rmul__", a, b, (x, y) => x * y);
+  return slowly('*', '__mul__', '__rmul__', a, b, (x, y) => x * y);
 }
 
 function repeated(values, times) {
-  if (typeof values === "string") return values.repeat(Math.max(0, times));
+  if (typeof values === 'string') return values.repeat(Math.max(0, times));
   const made = Array.from({ length: Math.max(0, times) }, () => [...values]).flat();
   return values instanceof List ? list(made) : made;
 }
 
 export function div(a, b) {
   if (isNumber(a) && isNumber(b) && b !== 0) return a / b;
-  return slowly("/", "__truediv__", "__rtruediv__", a, b, (x, y) => (y === 0 ? noDivision("division by zero") : x / y));
+  const divided = (x, y) => (y === 0 ? noDivision('division by zero') : x / y);
+  return slowly('/', '__truediv__', '__rtruediv__', a, b, divided);
 }
 
 function noDivision(text) {
@@ -97,8 +99,10 @@ function noDivision(text) {
 
 /** Rounded down as Python does it: from what is left over, so that no rounding of a / b is seen. */
 export function floordiv(a, b) {
-  if (!isNumber(a) || !isNumber(b)) return slowly("//", "__floordiv__", "__rfloordiv__", a, b, floordiv);
-  if (b === 0) noDivision("integer division or modulo by zero");
+  if (!isNumber(a) || !isNumber(b)) {
+    return slowly('//', '__floordiv__', '__rfloordiv__', a, b, floordiv);
+  }
+  if (b === 0) noDivision('integer division or modulo by zero');
   if (!Number.isFinite(a) || !Number.isFinite(b)) return Math.floor(a / b);
   const quotient = (a - mod(a, b)) / b;
   const low = Math.floor(quotient);
@@ -106,8 +110,8 @@ export function floordiv(a, b) {
 }
 
 export function mod(a, b) {
-  if (!isNumber(a) || !isNumber(b)) return slowly("%", "__mod__", "__rmod__", a, b, mod);
-  if (b === 0) noDivision("integer division or modulo by zero");
+  if (!isNumber(a) || !isNumber(b)) return slowly('%', '__mod__', '__rmod__', a, b, mod);
+  if (b === 0) noDivision('integer division or modulo by zero');
   const rest = a % b;
   return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest;
 }
@@ -115,18 +119,21 @@ export function mod(a, b) {
 export const divmod = (a, b) => [floordiv(a, b), mod(a, b)];
 
 export function pow(a, b) {
-  return isNumber(a) && isNumber(b) ? a ** b : slowly("** or pow()", "__pow__", "__rpow__", a, b, (x, y) => x ** y);
+  if (isNumber(a) && isNumber(b)) return a ** b;
+  return slowly('** or pow()', '__pow__', '__rpow__', a, b, (x, y) => x ** y);
 }
 
 export function or(a, b) {
   if (a instanceof Dict && b instanceof Dict) return new Dict([...a.items(), ...b.items()]);
   if (a instanceof Items && b instanceof Items) return new a.constructor([...a, ...b]);
-  return typeof a === "boolean" && typeof b === "boolean" ? a || b : clash("|", a, b);
+  return typeof a === 'boolean' && typeof b === 'boolean' ? a || b : clash('|', a, b);
 }
 
 export function and(a, b) {
-  if (a instanceof Items && b instanceof Items) return new a.constructor([...a].filter((x) => b.has(x)));
-  return typeof a === "boolean" && typeof b === "boolean" ? a && b : clash("&", a, b);
+  if (a instanceof Items && b instanceof Items) {
+    return new a.constructor([...a].filter((x) => b.has(x)));
+  }
+  return typeof a === 'boolean' && typeof b === 'boolean' ? a && b : clash('&', a, b);
 }
 
 export function iadd(a, b) {
@@ -150,13 +157,14 @@ export function eq(a, b) {
   const one = numeric(a);
   const other = numeric(b);
   if (one !== undefined && other !== undefined) {
-    return typeof a === "bigint" && typeof b === "bigint" ? a === b : one === other;
+    return typeof a === 'bigint' && typeof b === 'bigint' ? a === b : one === other;
   }
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (a.constructor !== b.constructor) return false;
   if (Array.isArray(a)) return a.length === b.length && a.every((x, at) => eq(x, b[at]));
   if (a instanceof Dict) {
-    return a.size === b.size && [...a.items()].every(([name, x]) => b.has(name) && eq(x, b.get(name)));
+    const isThere = ([name, x]) => b.has(name) && eq(x, b.get(name));
+    return a.size === b.size && [...a.items()].every(isThere);
   }
   if (a instanceof Items) return a.size === b.size && [...a].every((x) => b.has(x));
   const compared = (fields(a) ?? []).filter((field) => field.compared);
@@ -164,29 +172,31 @@ export function eq(a, b) {
 }
 
 function ordered(sign, a, b) {
-  if (typeof a === "string" && typeof b === "string") return a < b ? -1 : a > b ? 1 : 0;
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0;
   if (Array.isArray(a) && Array.isArray(b)) {
     const at = a.findIndex((x, index) => index >= b.length || !eq(x, b[index]));
     return at < 0 ? a.length - b.length : at >= b.length ? 1 : ordered(sign, a[at], b[at]);
   }
-  const one = typeof a === "bigint" ? a : numeric(a);
-  const other = typeof b === "bigint" ? b : numeric(b);
-  if (one !== undefined && other !== undefined) return one < other ? -1 : one > other ? 1 : one == other ? 0 : NaN;
+  const one = typeof a === 'bigint' ? a : numeric(a);
+  const other = typeof b === 'bigint' ? b : numeric(b);
+  if (one !== undefined && other !== undefined) {
+    return one < other ? -1 : one > other ? 1 : one == other ? 0 : NaN; // an int of any length, too
+  }
   const kinds = `'${type(a).__name__}' and '${type(b).__name__}'`;
   throw new TypeError_().__init__([`'${sign}' not supported between instances of ${kinds}`]);
 }
 
 const within = (some, others) => [...some].every((x) => others.has(x));
 
-export const lt = (a, b) => (isNumber(a) && isNumber(b) ? a < b : ordered("<", a, b) < 0);
-export const gt = (a, b) => (isNumber(a) && isNumber(b) ? a > b : ordered(">", a, b) > 0);
+export const lt = (a, b) => (isNumber(a) && isNumber(b) ? a < b : ordered('<', a, b) < 0);
+export const gt = (a, b) => (isNumber(a) && isNumber(b) ? a > b : ordered('>', a, b) > 0);
 export function le(a, b) {
   if (isNumber(a) && isNumber(b)) return a <= b;
-  return a instanceof Items ? within(a, b) : ordered("<=", a, b) <= 0;
+  return a instanceof Items ? within(a, b) : ordered('<=', a, b) <= 0;
 }
 export function ge(a, b) {
   if (isNumber(a) && isNumber(b)) return a >= b;
-  return a instanceof Items ? within(b, a) : ordered(">=", a, b) >= 0;
+  return a instanceof Items ? within(b, a) : ordered('>=', a, b) >= 0;
 }
 
 export const both = (a, other) => (truth(a) ? other() : a);
@@ -196,7 +206,7 @@ export const either = (a, other) => (truth(a) ? a : other());
 
 export function at(values, which) {
   if (isSequence(values)) {
-    if (typeof values === "string") return at([...values], which);
+    if (typeof values === 'string') return at([...values], which);
     const index = numeric(which) < 0 ? values.length + which : which;
     if (values[index] === undefined) {
       throw new IndexError().__init__([`${type(values).__name__} index out of range`]);
@@ -214,18 +224,19 @@ export function put(values, which, value) {
 }
 
 export function part(values, from, to, step) {
-  const all = typeof values === "string" ? [...values] : values;
+  const all = typeof values === 'string' ? [...values] : values;
   const count = all.length;
-  const place = (x, usual) => (x === null ? usual : Math.min(count, x < 0 ? Math.max(0, count + x) : x));
-  if (step !== null && step !== -1) throw new Error("a slice has a step of 1 or -1");
+  const inside = (x) => Math.min(count, x < 0 ? Math.max(0, count + x) : x);
+  const place = (x, usual) => (x === null ? usual : inside(x));
+  if (step !== null && step !== -1) throw new Error('a slice has a step of 1 or -1');
   const taken = step === -1 ? [...all].reverse() : [...all].slice(place(from, 0), place(to, count));
-  if (typeof values === "string") return taken.join("");
+  if (typeof values === 'string') return taken.join('');
   return values instanceof List ? list(taken) : taken;
 }
 
 export function has(values, x) {
   if (values instanceof Items || values instanceof Dict) return values.has(x);
-  if (typeof values === "string") return values.includes(x);
+  if (typeof values === 'string') return values.includes(x);
   if (values.__contains__) return values.__contains__(x);
   for (const value of values) if (eq(value, x)) return true;
   return false;
@@ -241,7 +252,7 @@ export function spread(values, before, after) {
 // ---------------------------------------------------------------- functions
 
 export function len(x) {
-  if (typeof x === "string") return [...x].length;
+  if (typeof x === 'string') return [...x].length;
   return Array.isArray(x) ? x.length : x.size === undefined ? x.__len__() : x.size;
 }
 
@@ -250,7 +261,7 @@ export const iter = (xs) => xs[Symbol.iterator]();
 
 export function next(xs, otherwise) {
   const { done, value } = xs.next();
-  if (done && otherwise === undefined) throw new Error("nothing comes next");
+  if (done && otherwise === undefined) throw new Error('nothing comes next');
   return done ? otherwise : value;
 }
 
@@ -270,12 +281,6 @@ export function sum(xs, start = 0) {
   return total;
 }
 
-export function math_prod(xs) {
-  let total = 1;
-  for (const x of xs) total = mul(total, x);
-  return total;
-}
-
 export const reduce = (f, xs) => [...xs].reduce((total, x) => call(f, [total, x]));
 export const math_isqrt = (n) => Math.floor(Math.sqrt(n));
 
@@ -289,10 +294,10 @@ function best(isBetter, xs, by, otherwise) {
   }
   if (found !== undefined) return found;
   if (otherwise !== undefined) return otherwise;
-  throw new ValueError().__init__(["an empty sequence has no largest and no smallest"]);
+  throw new ValueError().__init__(['an empty sequence has no largest and no smallest']);
 }
 
-const CALLED = "*xs key= default=";
+const CALLED = '*xs key= default=';
 export const max = signed((xs, by, otherwise) => best(gt, xs, by, otherwise), CALLED);
 export const min = signed((xs, by, otherwise) => best(lt, xs, by, otherwise), CALLED);
 
@@ -302,8 +307,6 @@ export function sorted(xs, by = null, reverse = false) {
   rows.sort(([a], [b]) => (lt(a, b) ? -way : lt(b, a) ? way : 0));
   return list(rows.map(([, x]) => x));
 }
-
-export const reversed = (xs) => [...xs].reverse()[Symbol.iterator]();
 
 export function* enumerate(xs, start = 0) {
   let at = start;
@@ -315,7 +318,7 @@ export function* zip(many, strict = false) {
   const all = many.map((xs) => [...xs]);
   const lengths = all.map((xs) => xs.length);
   if (strict && Math.min(...lengths) !== Math.max(...lengths)) {
-    throw new ValueError().__init__(["zip() argument 2 is not as long as argument 1"]);
+    throw new ValueError().__init__(['zip() argument 2 is not as long as argument 1']);
   }
   for (let at = 0; at < Math.min(...lengths); at += 1) yield all.map((xs) => xs[at]);
 }
@@ -355,7 +358,7 @@ export function dict_fromkeys(names, value = null) {
 
 export const types_MappingProxyType = (xs) => xs;
 export const numpy_all = (x) => truth(x);
-export const numpy_asarray = (x) => (isNumber(x) ? x : { dtype: { kind: "O" } });
+export const numpy_asarray = (x) => (isNumber(x) ? x : { dtype: { kind: 'O' } });
 export const numpy_isin = (x, among) => has(among, x);
 export const numpy_isfinite = (x) => Number.isFinite(numeric(x));
 
@@ -367,19 +370,17 @@ export const str_endswith = (x, end) => starts(end).some((each) => x.endsWith(ea
 export const str_join = (x, parts) => [...parts].join(x);
 export const str_replace = (x, old, fresh) => x.replaceAll(old, fresh);
 export const str_lower = (x) => x.toLowerCase();
-export const str_casefold = (x) => x.toLowerCase().replaceAll("ß", "ss");
+export const str_casefold = (x) => x.toLowerCase().replaceAll('ß', 'ss');
 export const str_isdecimal = (x) => /^\p{Nd}+$/u.test(x);
 export const str_is_integer = (x) => Number.isInteger(numeric(x));
-export const str_removeprefix = (x, start) => (x.startsWith(start) ? x.slice(start.length) : x);
-export const str_removesuffix = (x, end) => (x.endsWith(end) ? x.slice(0, -end.length) : x);
 
 export function str_lstrip(x, chars = null) {
   const letters = [...x];
   const first = letters.findIndex((c) => !(chars === null ? /\s/.test(c) : chars.includes(c)));
-  return first < 0 ? "" : letters.slice(first).join("");
+  return first < 0 ? '' : letters.slice(first).join('');
 }
 
-const backwards = (x) => [...x].reverse().join("");
+const backwards = (x) => [...x].reverse().join('');
 export const str_strip = (x, chars = null) =>
   backwards(str_lstrip(backwards(str_lstrip(x, chars)), chars));
 
@@ -390,22 +391,20 @@ export function str_split(x, mark = null) {
 
 export function str_partition(x, mark) {
   const found = x.indexOf(mark);
-  return found < 0 ? [x, "", ""] : [x.slice(0, found), mark, x.slice(found + mark.length)];
+  return found < 0 ? [x, '', ''] : [x.slice(0, found), mark, x.slice(found + mark.length)];
 }
 
 export function str_rpartition(x, mark) {
   const found = x.lastIndexOf(mark);
-  return found < 0 ? ["", "", x] : [x.slice(0, found), mark, x.slice(found + mark.length)];
+  return found < 0 ? ['', '', x] : [x.slice(0, found), mark, x.slice(found + mark.length)];
 }
 
-export const str_format = (x, named) => x.replace(/\{(\w+)\}/g, (_, name) => str(named.get(name)));
+// ---------------------------------------------------------------- patterns, and words alike
 
-// ---------------------------------------------------------------- patterns, and words that are near
-
-export const re_escape = (x) => x.replace(/[^\w]/g, "\\$&");
+export const re_escape = (x) => x.replace(/[^\w]/g, '\\$&');
 
 export function re_compile(pattern) {
-  const expression = pattern.replaceAll("(?P<", "(?<");
+  const expression = pattern.replaceAll('(?P<', '(?<');
   const first = new RegExp(`^(?:${expression})`);
   const whole = new RegExp(`^(?:${expression})$`);
   return {
@@ -421,8 +420,8 @@ function groups(found) {
 }
 
 export function re_findall(pattern, x) {
-  const letters = pattern.replaceAll("[^\\W\\d_]", "[\\p{L}\\p{Nl}\\p{No}]");
-  return list(x.match(new RegExp(letters.replaceAll("\\d", "\\p{Nd}"), "gu")) ?? []);
+  const letters = pattern.replaceAll('[^\\W\\d_]', '[\\p{L}\\p{Nl}\\p{No}]');
+  return list(x.match(new RegExp(letters.replaceAll('\\d', '\\p{Nd}'), 'gu')) ?? []);
 }
 
 /** How alike two words are: twice what they share in the same order, by their lengths. */

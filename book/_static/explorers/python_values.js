@@ -99,15 +99,15 @@ const known = new WeakMap();
 
 /** What stands for a value in a Map: the value itself, or of equal tuples and records one. */
 export function key(value) {
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Float) return Number(value);
   return canonical.get(spelled(value)).value;
 }
 
 /** A short text that equal values have, and no others. */
 function spelled(value) {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value === null || !["object", "function"].includes(typeof value)) return String(value);
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value === null || !['object', 'function'].includes(typeof value)) return String(value);
   let name = known.get(value);
   if (name === undefined) {
     const text = described(value);
@@ -130,16 +130,16 @@ function described(value) {
   if (Array.isArray(value)) return `(${value.map(spelled).join()})`;
   if (value instanceof FrozenItems) return `{${[...value].map(spelled).sort().join()}}`;
   const fields = value.constructor[FIELDS];
-  if (typeof value === "function" || !fields?.length) return `#${(others += 1)}`;
+  if (typeof value === 'function' || !fields?.length) return `#${(others += 1)}`;
   const shown = fields.filter((field) => field.compared).map(({ name }) => spelled(value[name]));
   return `${spelled(value.constructor)}(${shown.join()})`;
 }
 
 // ---------------------------------------------------------------- classes and calls
 
-export const FIELDS = Symbol("fields");
-const SIGNATURE = Symbol("signature");
-const APPLY = Symbol("apply");
+export const FIELDS = Symbol('fields');
+const SIGNATURE = Symbol('signature');
+const APPLY = Symbol('apply');
 
 /** What every class comes from. */
 export class PlainObject {
@@ -151,14 +151,14 @@ export class PlainObject {
 /** Say of a class what it is called, its fields, and how it is called. */
 function declare(kind, name, fields, signature) {
   kind.__name__ = name;
-  kind[FIELDS] = fields.split(" ").filter(Boolean).map((mark) => ({
-    name: mark.replace(/[!^~]/g, ""),
-    made: !mark.includes("!"),
-    shown: !mark.includes("^"),
-    compared: !mark.includes("~"),
+  kind[FIELDS] = fields.split(' ').filter(Boolean).map((mark) => ({
+    name: mark.replace(/[!^~]/g, ''),
+    made: !mark.includes('!'),
+    shown: !mark.includes('^'),
+    compared: !mark.includes('~'),
   }));
   signed(kind, signature);
-  if (Object.hasOwn(kind.prototype, "__iter__")) {
+  if (Object.hasOwn(kind.prototype, '__iter__')) {
     kind.prototype[Symbol.iterator] = function () {
       return this.__iter__();
     };
@@ -168,15 +168,15 @@ export { declare as class };
 
 /** Say how a function is called. */
 export function signed(f, text) {
-  const marks = text.split(" ").filter((mark) => mark && mark !== "/");
+  const marks = text.split(' ').filter((mark) => mark && mark !== '/');
   const many = marks.findIndex((mark) => /^\*[^*]/.test(mark));
-  const bare = text.split(" ").indexOf("/");
+  const bare = text.split(' ').indexOf('/');
   f[SIGNATURE] = {
-    names: marks.map((mark) => mark.replace(/[*=]/g, "")),
+    names: marks.map((mark) => mark.replace(/[*=]/g, '')),
     needed: marks.map((mark) => !/[*=]/.test(mark)),
-    places: many >= 0 ? many : bare >= 0 ? bare : marks.filter((m) => !m.startsWith("*")).length,
+    places: many >= 0 ? many : bare >= 0 ? bare : marks.filter((m) => !m.startsWith('*')).length,
     many,
-    more: marks.findIndex((mark) => mark.startsWith("**")),
+    more: marks.findIndex((mark) => mark.startsWith('**')),
   };
   return f;
 }
@@ -197,7 +197,7 @@ export function call(f, given, named = null) {
 function bound(f, { names, needed, places, many, more }, given, named) {
   const placed = names.map((_, at) => (at < places ? given[at] : undefined));
   if (many >= 0) placed[many] = given.slice(places);
-  else if (given.length > places) wrong(f, "is given too many arguments");
+  else if (given.length > places) wrong(f, 'is given too many arguments');
   if (more >= 0) placed[more] = new Dict();
   for (const [name, value] of named?.items() ?? []) {
     const at = names.indexOf(name);
@@ -214,7 +214,7 @@ function bound(f, { names, needed, places, many, more }, given, named) {
 }
 
 /** The name of a class or a function, without that of its module. */
-export const called = (f) => f.__name__ ?? f.name.replace(/.*\$/, "");
+export const called = (f) => f.__name__ ?? f.name.replace(/.*\$/, '');
 
 function wrong(f, text) {
   throw new TypeError_().__init__([`${called(f)}() ${text}`]);
@@ -246,7 +246,7 @@ export function getattr(thing, name, otherwise) {
     const text = `'${type(thing).__name__}' object has no attribute '${name}'`;
     throw new TypeError_().__init__([text]);
   }
-  if (typeof found !== "function" || Object.hasOwn(thing, name)) return found;
+  if (typeof found !== 'function' || Object.hasOwn(thing, name)) return found;
   const method = found.bind(thing);
   method[SIGNATURE] = found[SIGNATURE];
   return method;
@@ -292,39 +292,43 @@ export function absent(path) {
 
 const typed = (name, make, is) => Object.assign(make, { __name__: name, is });
 
-export const int = typed("int", toInt, (x) => typeof x === "boolean" || isInt(x));
+export const int = typed('int', toInt, (x) => typeof x === 'boolean' || isInt(x));
 export const float = typed(
-  "float",
+  'float',
   (x) => Number(x),
-  (x) => (typeof x === "number" && !Number.isInteger(x)) || x instanceof Float,
+  (x) => (typeof x === 'number' && !Number.isInteger(x)) || x instanceof Float,
 );
-export const bool = typed("bool", truth, (x) => typeof x === "boolean");
-export const list = typed("list", toList, (x) => x instanceof List);
-export const tuple = typed("tuple", toTuple, (x) => Array.isArray(x) && !(x instanceof List));
-export const dict = typed("dict", toDict, (x) => x instanceof Dict);
-export const set = typed("set", (xs = []) => new Items(xs), (x) => x instanceof Items);
+export const bool = typed('bool', truth, (x) => typeof x === 'boolean');
+export const list = typed('list', toList, (x) => x instanceof List);
+export const tuple = typed('tuple', toTuple, (x) => Array.isArray(x) && !(x instanceof List));
+export const dict = typed('dict', toDict, (x) => x instanceof Dict);
+export const set = typed('set', (xs = []) => new Items(xs), (x) => x instanceof Items);
 export const frozenset = typed(
-  "frozenset",
+  'frozenset',
   (xs = []) => new FrozenItems(xs),
   (x) => x instanceof FrozenItems,
 );
-export const abc_Mapping = typed("Mapping", (xs) => toDict(xs), (x) => x instanceof Dict);
-export const slice = typed("slice", absent("slice"), () => false);
-const none = typed("NoneType", () => null, (x) => x === null);
-const callable = typed("function", (f) => f, (x) => typeof x === "function");
-export const str = typed("str", (x) => (typeof x === "string" ? x : str.of(x)), (x) => typeof x === "string");
+export const abc_Mapping = typed('Mapping', (xs) => toDict(xs), (x) => x instanceof Dict);
+export const slice = typed('slice', absent('slice'), () => false);
+const none = typed('NoneType', () => null, (x) => x === null);
+const callable = typed('function', (f) => f, (x) => typeof x === 'function');
+export const str = typed(
+  'str',
+  (x) => (typeof x === 'string' ? x : str.of(x)), // which python_text.js knows
+  (x) => typeof x === 'string',
+);
 
 function isInt(x) {
-  return (typeof x === "number" && Number.isInteger(x)) || typeof x === "bigint";
+  return (typeof x === 'number' && Number.isInteger(x)) || typeof x === 'bigint';
 }
 
 function toInt(x) {
-  if (typeof x === "string" && !/^\s*[-+]?\d+\s*$/.test(x)) {
+  if (typeof x === 'string' && !/^\s*[-+]?\d+\s*$/.test(x)) {
     throw new ValueError().__init__([`invalid literal for int() with base 10: '${x}'`]);
   }
   const value = Number(x);
   if (Math.abs(value) === Infinity) {
-    throw new OverflowError().__init__(["cannot convert float infinity to integer"]);
+    throw new OverflowError().__init__(['cannot convert float infinity to integer']);
   }
   return Math.trunc(value);
 }
@@ -347,15 +351,15 @@ function toDict(xs = [], more = null) {
 
 export function type(x) {
   switch (typeof x) {
-    case "number":
+    case 'number':
       return Number.isInteger(x) ? int : float;
-    case "string":
+    case 'string':
       return str;
-    case "boolean":
+    case 'boolean':
       return bool;
-    case "bigint":
+    case 'bigint':
       return int;
-    case "function":
+    case 'function':
       return callable;
   }
   if (x === null) return none;
@@ -371,16 +375,16 @@ export function isinstance(x, kinds) {
 }
 
 export function truth(x) {
-  if (typeof x === "boolean") return x;
-  if (typeof x === "number") return x !== 0;
-  if (typeof x === "object") {
+  if (typeof x === 'boolean') return x;
+  if (typeof x === 'number') return x !== 0;
+  if (typeof x === 'object') {
     if (x === null) return false;
     if (Array.isArray(x)) return x.length > 0;
     if (x instanceof Map || x instanceof Set) return x.size > 0;
     if (x instanceof Float) return Number(x) !== 0;
     return x.__len__ === undefined || x.__len__() > 0;
   }
-  return typeof x === "function" || Boolean(x);
+  return typeof x === 'function' || Boolean(x);
 }
 
 // ---------------------------------------------------------------- errors
@@ -394,13 +398,13 @@ export class Exception extends Error {
   }
 
   __str__() {
-    return this.args.map(str).join(", ");
+    return this.args.map(str).join(', ');
   }
 }
 
 export class KeyError extends Exception {
   __str__() {
-    return this.args.map(str.quoted).join(", ");
+    return this.args.map(str.quoted).join(', ');
   }
 }
 
@@ -410,7 +414,6 @@ export class OverflowError extends Exception {}
 export class RecursionError extends Exception {}
 export class ZeroDivisionError extends Exception {}
 export class IndexError extends Exception {}
-export class UserWarning extends Exception {}
 
 for (const [name, kind] of Object.entries({
   Exception,
@@ -421,9 +424,8 @@ for (const [name, kind] of Object.entries({
   RecursionError,
   ZeroDivisionError,
   IndexError,
-  UserWarning,
 })) {
-  declare(kind, name, "", "*args");
+  declare(kind, name, '', '*args');
 }
 
 /** Whether a handler of these errors catches one. */

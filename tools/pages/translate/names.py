@@ -17,11 +17,11 @@ builtins: abs(x) all(xs) any(xs) bool(x) dict(xs=(), /, **more) divmod(a, b) enu
 builtins: filter(f, xs) float(x) frozenset(xs=()) getattr(x, name, default=0) hasattr(x, name)
 builtins: hash(x) int(x) isinstance(x, kind) iter(xs) len(xs) list(xs=()) map(f, *xs)
 builtins: max(*xs, key=None, default=None) min(*xs, key=None, default=None)
-builtins: next(xs, default=0) object range(start, stop=None, step=1) repr(x) reversed(xs) slice
+builtins: next(xs, default=0) object range(start, stop=None, step=1) repr(x) slice
 builtins: round(x, digits=0) set(xs=()) sorted(xs, key=None, reverse=False) str(x) sum(xs, start=0)
 builtins: tuple(xs=()) type(x) zip(*xs, strict=False) Ellipsis NotImplemented
 builtins: Exception(*args) ValueError(*args) TypeError(*args) KeyError(*args) OverflowError(*args)
-builtins: RecursionError(*args) ZeroDivisionError(*args) UserWarning(*args)
+builtins: RecursionError(*args) ZeroDivisionError(*args)
 builtins.object: __setattr__(x, name, value)
 builtins.dict: fromkeys(names, value=None)
 collections.abc: Mapping
@@ -29,7 +29,7 @@ dataclasses: replace(x, /, **changes) fields(x) is_dataclass(x)
 difflib: get_close_matches(word, among, n=3, cutoff=0.6)
 functools: cache(f) lru_cache(maxsize=128) partial(f, /, *args, **more) reduce(f, xs)
 itertools: product(*xs, repeat=1)
-math: inf isqrt(n) prod(xs)
+math: inf isqrt(n)
 numpy: all(x) asarray(x) isfinite(x) isin(x, among)
 re: compile(pattern) escape(text) findall(pattern, text)
 types: MappingProxyType(xs)
@@ -40,8 +40,8 @@ json: loads(text, object_pairs_hook=None) JSONDecodeError
 _METHODS = """
 startswith(x, start) endswith(x, end) split(x, at=None, most=-1) partition(x, at)
 rpartition(x, at) join(x, parts) strip(x, chars=None) lstrip(x, chars=None) lower(x) casefold(x)
-removeprefix(x, start) removesuffix(x, end) isdecimal(x) is_integer(x)
-format(x, /, **named) replace(x, old, new)
+isdecimal(x) is_integer(x)
+replace(x, old, new)
 """
 
 _OF_CONTAINERS = "get items keys values pop setdefault update append extend insert add isdisjoint"
