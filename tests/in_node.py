@@ -5,11 +5,16 @@ from __future__ import annotations
 import atexit
 import functools
 import json
+import math
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from paths import ROOT
 from tools.site.page_weight import packaged_node
+
+HERE = ROOT / "book" / "_static" / "explorers"
+EXACT = 2**53
 
 #: Each line is what modules are called, a body that uses these names and `state`, and states.
 LOOP = """
@@ -17,7 +22,7 @@ import { createInterface } from 'node:readline';
 const asked = async ([modules, body, states]) => {
   const loaded = await Promise.all(Object.values(modules).map((address) => import(address)));
   const each = new Function(...Object.keys(modules), 'state', `return (${body})`);
-  return states.map((state) => each(...loaded, state));
+  return Promise.all(states.map((state) => each(...loaded, state)));
 };
 const shown = (_, value) => (value === Infinity ? 'Infinity' : value);
 for await (const line of createInterface({ input: process.stdin })) {
@@ -49,3 +54,19 @@ def node() -> subprocess.Popen[str]:
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
     atexit.register(process.communicate)
     return process
+
+
+def in_page(module: str, body: str, settings: list[Any], **others: str) -> list[Any]:
+    """What a page's own module computes for each setting, beside others by their names."""
+    return answers(HERE, {"page": module, **others}, body, settings)
+
+
+def same(page: Any, library: Any) -> bool:
+    """Equal to 1 part in 10¹², and exactly where a whole number fits in 2⁵³."""
+    if isinstance(library, (list, tuple)):
+        return len(page) == len(library) and all(map(same, page, library))
+    if library == math.inf:
+        return page == "Infinity"
+    if isinstance(library, int) and abs(library) < EXACT:
+        return page == library
+    return math.isclose(page, float(library), rel_tol=1e-12)

@@ -298,13 +298,13 @@ def frontier(
 
 
 def calculator(
-    model: str = "llama-3.1-8b", device: str = "H100-SXM", batch: int = 8, context: int = 8192
+    model: str = "llama-3.1-8b", device: str = "H100-SXM", batch: int = 8, context: int = 8000
 ) -> Explorer:
     """All that a model on a device is asked before it is rented, each number with its sum."""
-    asked = {"batch": batch, "context": context, "prompt": 2000}
-    found = answer(model, device, **asked, price_per_hour=3.99, watts=700, precision="bf16")
+    asked: Any = {"batch": batch, "context": context, "prompt": 7000}
+    found = answer(model, device, **asked, price_per_hour=3.99, watts=700)
     rows = [[row.name, row.shown, f"= {row.why}"] for row in found]
-    figure = frontiers({model: Server(model, device, "bf16")}, context)
+    figure = frontiers({model: Server(model, device)}, context)
     return Explorer("calculator", figure, ["answer", "value", "the sum"], rows)
 
 

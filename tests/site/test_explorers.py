@@ -6,9 +6,7 @@ tests need the site, with the explorers' pages, and chromium, like those of test
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
 import json
 import math
 import random
@@ -25,7 +23,6 @@ import costlib
 import sampling
 from browsing import Visit
 from costlib import devices, iomodel, kvcache, models, roofline, serving, training
-from costlib.command import main
 from costlib.figures import explorers as fallbacks
 from costlib.figures import start as first_figures
 from costlib.iomodel import bounds, counts
@@ -36,13 +33,11 @@ from costlib.precision import Precision, precision_of
 from costlib.serving import Server
 from costlib.sources import jamesnulliu
 from costlib.training import RECIPES
-from in_node import answers
+from in_node import HERE, in_page, same
 from paths import ROOT, SITE
 from tools.pages import explorer_mesh, explorers
 
-HERE = ROOT / "book" / "_static" / "explorers"
 MANY = sampling.number(120, 1000)
-EXACT = 2**53
 
 
 def stand_ins() -> dict[str, dict[str, str]]:
@@ -64,22 +59,6 @@ NAMES = tuple(STAND_INS)
 def page_of(name: str) -> str:
     """The page that an explorer has to itself."""
     return f"book/explore_{name}.html"
-
-
-def in_page(module: str, body: str, settings: list[Any], **others: str) -> list[Any]:
-    """What the page's own module computes for each setting, beside others by their names."""
-    return answers(HERE, {"page": module, **others}, body, settings)
-
-
-def same(page: Any, library: Any) -> bool:
-    """Equal to 1 part in 10¹², and exactly where a whole number fits in 2⁵³."""
-    if isinstance(library, (list, tuple)):
-        return len(page) == len(library) and all(map(same, page, library))
-    if library == math.inf:
-        return page == "Infinity"
-    if isinstance(library, int) and abs(library) < EXACT:
-        return page == library
-    return math.isclose(page, float(library), rel_tol=1e-12)
 
 
 def differing(settings: list[Any], page: list[Any], library: list[Any]) -> list[Any]:
@@ -781,71 +760,6 @@ def test_best_batch_of_a_server() -> None:
         else:
             assert server.room(s["context"] + 1) == 0
     assert met > 0
-
-
-#: Answers of the page: all that `costlib.answer` has, but two that no setting changes.
-UNSAID = {"active_params", "state_bytes"}
-
-
-def test_calculator_is_the_librarys_answer() -> None:
-    chance, settings = sampling.chance("calculator"), servers(17, sampling.number(40, 300))
-    for s in settings:
-        s |= {"prompt": size(chance, 2**15), "watts": chance.choice([0, 72, 700])}
-        s["batch"] = size(chance, 300)
-    found = in_page("calculator.js", "page.compute(state).values", settings)
-    for s, values in zip(settings, found, strict=True):
-        server = server_of(s)
-        asked = {name: s[name] for name in ("batch", "context", "prompt", "watts")}
-        expected = costlib.answer(
-            server.model,
-            server.device,
-            tensor=server.tensor,
-            precision=server.precision,
-            price_per_hour=s["price"],
-            **asked,
-        )
-        said = {row.key: row.value for row in expected if row.key not in UNSAID}
-        assert values.keys() == said.keys()
-        for key, value in said.items():
-            if isinstance(value, (bool, str)):
-                assert values[key] == value, (s, key)
-            elif key in ("largest_batch", "largest_context") and value != math.inf:
-                # windows round twice, and shares of bytes at the edge
-                assert values[key] == pytest.approx(value, abs=1 + 1e-9 * value), (s, key)
-            else:
-                assert same(values[key], float(value)), (s, key, value)
-
-
-def test_what_the_calculator_says_to_type_gives_its_answers() -> None:
-    first = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
-    body = f"((s) => [page.shell(s), page.compute(s).values])({{...{first}, ...state}})"
-    tried = [{}, {"shared": "4", "model": "llama-3.1-70b"}, {"precision": "fp8", "batch": 30}]
-    for line, values in in_page("calculator.js", body, tried):
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            main([*line.split()[1:], "--json"])
-        answers = json.loads(said.getvalue())["answers"]
-        numbers = {key: answers[key] for key in values if not isinstance(answers[key], str)}
-        assert {key: values[key] for key in numbers} == pytest.approx(numbers, rel=1e-9)
-
-
-def test_tries_and_stand_in_of_the_calculator() -> None:
-    first = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
-    body = f"page.tries.map((each) => page.compute({{...{first}, ...each.state}}).values)"
-    [[one, full, small, shared]] = in_page("calculator.js", body, [0])
-    [seen] = in_page("calculator.js", f"page.compute({first}).values", [0])
-    assert one["per_token_bound"] == "memory"
-    assert full["fits"]
-    assert full["largest_batch"] == 57
-    assert round(full["all_tokens_per_s"] / seen["all_tokens_per_s"]) == 2
-    assert round(full["per_token_s"] / seen["per_token_s"]) == 3
-    assert not small["fits"]
-    packed = {"device": "T4", "precision": "int4"}
-    assert in_page("calculator.js", f"page.compute({{...{first}, ...state}}).values.fits", [packed])
-    assert shared["fits"]
-    rows = {name: shown for name, shown, _ in fallbacks.calculator().rows}
-    assert rows["largest batch"] == str(int(seen["largest_batch"]))
-    assert rows["tokens a second, one"] == f"{seen['one_tokens_per_s']:.1f} tokens/s"
 
 
 def days() -> list[dict[str, Any]]:
@@ -2018,7 +1932,7 @@ def test_an_explorer_is_light(name: str) -> None:
             return
         seen.add(path)
         text = path.read_text("utf-8")
-        for target in re.findall(r"(?:from|import) '(\./[^']+)'", text):
+        for target in re.findall(r"""(?:from|import) ['"](\.{1,2}/[^'"]+)""", text):
             follow((path.parent / target).resolve())
 
     for start in ("main.js", f"{name}.js"):

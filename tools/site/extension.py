@@ -23,6 +23,7 @@ from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
+from tools.site.embed import modules
 from tools.site.page_weight import packaged_node
 
 logger = logging.getLogger(__name__)
@@ -131,6 +132,14 @@ def with_stand_ins_named(body: str, page: str) -> str:
     return body
 
 
+def preloads(root: Path, name: str) -> str:
+    """What a page all of an explorer's asks for at once, rather than module by module."""
+    found = modules(root / "book" / "_static" / "explorers", "frame.js", f"{name}.js")
+    folder = "../_static/explorers"
+    links = [f'<link rel="modulepreload" href="{folder}/{each}" />' for each in found]
+    return "\n    ".join(["", *links, ""])
+
+
 def add_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -139,6 +148,8 @@ def add_scripts(
     if "data-explorer=" in body:
         app.add_js_file("explorers/main.js", type="module")
         context["body"] = with_stand_ins_named(body, page)
+        if name := page.partition("book/explore_")[2]:
+            context["metatags"] = context.get("metatags", "") + preloads(Path(app.srcdir), name)
     if '<blockquote class="predict"' in body:
         app.add_js_file("predict.js", type="module")
     if "data-live=" in body:

@@ -3,6 +3,7 @@
 - buttons lead to this repository, and to notebooks that stand alone (see colab_copies);
 - each page says what it is: address, title, description and picture for whoever shares it;
 - the foot of each page says which commit it is, and what its outputs were made with;
+- the calculator alone, for frames on other pages (see embed);
 - the wheel of costlib, the notebooks, all pages as plain text, a site map, a page for addresses
   that do not exist, and a page at every address that a page once had.
 """
@@ -26,6 +27,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from tools.pages import colab_copies
+from tools.site import embed
 from tools.site.identity import Identity, identity
 
 WHAT = "An executable book on what transformers cost: the arithmetic, the bytes, the time."
@@ -164,6 +166,7 @@ def publish(app: Sphinx, failed: Exception | None) -> None:
     for old, new in sorted(app.config.site_redirects.items()):
         moved(site / f"{old}.html", who.page(f"{new}.html"))
     rooted(site / "404.html", who.base)
+    embed.write(site, who.page("book/"))
 
 
 def build_wheel(root: Path, out: Path) -> Path:

@@ -1,164 +1,241 @@
-// What everybody asks who serves a model: costlib.answer in the page, each number with its sum.
+// What everybody asks who serves a model: costlib.answer in the page, up to four choices side by side, each number with its sum.
+import { Answers } from './answers_table.js';
+import { answered, cutOf, formats, models, nameOf, places, recipes, stepOf } from './costs.js';
 import { copy, make } from './dom.js';
-import { deviceNamed, modelChoices } from './models.js';
-import { bytes as inBytes, plain, quantity, sweep } from './numbers.js';
-import { held, longest, perMillion, precisionChoices, room, serverOf, servingDevices, sharedChoices, step, timed } from './server.js';
+import { plain, sweep } from './numbers.js';
+import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
+import { panel } from './own_panel.js';
+import { frameFor, json, markdown, python, shell } from './share.js';
+import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_side.js';
 
-const whole = (id, label, unit, value, max) => ({ id, label, unit, type: 'number', min: 1, max, value, powers: true, more: true });
+const whole = (id, label, unit, value, max) => ({ id, label, unit, type: 'number', min: 1, max, value, powers: true });
+const more = (control) => ({ ...control, more: true });
+const kind = (id, label) => ({ id, label, type: 'choice', value: 'own', more: true, options: [['own', 'as that has them'], ...Object.entries(formats).map(([name, bytes]) => [name, `${name}: ${plain(bytes)} ${bytes === 1 ? 'byte' : 'bytes'}`])] });
+const same = (names) => names.map((name) => [name, name]);
+let offered = same(models); // made again when a model is brought
+function modelChoices() {
+  const own = codes();
+  if (own.length + models.length !== offered.length) offered = [...own.map((code) => [code, `${nameOf(code)} (yours)`]), ...same(models)];
+  return offered;
+}
 
-export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3.1-8b' },
-  { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'H100-SXM' },
-  { id: 'shared', label: 'Devices that share it', type: 'choice', value: '1', options: sharedChoices, more: true },
-  { id: 'precision', label: 'Precision', type: 'choice', value: '16-bit', options: precisionChoices, more: true },
-  { id: 'kv', label: 'Cache', type: 'choice', value: 'own', options: [['own', 'as usual with that'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']], more: true },
-  whole('batch', 'Batch', 'sequences', 8, 65536),
-  whole('context', 'Context', 'tokens cached of each', 8192, 1048576),
-  whole('prompt', 'Prompt', 'tokens', 2000, 1048576),
+const settings = [
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3.1-8b', pattern: PATTERN },
+  { id: 'device', label: 'Device', type: 'choice', options: same(places), value: 'H100-SXM' },
+  whole('batch', 'Batch', '', 8, 65536),
+  more(whole('prompt', 'Prompt', 'tokens', 7000, 1048576)),
+  more(whole('answer', 'Answer', 'tokens', 1000, 1048576)),
+  more(whole('many', 'How many of them', 'what a plan leaves share each layer', 1, 65536)),
+  more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
+  more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
+  more(whole('data', 'Data', 'copies of the model', 1, 65536)),
+  { id: 'precision', label: 'Precision', type: 'choice', value: 'own', options: [['own', 'as the model ships'], ...same(recipes)], more: true },
+  kind('weights', 'Weights'), kind('kv', 'Cache'), kind('activations', 'Activations'),
   { id: 'price', label: 'Price', unit: 'dollars a device hour', type: 'number', min: 0, max: 1000, value: 3.99, digits: 2, more: true },
   { id: 'watts', label: 'Power', unit: 'watts a device', type: 'number', min: 0, max: 100000, value: 700, linear: true, more: true },
 ];
+export const controls = withOthers(settings);
+export { python, shell };
 
 export const tries = [
   { label: 'One reader', state: { batch: 1 }, say: 'A step reads all weights for a single token, and that token pays for it alone: five times what it costs among eight.' },
-  { label: 'As many as fit', state: { batch: 57 }, say: 'Seven times as many readers share each read of the weights, but every one brings a cache: all get twice as much together, and each waits three times as long.' },
+  { label: 'As many as fit', state: { batch: 58 }, say: 'Seven times as many readers share each read of the weights, but every one brings a cache: all get twice as much together, and each waits three times as long.' },
   { label: 'A device too small', state: { device: 'T4' }, say: 'The weights alone are larger than the memory given out. With int4 weights, under Precision, they fit.' },
-  { label: '70 billion on four', state: { model: 'llama-3.1-70b', shared: '4' }, say: 'Each device holds a quarter of the weights and of the cache, and sends its share of every sum to the others.' },
+  { label: '70 billion on four', state: { model: 'llama-3.1-70b', many: 4 }, say: 'Each device holds a quarter of the weights and of the cache, and sends its share of every sum to the others.' },
+  { label: 'Two side by side', state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' }, say: 'The smaller device is a quarter of the price an hour. Which one writes a million tokens for less, the table says.' },
 ];
 
-const SHOWN = 64; // batches of the curve
+const FIRST = ['fits', 'largest_batch', 'first_token_s', 'per_token_s', 'per_token_bound', 'one_tokens_per_s', 'all_tokens_per_s', 'dollars_per_million_written'];
+const [DOUBLED, STAGED] = [9, 5]; // times, at most, until as many devices, in as many stages, hold a model
+const SHOWN = 24; // batches of a curve
 
-/** What binds most of a pass, and its seconds in all. */
-function spent({ ops, link }) {
-  const found = { compute: 0, memory: 0, sending: link };
-  for (const op of ops) found[op.compute >= op.memory ? 'compute' : 'memory'] += op.time;
-  const [binds] = Object.entries(found).sort((a, b) => b[1] - a[1])[0];
-  const sum = (of) => ops.reduce((all, op) => all + op[of], 0);
-  return { binds, seconds: found.compute + found.memory + link, flops: sum('flops'), bytes: sum('bytes'), computing: sum('compute'), moving: sum('memory'), link };
+// ---------------------------------------------------------------- what is computed
+
+const kept = new Map(); // what a choice gave, or a curve: the last ones
+
+function remembered(key, make) {
+  if (!kept.has(key)) {
+    if (kept.size > 64) kept.clear();
+    kept.set(key, make());
+  }
+  return kept.get(key);
+}
+
+/** The answers of a choice by key; or what is wrong with it; or that its config is being read. */
+function answersOf(choice) {
+  if (isOwn(choice.model) && textOf(choice.model) === undefined) return { reading: true };
+  return remembered(JSON.stringify(choice), () => answered(choice));
+}
+
+/** Every batch that fits, with the seconds of its step. */
+function curve(choice, { by }) {
+  const most = by?.get('largest_batch').value;
+  if (!most || !Number.isFinite(most)) return null;
+  const { batch, price, watts, ...rest } = choice;
+  const seconds = remembered(`step ${JSON.stringify(rest)}`, () => stepOf(choice));
+  const whole = remembered(`curve ${JSON.stringify(rest)}`, () => sweep(1, most, SHOWN).map((each) => ({ batch: each, seconds: seconds(each) })));
+  const chosen = Math.min(batch, most);
+  const points = whole.some((point) => point.batch === chosen) ? whole : [...whole, { batch: chosen, seconds: seconds(chosen) }].sort((a, b) => a.batch - b.batch);
+  const all = (point) => (point.batch * choice.data) / point.seconds; // of every copy
+  return { most, chosen, points, all, here: points.find((point) => point.batch === chosen) };
+}
+
+const SAID = { many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'), price: (value) => `$${value} an hour`, watts: (value) => `${value} W`, precision: (value) => (value === 'own' ? 'as it ships' : value) };
+function wordsOf(id, choice) {
+  const value = choice[id];
+  if (id === 'model') return nameOf(value);
+  if (id === 'device') return value;
+  return SAID[id]?.(value) ?? `${id} ${typeof value === 'number' ? plain(value) : value}`;
 }
 
 export function compute(state) {
-  const server = serverOf(state);
-  const { model, shared, bytes } = server;
-  const { batch, context, prompt } = state;
-  const writes = spent(timed(server, { batch, cached: context, fresh: 1, latent: 'absorbed' }));
-  const reads = spent(timed(server, { batch: 1, fresh: prompt }));
-  const keeps = held(server, context + 1);
-  const cache = batch * keeps.cache;
-  const takes = keeps.weights + cache + batch * keeps.activations;
-  const token = bytes.kv * model.per_layer * (model.global_layers + model.local_layers);
-  const values = {
-    params: model.params, weight_bytes: model.params * bytes.weights, token_cache_bytes: token,
-    held_bytes: takes, given_bytes: server.device.capacity, fits: takes <= server.device.capacity,
-    largest_batch: room(server, context + 1), largest_context: longest(server, batch),
-    first_token_s: reads.seconds, first_token_bound: reads.binds, per_token_s: writes.seconds, per_token_bound: writes.binds,
-    one_tokens_per_s: 1 / writes.seconds, all_tokens_per_s: batch / writes.seconds,
-    dollars_per_million_read: perMillion(reads.seconds / prompt, state.price * shared), dollars_per_million_written: perMillion(writes.seconds / batch, state.price * shared),
-    joules_per_million_read: (1e6 * reads.seconds * state.watts * shared) / prompt, joules_per_million_written: (1e6 * writes.seconds * state.watts * shared) / batch,
-  };
-  return { server, values, writes, reads, keeps, cache };
+  const [choices, place] = [choicesOf(settings, state), placeOf(state)];
+  const found = choices.map(answersOf);
+  const longest = [...found].sort((a, b) => (b.rows?.length ?? 0) - (a.rows?.length ?? 0));
+  const keys = [...new Set(longest.flatMap(({ rows = [] }) => rows.map(({ key }) => key)))];
+  return { choices, place, found, keys, names: told(settings, choices, wordsOf) };
 }
 
-const money = (dollars) => `$${plain(dollars, 3)}`;
-const gigabytes = (value) => plain(value / 1e9);
+// ---------------------------------------------------------------- what is shown
 
-/** The sum of a pass, in words. */
-function sum({ flops, bytes, computing, moving, link }) {
-  const messages = link ? `, messages ${quantity(link, 's')}` : '';
-  return `${quantity(flops, 'FLOP')} take ${quantity(computing, 's')}, ${inBytes(bytes)} take ${quantity(moving, 's')}${messages}; the longer of the two, op by op`;
+/** A choice in a sentence. */
+function sentence(choice, { by, fits, error, reading }) {
+  const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `, ${axis} ${degree}`).join('');
+  const who = `${wordsOf('model', choice)} on ${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
+  if (reading) return `${who}: its config is being read`;
+  if (error) return `${who}: ${error}`;
+  const of = `of ${plain(choice.prompt + choice.answer)} tokens`;
+  const asked = choice.batch > 1 ? `${plain(choice.batch)} sequences ${of}` : `one sequence ${of}`;
+  const shown = (key) => by.get(key).shown;
+  return fits ? `${who} writes ${shown('one_tokens_per_s')} for ${choice.batch > 1 ? 'each of ' : ''}${asked}; ${shown('per_token_bound')} binds a step` : `${who} with ${asked} does not fit: ${by.get('fits').why}`;
 }
 
-/** Each line: what it says, the sum that made it, and the section that derives it. */
-export function answers(state, { server, values, writes, reads, keeps, cache }) {
-  const { batch, context, prompt } = state;
-  const { model, shared, bytes, device } = server;
-  const on = shared > 1 ? `, on each of ${shared} devices` : '';
-  const layers = model.global_layers + model.local_layers;
-  const fitsOrNot = values.fits ? 'Yes' : 'No';
-  return [
-    ['Does it fit?', `${fitsOrNot}: ${inBytes(values.held_bytes)} of ${inBytes(values.given_bytes)}`, `weights ${gigabytes(keeps.weights)} + cache ${gigabytes(cache)} + activations ${gigabytes(batch * keeps.activations)} GB${on}, of the memory less a tenth`, 'kvcache.html#what-fits'],
-    ['How far?', `batch ${plain(values.largest_batch)}, or ${plain(values.largest_context)} tokens`, `(${gigabytes(device.capacity)} − ${gigabytes(keeps.weights)} GB) / ${gigabytes(keeps.cache + keeps.activations)} GB a sequence; or as many tokens of ${plain(batch)} as there is room for`, 'kvcache.html#what-fits'],
-    ['First token', `after ${quantity(values.first_token_s, 's')}, ${values.first_token_bound} bound`, `${plain(prompt)} tokens of one prompt: ${sum(reads)}`, 'serving.html#one-step-four-limits'],
-    ['Each token', `${quantity(values.per_token_s, 's')}, ${values.per_token_bound} bound`, `${plain(batch)} × ${plain(context)} tokens: ${sum(writes)}`, 'serving.html#one-step-four-limits'],
-    ['Tokens a second', `${plain(values.one_tokens_per_s)} for one, ${plain(values.all_tokens_per_s)} for all`, `1 and ${plain(batch)} / ${quantity(values.per_token_s, 's')}`, 'serving.html#what-one-gives-up-all-get'],
-    ['A million tokens', `${money(values.dollars_per_million_written)} to write, ${money(values.dollars_per_million_read)} to read`, `10⁶ × ${quantity(values.per_token_s / batch, 's')} written, × ${quantity(values.first_token_s / prompt, 's')} read, × $${plain(state.price)} an hour × ${shared}`, 'serving.html#what-a-million-tokens-cost'],
-    ['Energy of these', `${quantity(values.joules_per_million_written, 'J', 3)} to write, ${quantity(values.joules_per_million_read, 'J', 3)} to read`, `the same seconds × ${plain(state.watts)} W × ${shared}`, 'serving.html#what-a-million-tokens-cost'],
-    ['Weights', `${quantity(values.params, '', 4)} parameters, ${inBytes(values.weight_bytes)}`, `${plain(values.params, 16)} × ${plain(bytes.weights)} bytes`, 'transformer.html#to-the-last-parameter'],
-    ['Cache of a token', inBytes(values.token_cache_bytes), `${plain(layers)} layers × ${plain(model.per_layer)} elements × ${plain(bytes.kv)} bytes${model.local_layers ? `; ${model.local_layers} of the layers keep ${plain(model.window)} tokens at most` : ''}`, 'kvcache.html#what-a-token-leaves-behind'],
-  ];
+export function summary(state, { choices, found }) {
+  return choices.map((choice, at) => [choices.length > 1 ? `${at + 1}` : 'In a word', sentence(choice, found[at])]);
 }
 
-/** What gives the same answers in a terminal. */
-export function shell({ model, device, shared, precision, batch, context, prompt, price, watts }) {
-  const on = Number(shared) > 1 ? `${device}x${shared}` : device;
-  const recipe = precision === '16-bit' ? 'bf16' : precision;
-  return `costlib ${model} --on ${on} --precision ${recipe} --batch ${batch} --context ${context} --prompt ${prompt} --price ${price} --watts ${watts}`;
+export const note = () => 'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A tenth of the memory is kept back. Prompts that are read in between are left out. A step is the last of an answer, when prompt and answer are cached.';
+
+export function table(state, { keys, found, names }) {
+  return { columns: ['answer', 'unit', ...names], rows: keys.map((key) => [key, found.find(({ by }) => by?.has(key)).by.get(key).unit, ...found.map(({ by }) => by?.get(key)?.value ?? '').map((value) => (typeof value === 'boolean' ? String(value) : value))]) };
 }
 
-/** Whether the command can say it: a cache in bytes of its own it cannot. */
-const canBeTyped = ({ kv, device, precision }) => kv === 'own' && (precision !== '16-bit' || 'bf16' in deviceNamed(device).flops_per_s);
-
-export function build(explorer) {
-  explorer.lines = explorer.stage.appendChild(make('div', { class: 'calculator' }));
-  explorer.typed = make('code');
-  const button = make('button', { type: 'button', '.onclick': () => copy(explorer.typed.textContent).then(() => explorer.say('The line is copied.')) }, 'Copy the line');
-  explorer.terminal = make('div', { class: 'explorer-panel' }, make('p', { class: 'explorer-title' }, 'The same in a terminal'), make('pre', { tabindex: '0' }, explorer.typed), make('div', { class: 'explorer-buttons' }, button));
-  explorer.rest.append(explorer.terminal);
-}
-
-/** Lines are made once: what is open stays open while a setting moves. */
-function fill(explorer, state) {
-  const lines = answers(state, explorer.result);
-  explorer.rows ??= lines.map(([name]) => {
-    const [value, why, link] = [make('span', { class: 'calculator-value' }), make('span'), make('a', {}, 'where this is derived')];
-    explorer.lines.append(make('details', {}, make('summary', {}, make('span', { class: 'calculator-name' }, name), value), make('p', {}, why, ' · ', link)));
-    return { value, why, link };
-  });
-  lines.forEach(([, text, sums, where], at) => {
-    const row = explorer.rows[at];
-    row.value.textContent = text;
-    row.why.textContent = `= ${sums}`;
-    row.link.href = where;
-  });
-}
-
-export function draw(explorer, state) {
-  fill(explorer, state);
-  const { values } = explorer.result;
-  explorer.lines.classList.toggle('calculator-too-large', !values.fits);
-  explorer.rest.classList.toggle('calculator-no-room', !values.largest_batch);
-  explorer.terminal.hidden = !canBeTyped(state);
-  const words = shell(state).split(' ');
-  explorer.typed.replaceChildren(...words.flatMap((word, at) => [at ? ' ' : '', make('span', { class: 'calculator-word' }, word)]));
-}
-
-/** Every batch that fits: what one gets against what all get, and the one that is chosen. */
-export function charts(state, { server, values: { largest_batch: most } }) {
-  if (!most) return [];
-  const chosen = Math.min(state.batch, most);
-  const points = sweep(1, most, SHOWN, [chosen]).map((batch) => ({ batch, seconds: step(server, batch, state.context) })).reverse();
-  const all = points.map(({ batch, seconds }) => batch / seconds);
+/** Every batch that fits, of every choice: what one gets against what all get; the chosen one can be dragged. */
+export function charts(state, { choices, place, found, names }) {
+  const curves = choices.map((choice, at) => curve(choice, found[at]));
+  const points = curves.flatMap((each, at) => (each ? each.points.map((point) => ({ ...point, at })) : [])).sort((a, b) => b.seconds - a.seconds);
+  if (!points.length) return [];
+  const held = curves[place];
+  const label = (at) => (choices.length > 1 ? `${at + 1}: ${names[at]}` : 'every batch that fits');
+  const ends = ({ points: every, all, most }) => `from ${plain(1 / every[0].seconds)} tokens a second for one alone to ${plain(all(every.at(-1)))} for ${plain(most)} together`;
   return [{
     below: true,
-    title: `Batch ${plain(chosen)}, of ${plain(most)} that fit`,
-    alt: `From ${plain(1 / points.at(-1).seconds)} tokens a second for one alone to ${plain(all[0])} for ${plain(most)} together.`,
+    title: held ? `Batch ${plain(held.chosen)}, of ${plain(held.most)} that fit` : 'Every batch that fits',
+    alt: curves.flatMap((each, at) => (each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [])).join(' '),
     x: { label: 'tokens a second for one', fives: true }, y: { label: 'tokens a second for all', fives: true },
-    xs: points.map(({ seconds }) => 1 / seconds), names: points.map(({ batch }) => `batch ${plain(batch)}`),
-    series: [{ label: 'every batch that fits', dash: 0, ys: all }],
-    at: { x: 1 / points.find(({ batch }) => batch === chosen).seconds, label: `batch ${plain(chosen)}` },
-    drag: (x) => ({ batch: points.reduce((best, point) => (Math.abs(Math.log(x * point.seconds)) < Math.abs(Math.log(x * best.seconds)) ? point : best)).batch }),
+    xs: points.map(({ seconds }) => 1 / seconds), names: points.map(({ batch, at }) => `${choices.length > 1 ? `${at + 1}: ` : ''}batch ${plain(batch)}`),
+    series: curves.flatMap((each, at) => (each ? [{ label: label(at), colour: at, dash: at, ys: points.map((point) => (point.at === at ? each.all(point) : null)) }] : [])),
+    ...(held ? { at: { x: 1 / held.here.seconds, label: `batch ${plain(held.chosen)}` }, drag: (x) => ({ batch: nearest(held.points, x) }) } : {}),
   }];
 }
 
-export function summary({ model, device, shared, batch, context }, { values }) {
-  const on = Number(shared) > 1 ? `${shared} × ${device}` : device;
-  const of = `of ${plain(context)} ${context > 1 ? 'tokens' : 'token'}`;
-  const asked = batch > 1 ? `${plain(batch)} sequences ${of}` : `one sequence ${of}`;
-  return [['In a word', values.fits ? `${model} on ${on} writes ${plain(values.one_tokens_per_s)} tokens a second for ${batch > 1 ? 'each of ' : ''}${asked}; ${values.per_token_bound} binds a step` : `${model} with ${asked} does not fit ${on}`]];
+const nearest = (points, x) => points.reduce((best, point) => (Math.abs(Math.log(x * point.seconds)) < Math.abs(Math.log(x * best.seconds)) ? point : best)).batch;
+
+// ---------------------------------------------------------------- the page
+
+export function build(explorer) {
+  const home = explorer.root.dataset.home ?? '';
+  const bring = (code, name) => {
+    explorer.set({ ...explorer.state, model: code });
+    explorer.say(`${name} is read.`);
+  };
+  const add = make('button', { type: 'button', '.onclick': () => beside(explorer) }, 'Add a choice beside');
+  const form = explorer.root.querySelector('.explorer-controls');
+  form.append(make('div', { class: 'calculator-more' }, panel(explorer, bring), add));
+  const choose = (at) => explorer.set(stateOf(settings, explorer.result.choices, at));
+  const remove = (at) => takeAway(explorer, at);
+  const [first, others] = [new Answers('The first answers', home, choose, remove), new Answers('Everything else', home, choose)];
+  const refused = make('p', { class: 'own-wrong' });
+  const enough = make('button', { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) }, 'Take as many devices as hold it');
+  explorer.stage.append(refused, first.box, enough);
+  explorer.heard = explorer.root.appendChild(make('p', { class: 'explorer-offscreen', role: 'status' }));
+  const taken = takenAlong(explorer);
+  explorer.rest.after(others.box, taken.box); // below the chart
+  explorer.parts = { add, enough, first, others, refused, taken };
 }
 
-export const note = () => 'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A tenth of the memory is kept back. Prompts that are read in between are left out.';
+/** A copy of the choice that the settings show, which they show from now on. */
+function beside(explorer) {
+  const { choices, place } = explorer.result;
+  explorer.set(stateOf(settings, [...choices, choices[place]], choices.length));
+  explorer.say(`Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`);
+}
 
-export function table(state, { values }) {
-  return { columns: ['answer', 'value'], rows: Object.entries(values).map(([name, value]) => [name, typeof value === 'boolean' ? String(value) : value]) };
+/** So many of the device that the choice fits, by doubling, in as few stages as that allows; or a sentence that says that none do. */
+function hold(explorer) {
+  const { choices, place } = explorer.result;
+  const powers = (most) => Array.from({ length: most + 1 }, (_, at) => 2 ** at);
+  const plans = powers(DOUBLED).flatMap((more) => powers(STAGED).map((pipeline) => ({ many: choices[place].many * more, pipeline })));
+  const found = plans.find((plan) => plan.many >= plan.pipeline && answered({ ...choices[place], ...plan }).fits);
+  if (found) explorer.set({ ...explorer.state, ...found });
+  else explorer.say('No number of these devices holds it: fewer bits, fewer sequences or another device would.');
+}
+
+function takeAway(explorer, at) {
+  const { choices, place } = explorer.result;
+  explorer.set(stateOf(settings, choices.filter((_, other) => other !== at), Math.max(0, place - (place >= at && place > 0 ? 1 : 0))));
+  explorer.parts.add.focus();
+}
+
+/** What can be taken along. */
+function takenAlong(explorer) {
+  const lines = [['Python', 'after import costlib'], ['Terminal', ''], ['Another page', 'one line of HTML']].map(([name, more]) => {
+    const [text, code] = [make('pre', { tabindex: '0', 'aria-label': name }), make('code')];
+    text.append(code);
+    const button = make('button', { type: 'button', '.onclick': () => copied(explorer, code.textContent, 'The line') }, 'Copy');
+    return { code, button, box: make('div', { class: 'calculator-line' }, make('p', { class: 'explorer-title' }, `${name}${more ? `, ${more}` : ''}`), text, button) };
+  });
+  const shown = () => { const { keys, found, names } = explorer.result; return markdown(keys, found, names); };
+  const buttons = [['Copy the table', () => copied(explorer, shown(), 'The table')], ['Copy as JSON', () => copied(explorer, json(explorer.result.choices, explorer.result.found), 'All numbers and settings')]]
+    .map(([text, action]) => make('button', { type: 'button', '.onclick': action }, text));
+  const box = make('details', { class: 'explorer-more' }, make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'), make('div', { class: 'explorer-buttons' }, ...buttons), ...lines.map((line) => line.box));
+  return { box, lines };
+}
+
+const copied = (explorer, text, what) => copy(text).then(() => explorer.say(`${what} ${what.startsWith('All') ? 'are' : 'is'} copied.`));
+
+export function draw(explorer, state) {
+  const { choices, place, found, names } = explorer.result;
+  const keys = explorer.answered = explorer.result.keys.length ? explorer.result.keys : explorer.answered ?? []; // what was answered stays, without its numbers
+  for (const [at, { reading }] of found.entries()) if (reading) decoded(choices[at].model).then(() => explorer.redraw());
+  const { add, enough, first, others, refused, taken } = explorer.parts;
+  add.hidden = choices.length >= MOST;
+  enough.hidden = found[place].fits !== false;
+  refused.textContent = found.flatMap(({ error }, at) => (error ? [choices.length > 1 ? `${at + 1}: ${error}` : error] : [])).join(' ');
+  const some = keys.filter((key) => FIRST.includes(key)).sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
+  first.update(some, found, names, place);
+  others.update(keys.filter((key) => !FIRST.includes(key)), found, names, place);
+  explorer.rest.classList.toggle('calculator-no-room', !explorer.charts.length || !found.some(({ by }) => by?.get('largest_batch').value));
+  const [inPython, inShell, elsewhere] = taken.lines;
+  inPython.code.textContent = choices.map(python).join('\n');
+  inShell.code.textContent = choices.map((choice) => shell(choice) ?? '# the command has one precision for all kinds: Python has each').join('\n');
+  elsewhere.code.textContent = frameFor(embedded(explorer.root.dataset.home, state));
+  hear(explorer, choices[place], found[place]);
+}
+
+/** The address of the page that has the calculator alone, in this state. */
+function embedded(home, state) {
+  const changed = controls.filter(({ id, value }) => state[id] !== value).map(({ id }) => [id, state[id]]);
+  return `${new URL('../embed/calculator.html', home || location.href).href.split('#')[0]}#${new URLSearchParams(changed)}`;
+}
+
+const REST = 500; // milliseconds without a change, and a screen reader is told
+
+function hear(explorer, choice, found) {
+  const said = sentence(choice, found);
+  if (explorer.told !== undefined && explorer.told !== said) {
+    clearTimeout(explorer.telling);
+    explorer.telling = setTimeout(() => { explorer.heard.textContent = said; }, REST);
+  }
+  explorer.told = said;
 }

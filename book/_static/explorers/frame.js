@@ -5,6 +5,7 @@ import { copy, make } from './dom.js';
 import { counted, plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
+const LONGEST = 8000; // letters of a link that programs pass on whole
 
 /** Where a value stands on its slider, and back. */
 export function position(control, value) {
@@ -56,7 +57,7 @@ export function stateFrom(controls, texts) {
     } else {
       const values = choices(control, state).map(([value]) => value);
       const fallback = values.includes(control.value) ? control.value : values[0];
-      state[control.id] = values.includes(text) ? text : fallback;
+      state[control.id] = values.includes(text) || control.pattern?.test(text) ? text : fallback;
     }
   }
   return state;
@@ -113,10 +114,11 @@ export class Explorer {
   buttons() {
     const button = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
     const own = `explore_${this.root.dataset.explorer}`; // the page that it has to itself
-    this.own = location.pathname.split('/').pop().startsWith(own) ? null : make('a', { href: `${own}.html` }, 'Open on its own page');
+    const { home } = this.root.dataset; // where the book is, in a frame on another page
+    this.own = location.pathname.split('/').pop().startsWith(own) ? null : make('a', { href: `${home ?? ''}${own}.html`, target: home ? '_blank' : null }, 'Open on its own page');
     return make('div', { class: 'explorer-buttons' },
       button('Start again', () => this.set(stateFrom(this.page.controls, {}))),
-      button('Copy a link to this', () => copy(this.remember()).then(() => this.say('The link is copied.'))),
+      button('Copy a link to this', () => this.share()),
       button('Copy the numbers as CSV', () => copy(csv(this.table())).then(() => this.say('The numbers are copied.'))),
       this.own);
   }
@@ -188,6 +190,12 @@ export class Explorer {
     return location.href;
   }
 
+  share() {
+    const link = this.root.dataset.home ? this.own.href : this.remember();
+    if (link.length > LONGEST) this.say(`A link to this would have ${plain(link.length)} letters, and many programs cut links after ${plain(LONGEST)}: take its settings along as JSON instead.`);
+    else copy(link).then(() => this.say('The link is copied.'));
+  }
+
   say(text) {
     this.live.textContent = text;
   }
@@ -220,13 +228,18 @@ export class Explorer {
     const value = this.state[control.id];
     if (input.select) {
       const options = choices(control, this.state);
-      const key = options.map(([each]) => each).join();
-      if (input.key !== key) input.select.replaceChildren(...options.map(([each, text]) => make('option', { value: each }, text)));
-      input.key = key;
-      input.select.value = value;
+      if (input.options !== options) {
+        const key = options.map(([each]) => each).join();
+        if (input.key !== key) input.select.replaceChildren(...options.map(([each, text]) => make('option', { value: each }, text)));
+        Object.assign(input, { key, options });
+      }
+      if (input.select.value !== value) input.select.value = value;
     } else {
-      input.slider.value = position(control, value);
-      input.slider.setAttribute('aria-valuetext', control.unit ? counted(value, control.unit) : plain(value, 9));
+      if (input.shown !== value) {
+        input.slider.value = position(control, value);
+        input.slider.setAttribute('aria-valuetext', control.unit ? counted(value, control.unit) : plain(value, 9));
+        input.shown = value;
+      }
       if (input.number.value !== String(value)) input.number.value = value;
     }
   }

@@ -84,19 +84,15 @@ export function held({ model, shared, bytes }, context) {
   return { weights: bytes.weights * params, cache: bytes.kv * each * (model.global_layers * context + local), activations: bytes.activations * (model.d_model + widest) };
 }
 
-/** The most sequences of so many tokens, and the longest context of so many sequences, that fit beside the weights. */
-function largest({ model, device, shared, bytes }, batch, context) {
+/** Sequences of so many tokens that fit beside the weights. */
+export function room({ model, device, shared, bytes }, context) {
   const [params, each, widest] = model.held[shared];
   const given = [bytes.weights, bytes.activations, bytes.kv];
-  return model.window && model.local_layers
-    ? fits_window(batch, context, device.capacity, [params, each, model.global_layers, model.local_layers, model.window, model.d_model, widest], given)
-    : fits(batch, context, device.capacity, [params, each, model.global_layers, model.d_model, widest], given);
+  const [most] = model.window && model.local_layers
+    ? fits_window(1, context, device.capacity, [params, each, model.global_layers, model.local_layers, model.window, model.d_model, widest], given)
+    : fits(1, context, device.capacity, [params, each, model.global_layers, model.d_model, widest], given);
+  return most;
 }
-
-/** Sequences of so many tokens that fit beside the weights. */
-export const room = (server, context) => largest(server, 1, context)[0];
-/** The longest context of so many sequences that fits beside the weights, the new token not counted. */
-export const longest = (server, batch) => Math.max(0, largest(server, batch, 1)[1] - 1);
 
 /** The step's two straight lines in the batch, and the batches at which they bend. */
 export function regimes(server, context) {

@@ -1,0 +1,83 @@
+// Answers in rows, choices in columns: each row opens the sums that made its numbers.
+import { make } from './dom.js';
+
+const LOWER = new Set(['first_token_s', 'per_token_s', 'dollars_per_million_read', 'dollars_per_million_written', 'joules_per_million_read', 'joules_per_million_written']);
+const HIGHER = new Set(['largest_batch', 'largest_context', 'one_tokens_per_s', 'all_tokens_per_s']);
+
+/** Which of some choices are best in an answer: none where that means nothing, or all are alike. */
+export function best(key, found) {
+  const values = found.map(({ fits, by }) => (fits ? by?.get(key)?.value : undefined));
+  const known = values.filter((value) => value !== undefined);
+  if (known.length < 2 || !(LOWER.has(key) || HIGHER.has(key))) return values.map(() => false);
+  const top = LOWER.has(key) ? Math.min(...known) : Math.max(...known);
+  return values.map((value) => value === top && known.some((other) => other !== top));
+}
+
+/** One table: some keys' rows, with a head where choices are to be told apart. */
+export class Answers {
+  constructor(caption, home, choose, remove) {
+    Object.assign(this, { home, choose, remove, rows: new Map(), count: 0, open: new Set() });
+    this.head = make('thead');
+    this.body = make('tbody');
+    this.box = make('div', { class: 'answers' }, make('table', {}, make('caption', { class: 'answers-caption' }, caption), this.head, this.body));
+  }
+
+  update(keys, found, names, place) {
+    if (this.count !== found.length) this.columns(found.length);
+    this.heads.forEach((head, at) => this.named(head, names[at], at, at === place));
+    const rows = keys.map((key) => this.row(key));
+    if (rows.some(({ parts }, at) => this.body.children[2 * at] !== parts[0]) || this.body.children.length !== 2 * rows.length) this.body.replaceChildren(...rows.flatMap(({ parts }) => parts));
+    keys.forEach((key, at) => this.fill(key, rows[at], found, names, place));
+  }
+
+  columns(count) {
+    this.count = count;
+    this.rows.clear();
+    this.heads = Array.from({ length: count }, (_, at) => ({ cell: make('th', { scope: 'col' }), name: make('button', { type: 'button', '.onclick': () => this.choose(at) }), away: make('button', { type: 'button', class: 'answers-away', '.onclick': () => this.remove(at) }, '×') }));
+    for (const { cell, name, away } of this.heads) cell.append(make('div', {}, name, this.remove ? away : null));
+    this.head.replaceChildren(...(count > 1 ? [make('tr', {}, make('td'), ...this.heads.map(({ cell }) => cell))] : []));
+    this.box.classList.toggle('answers-several', count > 1);
+  }
+
+  named({ cell, name, away }, text, at, chosen) {
+    name.textContent = `${at + 1}: ${text}`;
+    name.setAttribute('aria-pressed', chosen);
+    away.setAttribute('aria-label', `Take away ${at + 1}: ${text}`);
+    cell.classList.toggle('answers-chosen', chosen);
+  }
+
+  row(key) {
+    if (!this.rows.has(key)) {
+      const button = make('button', { type: 'button', 'aria-expanded': String(this.open.has(key)), '.onclick': () => this.toggle(key) });
+      const cells = Array.from({ length: this.count }, () => make('td'));
+      const whole = make('td', { colspan: this.count + 1 });
+      const why = make('tr', { class: 'answers-why', '.hidden': !this.open.has(key) }, whole);
+      this.rows.set(key, { button, cells, why, whole, parts: [make('tr', { 'data-key': key }, make('th', { scope: 'row' }, button), ...cells), why] });
+    }
+    return this.rows.get(key);
+  }
+
+  toggle(key) {
+    const { button, why } = this.rows.get(key);
+    const opens = !this.open.delete(key);
+    if (opens) this.open.add(key);
+    button.setAttribute('aria-expanded', String(opens));
+    why.hidden = !opens;
+  }
+
+  fill(key, row, found, names, place) {
+    const answers = found.map(({ by }) => by?.get(key));
+    const said = [place, ...names, ...found.map(({ fits }) => fits), ...answers.flatMap((answer) => [answer?.shown, answer?.why, answer?.where])].join('|');
+    if (row.said === said) return;
+    row.said = said;
+    const { button, cells, whole } = row;
+    const first = answers[place] ?? answers.find(Boolean);
+    const winners = best(key, found);
+    if (first) button.textContent = first.name; // or what it was, where nothing is answered
+    cells.forEach((cell, at) => {
+      cell.replaceChildren(answers[at]?.shown ?? '–', ...(winners[at] ? [' ', make('span', { class: 'answers-best' }, 'best')] : []));
+      cell.classList.toggle('answers-chosen', at === place && this.count > 1);
+    });
+    whole.replaceChildren(...answers.flatMap((answer, at) => (answer ? [make('p', {}, this.count > 1 ? make('b', {}, `${at + 1}: ${names[at]} `) : null, `= ${answer.why} · `, make('a', { href: this.home + answer.where, target: this.home ? '_blank' : null }, 'where this is derived'))] : [])));
+  }
+}

@@ -1,0 +1,47 @@
+// What a reader takes along: lines for Python and a terminal that give the same answers, a table, JSON, a frame for another page.
+import { asked, cutOf, deviceOf, kindsOf, nameOf } from './costs.js';
+import { isOwn, textOf } from './own_models.js';
+
+const modelIn = (model) => (isOwn(model) ? 'costlib.Transformer.from_hf("config.json")' : `"${model}"`);
+
+function precisionIn({ model, precision, ...rest }) {
+  const kinds = Object.entries(kindsOf(rest)).map(([kind, format]) => `${kind}="${format}"`).join(', ');
+  if (!kinds) return precision === 'own' ? [] : [`precision="${precision}"`];
+  const base = precision !== 'own' ? `costlib.precision.precision_of("${precision}")` : isOwn(model) ? `${modelIn(model)}.precision` : `costlib.models["${model}"].precision`;
+  return [`precision=${base}.with_(${kinds})`];
+}
+
+/** A line of Python. */
+export function python(choice) {
+  const given = Object.entries(asked(choice)).map(([name, value]) => `${name}=${value}`);
+  return `costlib.answer(${[modelIn(choice.model), `"${deviceOf(choice)}"`, ...given, ...precisionIn(choice)].join(', ')})`;
+}
+
+/** A line for a terminal; null where the command has no words for a choice. */
+export function shell(choice) {
+  if (Object.keys(kindsOf(choice)).length) return null;
+  const { model, precision, batch, prompt, answer, price, watts } = choice;
+  const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
+  const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `${axis}=${degree}`).join();
+  return `costlib ${isOwn(model) ? 'config.json' : model} --on ${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${recipe} --batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ${watts}`;
+}
+
+/** Every choice with what was asked and all values by key, as the command's --json has them. */
+export function json(choices, found) {
+  const each = choices.map((choice, at) => ({ asked: { model: nameOf(choice.model), ...(isOwn(choice.model) ? { config: textOf(choice.model) } : {}), on: deviceOf(choice), ...asked(choice), precision: choice.precision, ...kindsOf(choice) },
+    ...(found[at].rows ? { answers: Object.fromEntries(found[at].rows.map(({ key, value }) => [key, Number.isFinite(value) || typeof value !== 'number' ? value : null])) } : { refused: found[at].error }) }));
+  return JSON.stringify(each.length > 1 ? each : each[0], null, 2);
+}
+
+/** The table as people paste it: Markdown. */
+export function markdown(keys, found, names) {
+  const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  const name = (key) => found.find(({ by }) => by?.has(key)).by.get(key).name;
+  return [row(['', ...names]), row(['---', ...names.map(() => '--:')]), ...keys.map((key) => row([name(key), ...found.map(({ by }) => by?.get(key)?.shown ?? '–')]))].join('\n');
+}
+
+/** One line that shows this calculator on another page, as high as it needs to be. */
+export function frameFor(address) {
+  const grows = "self.addEventListener('message',(e)=>{if(e.source===this.contentWindow&amp;&amp;e.data.height>0)this.style.height=e.data.height+'px'})";
+  return `<iframe src="${address}" title="What a model costs to serve" loading="lazy" style="width:100%;height:44rem;border:0" onload="${grows}"></iframe>`;
+}

@@ -1,0 +1,379 @@
+"""The calculator: whatever is chosen, brought or shared, it says what `costlib.answer` says.
+
+Each answer is compared with the line of Python that the page offers beside it, run as it stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import random
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import costlib
+import sampling
+from browsing import Visit
+from costlib.command import main
+from costlib.figures import explorers as fallbacks
+from in_node import in_page, same
+from paths import ROOT, SITE
+from tools.site import embed
+
+FIRST = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
+PAGE = "book/explore_calculator.html"
+#: A model as its publisher writes it, that the catalogue does not have under this name.
+ENTRIES = json.loads((ROOT / "costlib" / "catalog" / "models.json").read_text("utf-8"))["models"]
+CONFIG = json.dumps(
+    {**ENTRIES["qwen3-8b"]["config"]["value"], "_name_or_path": "someone/brought-8b"}
+)
+
+
+# ---------------------------------------------------------------- what it says
+
+#: For a state its answers, or what is wrong; and its lines for Python and a terminal.
+SAID = f"""((state) => {{
+  const {{ choices: [choice], found: [found] }} = page.compute(state);
+  const parts = ['key', 'value', 'name', 'shown', 'why', 'where'];
+  const rows = found.rows?.map((row) => parts.map((part) => row[part]));
+  return [rows ?? found.error, page.python(choice), page.shell(choice)];
+}})({{ ...{FIRST}, ...state }})"""
+
+
+def size(chance: random.Random, most: int) -> int:
+    """A whole number from 1 on, small ones as likely as large ones."""
+    return int(most ** chance.random())
+
+
+def choices(count: int) -> list[dict[str, Any]]:
+    """What a reader may choose, of what fits together and what does not."""
+    chance, found = sampling.chance("calculator"), []
+    served = [name for name, device in costlib.devices.items() if device.capacity]
+    served += costlib.nodes
+    for _ in range(count):
+        own = chance.choice([("own", "own"), ("fp8", "own"), ("own", "fp8"), ("int4", "bf16")])
+        found.append(
+            {
+                "model": chance.choice([*costlib.models]),
+                "device": chance.choice(served),
+                "many": chance.choice([1, 1, 1, 2, 4, 8]),
+                "pipeline": chance.choice([1, 1, 1, 2]),
+                "data": chance.choice([1, 1, 1, 2]),
+                "precision": own[0],
+                "kv": own[1],
+                "batch": size(chance, 300),
+                "prompt": size(chance, 2**15),
+                "answer": size(chance, 2**12),
+                "price": chance.choice([0, 0.5, 3.99]),
+                "watts": chance.choice([0, 72, 700]),
+            }
+        )
+    return found
+
+
+def run(line: str) -> Any:
+    """What a line of Python answers, or what is wrong with what it asks."""
+    try:
+        found = eval(line, {"costlib": costlib})
+    except (ValueError, TypeError) as problem:
+        return str(problem)
+    return [[row.key, row.value, row.name, row.shown, row.why, row.where] for row in found]
+
+
+def alike(page: Any, library: Any) -> bool:
+    """Texts to the letter, numbers to 1 part in 10¹²."""
+    if isinstance(library, list):
+        return len(page) == len(library) and all(map(alike, page, library))
+    is_number = not (library is None or isinstance(library, (str, bool)))
+    return same(page, library) if is_number else bool(page == library)
+
+
+@pytest.fixture(scope="module")
+def told() -> list[Any]:
+    """Some choices, what the page says of each, and its lines for Python and a terminal."""
+    asked = choices(sampling.number(12, 300))
+    found = in_page("calculator.js", SAID, asked)
+    return [(choice, *each) for choice, each in zip(asked, found, strict=True)]
+
+
+def test_each_choice_is_answered_as_its_line_of_python(told: list[Any]) -> None:
+    """Values, sums, names and sections, or the same refusal in the same words."""
+    for choice, page, line, _ in told:
+        assert alike(page, run(line)), (choice, line)
+    assert sum(not isinstance(page, str) for _, page, *_ in told) > len(told) / 4
+
+
+def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
+    """Every answer of a choice that the command has words for: one precision for all kinds."""
+    assert {choice["kv"] == "own" for choice, *_, line in told if line is not None} == {True}
+    for page, line in [(page, line) for _, page, _, line in told if line][:3]:
+        said, wrong = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(wrong):
+            code = main([*shlex.split(line)[1:], "--json"])
+        if isinstance(page, str):
+            assert code == 2
+            assert page in " ".join(wrong.getvalue().split())
+            continue
+        answers = json.loads(said.getvalue())["answers"]
+        assert [each[0] for each in page] == [*answers]
+        values = [None if each[1] == "Infinity" else each[1] for each in page]
+        assert alike(values, [*answers.values()]), line
+
+
+def test_what_is_suggested_is_so() -> None:
+    body = f"""[{{}}, ...page.tries.map(({{ state }}) => state)].map((state) =>
+      page.compute({{ ...{FIRST}, ...state }}).found.map(({{ by }}) =>
+        Object.fromEntries([...by].map(([key, row]) => [key, row.value]))))"""
+    [found] = in_page("calculator.js", body, [0])
+    [[seen], [one], [full], [small], [shared], [large, cheap]] = found
+    written = "dollars_per_million_written"
+    assert round(one[written] / seen[written]) == 5
+    assert full["fits"]
+    assert full["largest_batch"] == 58
+    assert round(full["all_tokens_per_s"] / seen["all_tokens_per_s"]) == 2
+    assert round(full["per_token_s"] / seen["per_token_s"]) == 3
+    assert not small["fits"]
+    packed = {"device": "T4", "precision": "int4", "batch": 1, "prompt": 1000}
+    fits = f"page.compute({{ ...{FIRST}, ...state }}).found[0].fits"
+    assert in_page("calculator.js", fits, [packed]) == [True]
+    assert shared["fits"]
+    assert cheap[written] < large[written]
+    rows = {name: shown for name, shown, _ in fallbacks.calculator().rows}
+    assert rows["largest batch"] == str(seen["largest_batch"])
+    assert rows["tokens a second, one"] == f"{seen['one_tokens_per_s']:.4g} tokens/s"
+
+
+# ---------------------------------------------------------------- side by side
+
+SETTINGS = """[{ id: 'model', type: 'choice', options: [['a', ''], ['b &=+', '']], value: 'a' },
+  { id: 'n', type: 'number', min: 1, max: 9, value: 3 }]"""
+
+
+def test_four_choices_are_one_text_and_come_back() -> None:
+    """In whichever place, and through an address; what an address gets wrong is mended."""
+    body = f"""((settings) => {{
+      const whole = page.stateOf(settings, state.choices, state.place);
+      const said = Object.fromEntries(new URLSearchParams(String(new URLSearchParams(whole))));
+      return [page.choicesOf(settings, {{ ...said, n: Number(said.n) }}), page.placeOf(said)];
+    }})({SETTINGS})"""
+    choices = [{"model": m, "n": n} for m, n in (("a", 3), ("b &=+", 1), ("a", 3), ("b &=+", 9))]
+    settings = [
+        {"choices": choices[:many], "place": place} for many in range(1, 5) for place in range(many)
+    ]
+    found = in_page("side_by_side.js", body, settings)
+    assert found == [[each["choices"], each["place"]] for each in settings]
+    mended = f"page.choicesOf({SETTINGS}, {{ model: 'a', n: 4, beside: state, place: '3' }})"
+    [[one, two]] = in_page("side_by_side.js", mended, ["model=<b>&n=1e9&__proto__=4"])
+    assert (one, two) == ({"model": "a", "n": 9}, {"model": "a", "n": 4})
+
+
+def test_the_best_is_told_among_those_that_fit() -> None:
+    body = """page.best(state[0], state[1].map(([fits, value]) =>
+      ({ fits, by: new Map(value === null ? [] : [[state[0], { value }]]) })))"""
+    cases = {
+        ("per_token_s", ((True, 3), (True, 2), (False, 1))): [False, True, False],
+        ("all_tokens_per_s", ((True, 3), (True, 2), (True, 3))): [True, False, True],
+        ("all_tokens_per_s", ((True, 3), (True, 3))): [False, False],
+        ("largest_batch", ((True, 3), (True, None), (True, 4))): [False, False, True],
+        ("params", ((True, 3), (True, 2))): [False, False],
+    }
+    assert in_page("answers_table.js", body, [*cases]) == [*cases.values()]
+
+
+# ---------------------------------------------------------------- a model of one's own
+
+
+def test_a_config_is_a_short_text_and_comes_back() -> None:
+    text = json.dumps(json.loads(CONFIG) | {"note": "ü☃"}, indent=2)
+    body = "page.coded(state).then((code) => [code, page.saidIn(code), page.PATTERN.test(code)])"
+    [[code, said, allowed]] = in_page("own_models.js", body, [text])
+    assert allowed
+    assert said == {"name": "brought-8b", "kind": "qwen3"}
+    assert len(code) < 0.8 * len(text)
+    wrong = ["config.AAAA", "config.", "config.%", code[:-9]]
+    assert in_page("own_models.js", "page.decoded(state)", [code, *wrong]) == [text, *4 * [""]]
+    said = "page.coded('x'.repeat(state)).then(() => '', (error) => error.message)"
+    assert "at most 1,000,000 characters" in in_page("own_models.js", said, [1_000_001])[0]
+
+
+def test_an_address_that_unfolds_without_end_is_no_config() -> None:
+    """A few letters can stand for gigabytes: no more is unfolded than a config could have."""
+    body = """page.coded('0'.repeat(1e6)).then(async (code) => {
+      const bytes = new Blob(Array(9).fill('0'.repeat(1e6))).stream()
+        .pipeThrough(new CompressionStream('deflate-raw'));
+      const all = new Uint8Array(await new Response(bytes).arrayBuffer());
+      const long = `config.${btoa(String.fromCharCode(...all)).replaceAll('+', '-')
+        .replaceAll('/', '_').replaceAll('=', '')}`;
+      return [(await page.decoded(code)).length, await page.decoded(long)];
+    })"""
+    assert in_page("own_models.js", body, [0]) == [[1_000_000, ""]]
+
+
+# ---------------------------------------------------------------- in the browser
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """The calculator's page, on which nothing may go wrong."""
+    rights = ["clipboard-read", "clipboard-write"]
+    with Visit(browser, address, PAGE, permissions=rights) as visit:
+        yield visit.page
+        assert (visit.errors, visit.elsewhere) == ([], [])
+
+
+def settle(page: Any) -> None:
+    """Wait until a change is drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
+
+
+def columns(page: Any) -> dict[str, list[str]]:
+    """What the first table says: a list for each row."""
+    rows = page.evaluate("""() =>
+      [...document.querySelector('.answers').querySelectorAll('tr[data-key]')]
+      .map((row) => [row.dataset.key, ...[...row.cells].slice(1).map((cell) => cell.innerText)])""")
+    return {key: cells for key, *cells in rows}
+
+
+FIELD = "#explorer-calculator-"
+
+
+def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
+    """It is answered, what is wrong is said in costlib's words, and nothing is sent or kept."""
+    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    early = page.evaluate(
+        "[...document.querySelectorAll('[rel=modulepreload]')].map((e) => e.href)"
+    )
+    modules = {name.partition("?")[0] for name in asked if "/explorers/" in name}
+    assert {each for each in modules if each.endswith(".js")} - {*early} == {
+        f"{page.url.partition('/book/')[0]}/_static/explorers/main.js"
+    }  # all others are asked for at once
+    page.click("text=Your own config.json")
+    wrong = page.locator(".own-model .own-wrong")
+    unknown = json.dumps({"model_type": "perceiver"})
+    page.get_by_label("A config.json", exact=True).fill(unknown)
+    wrong.filter(has_text="perceiver").wait_for()
+    with pytest.raises(ValueError, match="'perceiver' is not one") as refused:
+        costlib.Transformer.from_hf(unknown)
+    assert wrong.inner_text() == str(refused.value)
+    page.get_by_label("A config.json", exact=True).fill(CONFIG)
+    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('read')")
+    settle(page)
+    brought, chosen = page.locator(f"{FIELD}model"), "each => each.selectedOptions[0].text"
+    assert brought.evaluate(chosen) == "brought-8b (yours)"
+    own = columns(page)
+    page.select_option(f"{FIELD}model", "qwen3-8b")
+    settle(page)
+    assert columns(page) == own
+    page.select_option(f"{FIELD}model", "llama-3.1-8b")
+    page.evaluate(
+        """([text]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], 'config.json'));
+          const event = new DragEvent('drop', { dataTransfer: data, bubbles: true });
+          document.querySelector('.answers').dispatchEvent(event);
+        }""",
+        [CONFIG],
+    )
+    page.wait_for_function(f"document.querySelector('{FIELD}model').value.startsWith('config.')")
+    assert columns(page) == own
+    link = page.evaluate("document.querySelector('[data-explorer]').explorer.remember()")
+    assert len(link) < 1000
+    assert "#model=config." in link
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector(".answers tr")
+    page.wait_for_function("document.querySelector('.explorer-summary').innerText.includes('8b')")
+    settle(page)
+    assert columns(page) == own
+    assert brought.evaluate(chosen) == "brought-8b (yours)"
+    kept = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }])"
+    assert "brought" not in page.evaluate(kept)
+    assert "config." not in page.evaluate(kept)
+    page.goto("about:blank")
+    page.goto(f"{link.partition('#')[0]}#model=config.AAAA")
+    page.wait_for_selector(".own-wrong:not(:empty)")
+
+
+def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
+    """A copy is added, changed, chosen, compared in words, linked to, copied and taken away."""
+    before = columns(page)
+    page.focus("text=Add a choice beside")
+    page.keyboard.press("Enter")
+    settle(page)
+    page.select_option(f"{FIELD}device", "L40S")
+    settle(page)
+    both = columns(page)
+    assert {key: cells[0].removesuffix(" best") for key, cells in both.items()} == {
+        key: cells[0] for key, cells in before.items()
+    }
+    assert both["per_token_s"][0].endswith(" best")
+    assert not both["per_token_s"][1].endswith(" best")
+    heads = page.locator(".answers thead").first.locator("button[aria-pressed]")
+    assert heads.all_inner_texts() == ["1: H100-SXM", "2: L40S"]
+    assert page.locator(".chart-line").count() == 2
+    page.wait_for_function(
+        "document.querySelector('.explorer-offscreen').innerText.includes('L40S')"
+    )
+    page.wait_for_function("location.hash.includes('beside=')")
+    link = page.url
+    heads.first.focus()
+    page.keyboard.press("Space")
+    settle(page)
+    assert page.input_value(f"{FIELD}device") == "H100-SXM"
+    assert columns(page) == both
+    page.locator(".answers tr[data-key=per_token_s] button").first.press("Enter")
+    why = page.locator(".answers tr.answers-why:visible")
+    assert why.locator("p").count() == 2
+    assert why.locator("a").first.get_attribute("href").startswith("serving.html#")
+    page.click("summary:has-text('Take it along')")
+    page.click("text=Copy as JSON")
+    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('copied')")
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert [each["asked"]["on"] for each in copied] == ["H100-SXM", "L40S"]
+    page.get_by_label("Take away 1: H100-SXM").press("Enter")
+    settle(page)
+    assert columns(page).keys() == both.keys()
+    assert page.input_value(f"{FIELD}device") == "L40S"
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector(".answers-several")
+    assert columns(page) == both
+    assert page.input_value(f"{FIELD}device") == "L40S"
+
+
+def test_it_stands_alone_in_a_frame_from_a_disk(browser: Any, tmp_path: Path) -> None:
+    """One line of HTML on any page shows it, in the state that was chosen, as high as it is."""
+    address = (SITE / embed.NAME).as_uri() + "#device=L4&batch=2"
+    [line] = in_page("share.js", "page.frameFor(state)", [address])
+    (tmp_path / "host.html").write_text(
+        f"<!DOCTYPE html><title>Host</title>{line}<p>after", "utf-8"
+    )
+    with Visit(browser, tmp_path.as_uri(), "host.html") as visit:
+        frame = visit.page.frames[1]
+        frame.wait_for_selector(".answers tr")
+        fits = "frames[0] && document.querySelector('iframe').offsetHeight"
+        whole = "document.documentElement.scrollHeight"
+        visit.page.wait_for_function("document.querySelector('iframe').offsetHeight > 900")
+        low = visit.page.evaluate(fits)
+        assert low == frame.evaluate(whole)
+        frame.click("text=More settings")
+        visit.page.wait_for_function(f"document.querySelector('iframe').offsetHeight > {low + 99}")
+        assert visit.page.evaluate(fits) == frame.evaluate(whole)
+        assert frame.input_value(f"{FIELD}device") == "L4"
+        links = frame.evaluate("[...document.querySelectorAll('a')].map((a) => [a.href, a.target])")
+        assert links
+        assert all(href.startswith("https://") and to == "_blank" for href, to in links)
+        assert (visit.errors, visit.elsewhere) == ([], [])
+
+
+def test_the_frame_is_light() -> None:
+    text = (SITE / embed.NAME).read_bytes()
+    assert len(gzip.compress(text)) < 300_000
+    assert not re.search(rb'(?:src|href)="(?!https://)', text)  # it loads nothing else
