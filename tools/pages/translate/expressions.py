@@ -139,11 +139,11 @@ class Expressions(Truth):
             return self.expression(node)
         return self._array(node)
 
-    def _array(self, node: Any) -> str:
-        return f"(() => {{ const $ = []; {self._loops(node, '$.push({});')} return $; }})()"
+    def _array(self, node: Any, empty: str = "[]") -> str:
+        return f"(() => {{ const $ = {empty}; {self._loops(node, '$.push({});')} return $; }})()"
 
     def _ListComp(self, node: ast.ListComp) -> str:
-        return f"{self.runtime('list')}({self._array(node)})"
+        return self._array(node, f"{self.runtime('list')}()")
 
     def _SetComp(self, node: ast.SetComp) -> str:
         return f"{self.runtime('set')}({self._array(node)})"

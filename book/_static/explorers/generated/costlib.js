@@ -849,7 +849,7 @@ let device$_LIMITS;
 device$_LIMITS = $dict([["bytes_per_s", device$_RATES], ["capacity", device$_RATES], ["on_chip", device$_RATES], ["cache", device$_RATES], ["interconnect", device$_RATES], ["compute_efficiency", device$_SHARES], ["bandwidth_efficiency", device$_SHARES], ["interconnect_efficiency", device$_SHARES], ["overhead_per_op", device$_SECONDS], ["overhead_per_message", device$_SECONDS], ["overhead_per_step", device$_SECONDS], ["blend", [1, $math_inf]], ["edge", [0, 1000000000.0]], ["floor_per_head", device$_SECONDS]]);
 function device$_sixteen_bits(rates) {
 let known;
-known = $either($list((() => { const $ = []; for (const each of precision$SIXTEEN_BITS) if ($has(rates, each)) $.push(each); return $; })()), () => $list([...rates]));
+known = $either((() => { const $ = $list(); for (const each of precision$SIXTEEN_BITS) if ($has(rates, each)) $.push(each); return $; })(), () => $list([...rates]));
 if ($eq($part(known, null, 2, null), $list(["bf16", "fp16"])) && $truth($numpy_all($gt($at(rates, "fp16"), $at(rates, "bf16"))))) {
 return "fp16";
 }
@@ -1295,7 +1295,7 @@ let given, one, each, grows, fixed, cache, layers, growing, bounded, rate, large
 [given, batch] = [kvcache$_bytes(room), numbers$size("batch", batch)];
 one = kvcache$memory(model, batch, 0, precision);
 each = $mul(batch, kvcache$_own(model, precision).kv);
-grows = $list((() => { const $ = []; for (const [c, layers] of model.caches()) if (!numbers$is_zero(c.per_token)) $.push([c, layers]); return $; })());
+grows = (() => { const $ = $list(); for (const [c, layers] of model.caches()) if (!numbers$is_zero(c.per_token)) $.push([c, layers]); return $; })();
 fixed = one.activations;
 for ([cache, layers] of model.caches()) {
 fixed = layers_parts$plus(fixed, (numbers$is_zero(cache.state) ? 0 : $mul($mul(each, layers), cache.state)));
@@ -1465,7 +1465,7 @@ if ($gt($len(longer), 1)) {
 return `${$repr(name)} could be ${$str($str_join(", ", most))} or ${$str(last)}`;
 }
 near = $difflib_get_close_matches(sought, known, 1, 0.5);
-nearest = $either($list([...longer]), () => $list((() => { const $ = []; for (const alias of near) $.push($at(known, alias)); return $; })()));
+nearest = $either($list([...longer]), () => (() => { const $ = $list(); for (const alias of near) $.push($at(known, alias)); return $; })());
 hint = ($truth(nearest) ? `; the nearest is ${$str($at(nearest, 0))}` : "");
 return `no ${$str(self._kind)} named ${$repr(name)}${$str(hint)} (list(costlib.${$str(self._kind)}s) has them all)`;
 }
@@ -2317,7 +2317,7 @@ d_in = numbers$exact_div(d_in, self.per_token);
 return layers_attention$Attention.prototype._linear.call(self, name, d_in, d_out, cached);
 }
 }
-return $list((() => { const $ = []; for (const s of layers_parts$linear_step(name, d_in, d_out)) $.push(s.routed(self.experts, self.per_token)); return $; })());
+return (() => { const $ = $list(); for (const s of layers_parts$linear_step(name, d_in, d_out)) $.push(s.routed(self.experts, self.per_token)); return $; })();
 }
 __init__(heads, head_dim, kv_heads = null, value_dim = null, window = null, chunk = null, causal = true, rotary_dim = null, biases = [], norm = "rms_norm", qk_norm = null, value_norm = false, sinks = false, gate = null, keys_are_values = false, shares_kv = false, repeats_kv = false, cross = false, indexer = null, d_in = null, extra = [], experts, per_token) {
 this.heads = heads;
@@ -2827,11 +2827,11 @@ if (!$truth(run.is_first)) {
 return [];
 }
 inner = self._pass(run);
-ops = $list((() => { const $ = []; for (const step of self.first) $.push(inner.of(step, layers)); return $; })());
+ops = (() => { const $ = $list(); for (const step of self.first) $.push(inner.of(step, layers)); return $; })();
 for (block of self.blocks) {
 ops = $iadd(ops, layers_encoder$_forward(block, self.d_model, inner, layers));
 }
-ops = $iadd(ops, $list((() => { const $ = []; for (const step of self.last) $.push(inner.of(step, layers)); return $; })()));
+ops = $iadd(ops, (() => { const $ = $list(); for (const step of self.last) $.push(inner.of(step, layers)); return $; })());
 return $tuple((() => { const $ = []; for (const op of ops) $.push(op.named(`encoder.${$str(op.name)}`)); return $; })());
 }
 _pass(run) {
@@ -2900,11 +2900,11 @@ let count, ops, part;
 count = $mul(layers, block.layers);
 ops = $list([run.of(block.norm_step(d), $mul(count, block.norms))]);
 for (part of block.parts) {
-ops = $iadd(ops, $list((() => { const $ = []; for (const step of part.before(d)) $.push(run.of(step, count)); return $; })()));
+ops = $iadd(ops, (() => { const $ = $list(); for (const step of part.before(d)) $.push(run.of(step, count)); return $; })());
 ops = $iadd(ops, part.mixing(run, count));
-ops = $iadd(ops, $list((() => { const $ = []; for (const step of part.after(d)) $.push(run.of(step, count)); return $; })()));
+ops = $iadd(ops, (() => { const $ = $list(); for (const step of part.after(d)) $.push(run.of(step, count)); return $; })());
 }
-ops = $iadd(ops, $list((() => { const $ = []; for (const step of block.extra) $.push(run.of(step, count)); return $; })()));
+ops = $iadd(ops, (() => { const $ = $list(); for (const step of block.extra) $.push(run.of(step, count)); return $; })());
 return $list([...ops, run.of(layers_encoder$_residual(d), $mul(count, block.added))]);
 }
 let layers_feed$ACTIVATIONS;
@@ -3727,20 +3727,20 @@ let group, _, last, names, inside, groups, kinds;
 [group, _, last] = $str_rpartition(step, ".");
 names = checkpoint$_SPELLED.get(last, [last]);
 if ((group === "ffn")) {
-inside = $list((() => { const $ = []; for (const feed of checkpoint$_FEEDS) for (const name of names) $.push(`${$str(feed)}.${$str(name)}`); return $; })());
+inside = (() => { const $ = $list(); for (const feed of checkpoint$_FEEDS) for (const name of names) $.push(`${$str(feed)}.${$str(name)}`); return $; })();
 } else {
 if ((group === "experts")) {
 groups = ($truth(beside) ? ["experts.0"] : $tuple((() => { const $ = []; for (const feed of checkpoint$_FEEDS) $.push(`${$str(feed)}.experts.0`); return $; })()));
-inside = $list((() => { const $ = []; for (const inner of groups) for (const name of names) $.push(`${$str(inner)}.${$str(name)}`); return $; })());
+inside = (() => { const $ = $list(); for (const inner of groups) for (const name of names) $.push(`${$str(inner)}.${$str(name)}`); return $; })();
 } else {
 if ((group === "shared")) {
 kinds = ["shared_experts", "shared_expert", "shared_mlp"];
-inside = $list((() => { const $ = []; for (const feed of checkpoint$_FEEDS) for (const kind of kinds) for (const name of names) $.push(`${$str(feed)}.${$str(kind)}.${$str(name)}`); return $; })());
+inside = (() => { const $ = $list(); for (const feed of checkpoint$_FEEDS) for (const kind of kinds) for (const name of names) $.push(`${$str(feed)}.${$str(kind)}.${$str(name)}`); return $; })();
 } else {
 if ((group === "indexer")) {
-inside = $list((() => { const $ = []; for (const kind of checkpoint$_ATTENTION) for (const name of names) $.push(`${$str(kind)}.indexer.${$str(name)}`); return $; })());
+inside = (() => { const $ = $list(); for (const kind of checkpoint$_ATTENTION) for (const name of names) $.push(`${$str(kind)}.indexer.${$str(name)}`); return $; })();
 } else {
-inside = $list((() => { const $ = []; for (const kind of checkpoint$_ATTENTION) for (const name of names) $.push(`${$str(kind)}.${$str(name)}`); return $; })());
+inside = (() => { const $ = $list(); for (const kind of checkpoint$_ATTENTION) for (const name of names) $.push(`${$str(kind)}.${$str(name)}`); return $; })();
 inside = $iadd(inside, ($has(checkpoint$_LINEAR, last) ? $list([`linear_attn.${$str($at(checkpoint$_LINEAR, last))}`]) : $list([])));
 }
 }
@@ -3778,13 +3778,13 @@ return $frozenset(layers);
 })]);
 let checkpoint$_nested = $call($lru_cache(512), [(function _nested(paths) {
 let split;
-split = $list((() => { const $ = []; for (const path of paths) $.push($str_split(path, ".")); return $; })());
+split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(path, ".")); return $; })();
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
 let plain, others;
 plain = $frozenset((() => { const $ = []; for (const p of patterns) if (!$truth($str_startswith(p, "re:")) && !$has(p, "*")) $.push(p); return $; })());
-others = $list((() => { const $ = []; for (const p of patterns) if (!$has(plain, p)) $.push(($truth($str_startswith(p, "re:")) ? $part(p, 3, null, null) : checkpoint$_wildcard(p))); return $; })());
+others = (() => { const $ = $list(); for (const p of patterns) if (!$has(plain, p)) $.push(($truth($str_startswith(p, "re:")) ? $part(p, 3, null, null) : checkpoint$_wildcard(p))); return $; })();
 return [plain, ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null)];
 })]);
 function checkpoint$_wildcard(pattern) {
@@ -3828,7 +3828,7 @@ spellings = self.names.get(name, name);
 if ($isinstance(spellings, [$str])) {
 return spellings;
 }
-stated = $list((() => { const $ = []; for (const s of spellings) if ((self.fields.get(s) !== null)) $.push(s); return $; })());
+stated = (() => { const $ = $list(); for (const s of spellings) if ((self.fields.get(s) !== null)) $.push(s); return $; })();
 for (other of $part(stated, 1, null, null)) {
 [first, second] = [$at(self.fields, $at(stated, 0)), $at(self.fields, other)];
 text = `${$repr($at(stated, 0))} is ${$repr(first)}, but ${$repr(other)}, which says the same, is ${$repr(second)}`;
@@ -4222,7 +4222,7 @@ return families_readers$sliding(c, i, ((i) => ($ge(i, first) ? families_readers$
 function families_readers$patterned(c, i, names) {
 let stated, is_known, every;
 names = ($truth(names) ? names : ["sliding_window_pattern", "_sliding_window_pattern"]);
-stated = $list((() => { const $ = []; for (const name of names) if ($truth(c.has(name))) $.push(name); return $; })());
+stated = (() => { const $ = $list(); for (const name of names) if ($truth(c.has(name))) $.push(name); return $; })();
 is_known = $bool(($truth(stated) ? stated : c.entries("layer_types", $str)));
 c.require(is_known, `'layer_types' is missing, and so is ${$repr($at(names, 0))}`);
 if (!$truth(stated)) {
@@ -4324,11 +4324,11 @@ let found, ratios, layers, unknown, rates, kind, name;
 found = $dict(fields, $dict([]));
 [ratios, layers] = [fields.get("compress_ratios"), fields.get("num_hidden_layers")];
 if ($isinstance(ratios, [$list]) && (fields.get("layer_types") === null) && $isinstance(layers, [$int])) {
-unknown = $list((() => { const $ = []; for (const ratio of ratios) if (!$has(families_compressed$_BY_RATIO, ratio)) $.push(ratio); return $; })());
+unknown = (() => { const $ = $list(); for (const ratio of ratios) if (!$has(families_compressed$_BY_RATIO, ratio)) $.push(ratio); return $; })();
 if ($truth(unknown)) {
 throw new $ValueError().__init__([`deepseek_v4 config: 'compress_ratios' has ${$repr($at(unknown, 0))}, not 0, 4, 128`]);
 }
-$put(found, "layer_types", $list((() => { const $ = []; for (const ratio of $part(ratios, null, layers, null)) $.push($at(families_compressed$_BY_RATIO, ratio)); return $; })()));
+$put(found, "layer_types", (() => { const $ = $list(); for (const ratio of $part(ratios, null, layers, null)) $.push($at(families_compressed$_BY_RATIO, ratio)); return $; })());
 }
 rates = $dict(families_compressed$_RATES, $dict([]));
 rates = $ior(rates, ($isinstance(fields.get("compress_rates"), [$abc_Mapping]) ? $at(fields, "compress_rates") : $dict([])));
@@ -4942,7 +4942,7 @@ let families_gemma$gemma4_text = $call(families_family$family("gemma4_text", "Ge
 let text, kinds, shares, attention, wide, feed, extra;
 text = "'use_bidirectional_attention' must not be 'all' to be counted here";
 c.require((c.get("use_bidirectional_attention") !== "all"), text);
-kinds = $list((() => { const $ = []; for (const j of $range(c.layers)) $.push(c.kind(j, ((j) => ($truth($mod($add(j, 1), 6)) ? families_readers$SLIDING : families_readers$FULL)), [families_readers$FULL, families_readers$SLIDING])); return $; })());
+kinds = (() => { const $ = $list(); for (const j of $range(c.layers)) $.push(c.kind(j, ((j) => ($truth($mod($add(j, 1), 6)) ? families_readers$SLIDING : families_readers$FULL)), [families_readers$FULL, families_readers$SLIDING])); return $; })();
 $put(kinds, -1, families_readers$FULL);
 shares = families_gemma$_shares_kv(c, i, kinds, 0);
 attention = families_gemma$_gemma4_attention(c, $at(kinds, i), shares);
@@ -4990,7 +4990,7 @@ return [...made, layers_parts$elementwise("altup.mean", $mul(more, d), "residual
 }
 let families_gemma$gemma3n_text = $call(families_family$family("gemma3n_text", "Gemma3nForCausalLM", $dict([["gemma3n", true]]), $dict([["tied", true], ["inside", families_gemma$GEMMA3N], ["first", families_gemma$_altup_first], ["last", families_gemma$_altup_last]])), [(function gemma3n_text(c, i) {
 let kinds, attention, d, rank, laurel, feed, extra;
-kinds = $list((() => { const $ = []; for (const j of $range(c.layers)) $.push(c.kind(j, ((j) => ($truth($mod($add(j, 1), 5)) ? families_readers$SLIDING : families_readers$FULL)), [families_readers$FULL, families_readers$SLIDING])); return $; })());
+kinds = (() => { const $ = $list(); for (const j of $range(c.layers)) $.push(c.kind(j, ((j) => ($truth($mod($add(j, 1), 5)) ? families_readers$SLIDING : families_readers$FULL)), [families_readers$FULL, families_readers$SLIDING])); return $; })();
 attention = families_readers$grouped(c, void 0, void 0, true, $dict([["qk_norm", "head"], ["value_norm", true], ["biases", families_readers$biases(c, "attention_bias", false, families_readers$QKVO)], ["shares_kv", families_gemma$_shares_kv(c, i, kinds)], ["window", ($eq($at(kinds, i), families_readers$SLIDING) ? c.count("sliding_window") : null)]]));
 [d, rank] = [c.d_model, c.count("laurel_rank")];
 laurel = [...layers_parts$linear_step("laurel.down", d, rank), ...layers_parts$linear_step("laurel.up", rank, d), layers_parts$normalisation("laurel.norm", d, "rms_norm"), layers_parts$elementwise("laurel.add", d, "residual", $dict([["reads", $mul(2, d)]]))];
@@ -5209,8 +5209,8 @@ count = found.get(families_linear$LAYERS);
 is_listed = ($isinstance(full, [$list]) && ($isinstance(kda, [$list]) && (found.get("layer_types") === null)));
 if ($truth(is_listed) && ($type(count) === $int) && $le(count, families_config$MOST_LAYERS)) {
 kinds = $dict([[[true, false], families_readers$FULL], [[false, true], families_readers$LINEAR]]);
-listed = $list((() => { const $ = []; for (const i of $range(1, $add(count, 1))) $.push([$has(full, i), $has(kda, i)]); return $; })());
-$put(found, "layer_types", $list((() => { const $ = []; for (const pair of listed) $.push(kinds.get(pair, "in both lists or in none")); return $; })()));
+listed = (() => { const $ = $list(); for (const i of $range(1, $add(count, 1))) $.push([$has(full, i), $has(kda, i)]); return $; })();
+$put(found, "layer_types", (() => { const $ = $list(); for (const pair of listed) $.push(kinds.get(pair, "in both lists or in none")); return $; })());
 }
 return found;
 }
@@ -5419,7 +5419,7 @@ let pattern, names, every, offset;
 if (!$truth(c.has("indexer_types")) && $truth(c.has("index_topk_pattern"))) {
 [pattern, names] = [c.get("index_topk_pattern"), $dict([["F", "full"], ["S", "shared"]])];
 if ($isinstance(pattern, [$str])) {
-pattern = $list((() => { const $ = []; for (const one of pattern) $.push(names.get(one, one)); return $; })());
+pattern = (() => { const $ = $list(); for (const one of pattern) $.push(names.get(one, one)); return $; })();
 }
 c.require($isinstance(pattern, [$list]), "'index_topk_pattern' must be a string or a list");
 c = c.but($dict([["indexer_types", pattern]]));
@@ -5466,7 +5466,7 @@ function families_latents$_glm_next_fields(fields) {
 let found;
 found = families_linear$linear_object(fields);
 if ($isinstance(found.get("layer_types"), [$list])) {
-$put(found, "layer_types", $list((() => { const $ = []; for (const t of $at(found, "layer_types")) $.push(($eq(t, families_readers$FULL) ? families_latents$INDEXED : t)); return $; })()));
+$put(found, "layer_types", (() => { const $ = $list(); for (const t of $at(found, "layer_types")) $.push(($eq(t, families_readers$FULL) ? families_latents$INDEXED : t)); return $; })());
 }
 return found;
 }
@@ -5531,9 +5531,9 @@ $put(found, new$, ((fields.get(old) === null) ? usual : $at(fields, old)));
 kinds = found.get("layer_types");
 if ((kinds === null) && ($type(layers) === $int) && ($lt(0, layers) && $le(layers, families_config$MOST_LAYERS))) {
 has_windows = (fields.get("use_sliding_window") !== false);
-local = $list((() => { const $ = []; for (const i of $range(layers)) $.push(($truth(has_windows) ? ($ge(i, 2) && !$eq($mod(i, 4), 1)) : has_windows)); return $; })());
+local = (() => { const $ = $list(); for (const i of $range(layers)) $.push(($truth(has_windows) ? ($ge(i, 2) && !$eq($mod(i, 4), 1)) : has_windows)); return $; })();
 {
-const $value = $list((() => { const $ = []; for (const one of local) $.push(($truth(one) ? families_readers$SLIDING : families_latents$INDEXED)); return $; })());
+const $value = (() => { const $ = $list(); for (const one of local) $.push(($truth(one) ? families_readers$SLIDING : families_latents$INDEXED)); return $; })();
 $put(found, "layer_types", $value);
 kinds = $value;
 }
@@ -5607,7 +5607,7 @@ $put(found, new$, inner.get(old, found.get(new$)));
 }
 for ([name, marks, no, yes] of [["layer_types", inner.get("sparse_attention_freq"), families_readers$FULL, families_mixtures$SPARSE], ["mlp_layer_types", fields.get("moe_layer_freq"), "dense", "sparse"]]) {
 if ((found.get(name) === null) && $isinstance(marks, [$list])) {
-$put(found, name, $list((() => { const $ = []; for (const mark of marks) $.push(($truth(mark) ? yes : no)); return $; })()));
+$put(found, name, (() => { const $ = $list(); for (const mark of marks) $.push(($truth(mark) ? yes : no)); return $; })());
 }
 }
 return $dict((() => { const $ = []; for (const [name, value] of found.items()) if ((value !== null)) $.push([name, value]); return $; })());
@@ -5748,7 +5748,7 @@ return families_readers$grouped(c, void 0, void 0, void 0, $dict([["norm", "plai
 }
 function families_newest$_hrm_fields(fields) {
 let cycles, layers, is_first, run;
-cycles = $list((() => { const $ = []; for (const [name, usual] of [["H_cycles", 2], ["L_cycles", 3]]) $.push(fields.get(name, usual)); return $; })());
+cycles = (() => { const $ = $list(); for (const [name, usual] of [["H_cycles", 2], ["L_cycles", 3]]) $.push(fields.get(name, usual)); return $; })();
 layers = fields.get("num_hidden_layers");
 is_first = (fields.get("num_layers_per_stack") === null);
 if (!$truth(is_first) || !$all((function* () { for (const n of [...cycles, layers]) yield (($type(n) === $int) && $gt(n, 0)); })())) {
@@ -5779,7 +5779,7 @@ kinds = fields.get("layer_types");
 if (!$isinstance(kinds, [$list])) {
 return fields;
 }
-return $dict([...fields.items(), ["layer_types", $list((() => { const $ = []; for (const kind of kinds) $.push(($eq(kind, families_readers$FULL) ? families_newest$INDEXED : kind)); return $; })())]]);
+return $dict([...fields.items(), ["layer_types", (() => { const $ = $list(); for (const kind of kinds) $.push(($eq(kind, families_readers$FULL) ? families_newest$INDEXED : kind)); return $; })()]]);
 }
 function families_newest$_qwen_end(c) {
 return families_streams$low_rank_streams(c, false);
@@ -5813,7 +5813,7 @@ let found, layers, local;
 [found, layers] = [$dict(fields, $dict([])), fields.get("num_hidden_layers")];
 local = fields.get("local_layer_ids");
 if ((found.get("layer_types") === null) && $isinstance(local, [$list]) && ($type(layers) === $int)) {
-$put(found, "layer_types", $list((() => { const $ = []; for (const i of $range($min([layers, $pow(10, 4)]))) $.push(($has(local, i) ? families_newest$NEAR : families_newest$FAR)); return $; })()));
+$put(found, "layer_types", (() => { const $ = $list(); for (const i of $range($min([layers, $pow(10, 4)]))) $.push(($has(local, i) ? families_newest$NEAR : families_newest$FAR)); return $; })());
 }
 if ((fields.get("dense_intermediate_size") !== null)) {
 $put(found, "moe_intermediate_size", fields.get("intermediate_size"));
@@ -6324,7 +6324,7 @@ function families_state_spaces$_nemotron_fields(fields) {
 let kinds, letters, found;
 [kinds, letters] = [fields.get("layers_block_type"), fields.get("hybrid_override_pattern")];
 if ((kinds === null) && $isinstance(letters, [$str]) && $le($set(letters), $set(families_state_spaces$_LETTERS))) {
-kinds = $list((() => { const $ = []; for (const letter of letters) $.push($at(families_state_spaces$_LETTERS, letter)); return $; })());
+kinds = (() => { const $ = $list(); for (const letter of letters) $.push($at(families_state_spaces$_LETTERS, letter)); return $; })();
 }
 found = ((kinds === null) ? $dict(fields, $dict([])) : $dict([...fields.items(), ["layers_block_type", kinds]]));
 if ($isinstance(kinds, [$list]) && (found.get("num_hidden_layers") === null)) {
@@ -6403,7 +6403,7 @@ function families_state_spaces$_hybrid(c, i, shared, scan, around = []) {
 let wide, block, before, is_again, text, borrowed, own;
 wide = layers_parts$normalisation("shared.norm", $mul(2, c.d_model), "rms_norm");
 block = families_readers$layer([...shared], 1, $dict([["extra", [wide]]]));
-before = $list((() => { const $ = []; for (const j of $range(i)) $.push(c.kind(j, null, [families_state_spaces$HYBRID, families_readers$LINEAR])); return $; })()).count(families_state_spaces$HYBRID);
+before = (() => { const $ = $list(); for (const j of $range(i)) $.push(c.kind(j, null, [families_state_spaces$HYBRID, families_readers$LINEAR])); return $; })().count(families_state_spaces$HYBRID);
 is_again = $ge(before, c.count("num_mem_blocks"));
 text = "'tie_word_embeddings' is off, which unties the shared blocks too: not counted here";
 c.require($either(c.flag("tie_word_embeddings", true), () => !$truth(is_again)), text);
@@ -6823,7 +6823,7 @@ return null;
 rows.append([thing, layers]);
 }
 function layers_table$_all(rows) {
-return $list((() => { const $ = []; for (const [step, count] of rows) $.push($mul(step, count)); return $; })());
+return (() => { const $ = $list(); for (const [step, count] of rows) $.push($mul(step, count)); return $; })();
 }
 function layers_table$_rows(shapes, side, d) {
 let rows, part, layers, step;
@@ -7034,7 +7034,7 @@ return [...table.before, ...table.after, ...table.last];
 }
 mixing(run) {
 const self = this;
-return $list((() => { const $ = []; for (const [part, layers] of self._table.mixers) for (const op of part.mixing(run, layers)) $.push(op); return $; })());
+return (() => { const $ = $list(); for (const [part, layers] of self._table.mixers) for (const op of part.mixing(run, layers)) $.push(op); return $; })();
 }
 _forward(run) {
 const self = this;
@@ -7115,11 +7115,11 @@ const self = this;
 let table, how, unembedded, before, after;
 [table, how] = [self._table, [run.experts, run.masked]];
 unembedded = self._unembedded(run);
-before = $list((() => { const $ = []; for (const step of table.before) $.push(step.op(run.tokens, ...how)); return $; })());
-after = $list((() => { const $ = []; for (const step of table.after) $.push(step.op(run.tokens, ...how)); return $; })());
-after = $iadd(after, $list((() => { const $ = []; for (const step of table.last) $.push(step.op(unembedded)); return $; })()));
+before = (() => { const $ = $list(); for (const step of table.before) $.push(step.op(run.tokens, ...how)); return $; })();
+after = (() => { const $ = $list(); for (const step of table.after) $.push(step.op(run.tokens, ...how)); return $; })();
+after = $iadd(after, (() => { const $ = $list(); for (const step of table.last) $.push(step.op(unembedded)); return $; })());
 if ($truth(run.one_by_one)) {
-return [$list((() => { const $ = []; for (const op of before) $.push($mul(op, run.seq)); return $; })()), $list((() => { const $ = []; for (const op of after) $.push($mul(op, run.seq)); return $; })())];
+return [(() => { const $ = $list(); for (const op of before) $.push($mul(op, run.seq)); return $; })(), (() => { const $ = $list(); for (const op of after) $.push($mul(op, run.seq)); return $; })()];
 }
 return [before, after];
 }
@@ -7287,7 +7287,7 @@ for (block of blocks) {
 total = layers_parts$plus(total, block.layers);
 }
 layers_parts$set_field(model, "layers", total);
-parts = $list((() => { const $ = []; for (const block of blocks) for (const part of block.parts) $.push([part, block]); return $; })());
+parts = (() => { const $ = $list(); for (const block of blocks) for (const part of block.parts) $.push([part, block]); return $; })();
 transformer$_read_attention(model, parts);
 transformer$_read_feeds(model, parts);
 layers_parts$set_field(model, "biases", transformer$_biases_in(model));
@@ -7296,10 +7296,10 @@ layers_parts$set_field(model, "parallel", $any((function* () { for (const block 
 }
 function transformer$_read_attention(model, parts) {
 let mixers, plain, name, local, count, _, layers;
-mixers = $list((() => { const $ = []; for (const [part, block] of parts) if ($isinstance(part, [layers_attention$Attention, layers_attention$Latent])) $.push([part, block]); return $; })());
+mixers = (() => { const $ = $list(); for (const [part, block] of parts) if ($isinstance(part, [layers_attention$Attention, layers_attention$Latent])) $.push([part, block]); return $; })();
 layers_parts$set_field(model, "heads", transformer$_common((function* () { for (const [part, _] of mixers) yield part.heads; })()));
 layers_parts$set_field(model, "mla", transformer$_common((function* () { for (const [part, _] of mixers) yield $getattr(part, "mla", null); })()));
-plain = $list((() => { const $ = []; for (const [part, block] of mixers) if ((part instanceof layers_attention$Attention)) $.push([part, block]); return $; })());
+plain = (() => { const $ = $list(); for (const [part, block] of mixers) if ((part instanceof layers_attention$Attention)) $.push([part, block]); return $; })();
 for (name of ["kv_heads", "head_dim", "rotary_dim", "qk_norm"]) {
 layers_parts$set_field(model, name, transformer$_common((function* () { for (const [part, _] of plain) yield $getattr(part, name); })()));
 }
@@ -7309,7 +7309,7 @@ layers_parts$set_field(model, "head_dim", model.mla.head_dim);
 layers_parts$set_field(model, "rotary_dim", model.mla.rope_dim);
 }
 layers_parts$set_field(model, "sinks", $any((function* () { for (const [part, _] of plain) yield part.sinks; })()));
-local = $list((() => { const $ = []; for (const [part, block] of plain) if ((part.reach !== null)) $.push([part.reach, block.layers]); return $; })());
+local = (() => { const $ = $list(); for (const [part, block] of plain) if ((part.reach !== null)) $.push([part.reach, block.layers]); return $; })();
 layers_parts$set_field(model, "window", transformer$_common((function* () { for (const [reach, _] of local) yield reach; })()));
 count = 0;
 for ([_, layers] of local) {
@@ -7319,8 +7319,8 @@ layers_parts$set_field(model, "local_layers", count);
 }
 function transformer$_read_feeds(model, parts) {
 let dense, mixtures, kinds, mixture, count, _, block, names, sizes;
-dense = $list((() => { const $ = []; for (const [part, _] of parts) if ((part instanceof layers_feed$Mlp)) $.push(part); return $; })());
-mixtures = $list((() => { const $ = []; for (const [part, block] of parts) if ((part instanceof layers_feed$Mixture)) $.push([part, block]); return $; })());
+dense = (() => { const $ = $list(); for (const [part, _] of parts) if ((part instanceof layers_feed$Mlp)) $.push(part); return $; })();
+mixtures = (() => { const $ = $list(); for (const [part, block] of parts) if ((part instanceof layers_feed$Mixture)) $.push([part, block]); return $; })();
 layers_parts$set_field(model, "d_ff", transformer$_common((function* () { for (const part of dense) yield part.width; })()));
 kinds = $list([...dense, ...(function* () { for (const [part, _] of mixtures) yield part; })()]);
 layers_parts$set_field(model, "gated", $all((function* () { for (const part of kinds) yield part.gated; })()));
@@ -7468,12 +7468,12 @@ return $call($getattr(model, "with_"), [], $dict([["blocks", $tuple(blocks)]]));
 }
 function parallel_shares$degrees(model) {
 let parts, sizes;
-parts = $list((() => { const $ = []; for (const block of model.blocks) for (const part of block.parts) $.push(part); return $; })());
+parts = (() => { const $ = $list(); for (const block of model.blocks) for (const part of block.parts) $.push(part); return $; })();
 if ($any((function* () { for (const part of parts) yield !$has(parallel_shares$_DIVIDED, $type(part)); })())) {
 return $list([1]);
 }
 sizes = $sub($set((() => { const $ = []; for (const part of parts) for (const name of $at($at(parallel_shares$_DIVIDED, $type(part)), 0)) $.push($int($getattr(part, name))); return $; })()), $set([0]));
-return $list((() => { const $ = []; for (const each of $range(1, $add($min([sizes]), 1))) if ($all((function* () { for (const of of sizes) yield $eq($mod(of, each), 0); })())) $.push(each); return $; })());
+return (() => { const $ = $list(); for (const each of $range(1, $add($min([sizes]), 1))) if ($all((function* () { for (const of of sizes) yield $eq($mod(of, each), 0); })())) $.push(each); return $; })();
 }
 function parallel_shares$_share_of_part(part, devices) {
 let kind, split, shared, changes, name;
@@ -7532,7 +7532,7 @@ let different, order, found, start, at, count, blocks, storage, ends, stage;
 found = $list([]);
 start = 0;
 for ([at, count] of $enumerate(parallel_stages$dealt($len(order), pipeline))) {
-blocks = parallel_stages$_in_blocks($list((() => { const $ = []; for (const kind of $part(order, start, $add(start, count), null)) $.push($at(different, kind)); return $; })()));
+blocks = parallel_stages$_in_blocks((() => { const $ = $list(); for (const kind of $part(order, start, $add(start, count), null)) $.push($at(different, kind)); return $; })());
 storage = $both(model.storage, () => $replace(model.storage, $dict([["first_layer", start]])));
 ends = $dict([["is_first", $eq(at, 0)], ["hands_on", ($eq(at, $sub(pipeline, 1)) ? "" : axis)]]);
 stage = $call($getattr(model, "with_"), [], $dict([["blocks", blocks], ["storage", storage], ["tied", false], ...ends.items()]));
@@ -7559,7 +7559,7 @@ return $tuple(found);
 }
 function parallel_stages$_alike(one, other) {
 let ends;
-ends = $list((() => { const $ = []; for (const stage of [one, other]) $.push([stage.is_first, stage.hands_on]); return $; })());
+ends = (() => { const $ = $list(); for (const stage of [one, other]) $.push([stage.is_first, stage.hands_on]); return $; })();
 if (!$eq($at(ends, 0), $at(ends, 1)) || !layers_parts$same(one.blocks, other.blocks)) {
 return false;
 }
@@ -7577,10 +7577,10 @@ different.append(one);
 }
 counts.append([kind, $int(numbers$size("layers", block.layers))]);
 }
-order = $list((() => { const $ = []; for (const [kind, count] of counts) for (const _ of $range(count)) $.push(kind); return $; })());
+order = (() => { const $ = $list(); for (const [kind, count] of counts) for (const _ of $range(count)) $.push(kind); return $; })();
 if ($has(model._derived, "blocks") && (model.moe === null)) {
-places = $list((() => { const $ = []; for (const [kind, count] of counts) for (const at of $range(count)) $.push([$div($add(at, 0.5), count), kind]); return $; })());
-order = $list((() => { const $ = []; for (const [_, kind] of $sorted(places)) $.push(kind); return $; })());
+places = (() => { const $ = $list(); for (const [kind, count] of counts) for (const at of $range(count)) $.push([$div($add(at, 0.5), count), kind]); return $; })();
+order = (() => { const $ = $list(); for (const [_, kind] of $sorted(places)) $.push(kind); return $; })();
 }
 return [$tuple(different), order];
 }
@@ -7712,7 +7712,7 @@ return $once(this, "mixtures", function () {
 const self = this;
 let parts;
 parts = (function* () { for (const block of self.model.blocks) for (const part of block.parts) yield part; })();
-return $list((() => { const $ = []; for (const part of parts) if ((part instanceof layers_feed$Mixture)) $.push(part); return $; })());
+return (() => { const $ = $list(); for (const part of parts) if ((part instanceof layers_feed$Mixture)) $.push(part); return $; })();
 });
 }
 get microbatches() {
@@ -7861,7 +7861,7 @@ return parallel_legal$_divides(asked.plan.pipeline, asked.microbatches);
 }
 function parallel_legal$_encoders(asked) {
 let parts;
-parts = $list((() => { const $ = []; for (const block of asked.model.blocks) for (const part of block.parts) $.push(part); return $; })());
+parts = (() => { const $ = $list(); for (const block of asked.model.blocks) for (const part of block.parts) $.push(part); return $; })();
 return $any((function* () { for (const part of parts) yield ($isinstance(part, [layers_encoder$Encoder, layers_encoder$WhereSeen]) || $getattr(part, "cross", false)); })());
 }
 function parallel_legal$_about_devices(asked) {
@@ -7977,7 +7977,7 @@ return roofline$time(work, self.device, self.precision, void 0, void 0, void 0, 
 }
 passes(batch, context, new$, options) {
 const self = this;
-return $list((() => { const $ = []; for (const [stage, n] of self.stages) $.push([$call($getattr(stage, "decode"), [batch, context, new$], $dict([...options.items()])), n]); return $; })());
+return (() => { const $ = $list(); for (const [stage, n] of self.stages) $.push([$call($getattr(stage, "decode"), [batch, context, new$], $dict([...options.items()])), n]); return $; })();
 }
 groups(batch) {
 const self = this;
@@ -7999,13 +7999,13 @@ return self._in_turn(self.passes(batch, cached, prompt, $dict([["logits", "last"
 busy(prompt, cached = 0) {
 const self = this;
 let seconds;
-seconds = $list((() => { const $ = []; for (const [work, _] of self.passes(1, cached, prompt, $dict([["logits", "last"]]))) $.push(self.seconds(work)); return $; })());
+seconds = (() => { const $ = $list(); for (const [work, _] of self.passes(1, cached, prompt, $dict([["logits", "last"]]))) $.push(self.seconds(work)); return $; })();
 return $reduce(numbers$maximum, seconds);
 }
 _in_turn(passes, groups) {
 const self = this;
 let seconds, through, spent, _, alike;
-seconds = $list((() => { const $ = []; for (const [work, _] of passes) $.push(self.seconds(work)); return $; })());
+seconds = (() => { const $ = $list(); for (const [work, _] of passes) $.push(self.seconds(work)); return $; })();
 if ($eq($len(passes), 1)) {
 return $at(seconds, 0);
 }
@@ -8017,7 +8017,7 @@ return numbers$maximum(through, $mul(groups, $reduce(numbers$maximum, seconds)))
 }
 room(context) {
 const self = this;
-return $reduce(numbers$minimum, $list((() => { const $ = []; for (const [stage, _] of self.stages) $.push(self.room_of(stage, context)); return $; })()));
+return $reduce(numbers$minimum, (() => { const $ = $list(); for (const [stage, _] of self.stages) $.push(self.room_of(stage, context)); return $; })());
 }
 room_of(stage, context) {
 const self = this;
@@ -8030,7 +8030,7 @@ return $bool($gt(self.room(1), 0));
 fullest(batch, context) {
 const self = this;
 let held;
-held = $list((() => { const $ = []; for (const [s, _] of self.stages) $.push([s, kvcache$memory(s, batch, context, self.precision)]); return $; })());
+held = (() => { const $ = $list(); for (const [s, _] of self.stages) $.push([s, kvcache$memory(s, batch, context, self.precision)]); return $; })();
 return $max([held], ((each) => $at(each, 1).total));
 }
 get element_bytes() {
@@ -8166,7 +8166,7 @@ yield* answers$_of_a_token(server);
 function* answers$_of_a_token(server) {
 let width, where, grows, why, token, state, long;
 [width, where] = [server.element_bytes, "kvcache.html#what-a-token-leaves-behind"];
-grows = $list((() => { const $ = []; for (const [c, layers] of server.model.caches()) if ($truth(c.per_token)) $.push([c, layers]); return $; })());
+grows = (() => { const $ = $list(); for (const [c, layers] of server.model.caches()) if ($truth(c.per_token)) $.push([c, layers]); return $; })();
 if ($truth(grows)) {
 why = $str_join(" + ", (() => { const $ = []; for (const [cache, layers] of grows) $.push(answers$_kept(cache, layers)); return $; })());
 why = ($gt($len(grows), 1) ? `(${$str(why)})` : why);
@@ -8199,7 +8199,7 @@ yield new answers$Answer().__init__("given_bytes", "memory given out", given, "B
 sign = ($le(held.total, given) ? "≤" : ">");
 why = `${$format($div(held.total, 1000000000.0), `.4g`)} ${$str(sign)} ${$format($div(given, 1000000000.0), `.4g`)} GB`;
 yield new answers$Answer().__init__("fits", "fits", $bool($le(held.total, given)), "", why, where);
-stages = $list((() => { const $ = []; for (const [stage, _] of server.stages) $.push(stage); return $; })());
+stages = (() => { const $ = $list(); for (const [stage, _] of server.stages) $.push(stage); return $; })();
 least = $min([stages], ((stage) => server.room_of(stage, $add(context, 1))));
 one = kvcache$memory(least, 1, context, precision);
 why = `(${$format($div(given, 1000000000.0), `.4g`)} − ${$format($div(one.weights, 1000000000.0), `.4g`)} GB) / `;
@@ -8207,7 +8207,7 @@ why = $iadd(why, `${$format($div($add(one.kv, one.activations), 1000000000.0), `
 why = $iadd(why, ($gt(server.data, 1) ? ", in each copy" : ""));
 most = server.room($add(context, 1));
 yield new answers$Answer().__init__("largest_batch", "largest batch", most, "", why, where);
-longest = $list((() => { const $ = []; for (const each of stages) $.push(kvcache$largest_context(each, server.device, batch, precision)); return $; })());
+longest = (() => { const $ = $list(); for (const each of stages) $.push(kvcache$largest_context(each, server.device, batch, precision)); return $; })();
 each = ($eq(batch, 1) ? "one sequence" : `each of ${$format(batch, `,`)} sequences`);
 room = $div($max([0, $sub(given, one.weights)]), 1000000000.0);
 why = `so many tokens of ${$str(each)} fit in the ${$format(room, `.4g`)} GB beside the weights`;
@@ -8244,7 +8244,7 @@ if ($eq(server.pipeline, 1)) {
 return answers$_spent_on(server, passes, answers$_on_each(server));
 }
 of = `${$str(server.pipeline)} stages`;
-seconds = $list((() => { const $ = []; for (const [work, _] of passes) $.push($float(server.seconds(work))); return $; })());
+seconds = (() => { const $ = $list(); for (const [work, _] of passes) $.push($float(server.seconds(work))); return $; })();
 slowest = $max([$range($len(passes))], ((which) => $at(seconds, which)));
 through = $sum((() => { const $ = []; for (const [spent, [_, n]] of $zip([seconds, passes], true)) $.push($mul(spent, n)); return $; })());
 if ($ge(through, $mul(groups, $at(seconds, slowest)))) {
@@ -8270,7 +8270,7 @@ return `through one device of each of ${$str(server.pipeline)} stages: `;
 function answers$_spent_on(server, passes, told = "") {
 let device, precision, points, spent, point, n, name, time, computing, moving, moved, flops, rate, why, sending, seconds;
 [device, precision] = [server.device, server.precision];
-points = $list((() => { const $ = []; for (const [work, n] of passes) for (const point of roofline$limits(work, device, precision)) $.push([point, n]); return $; })());
+points = (() => { const $ = $list(); for (const [work, n] of passes) for (const point of roofline$limits(work, device, precision)) $.push([point, n]); return $; })();
 spent = $dict([]);
 for ([point, n] of points) {
 for ([name, time] of answers$_parts(point)) {
