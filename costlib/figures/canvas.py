@@ -41,6 +41,7 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "grid.alpha": 0.25,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
@@ -49,9 +50,9 @@ _STYLE = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
     **dict.fromkeys(
-        ["text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "grid.color"], INK
+        ["text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "hatch.color"], INK
     ),
-    **dict.fromkeys(["xtick.color", "ytick.color"], INK),
+    **dict.fromkeys(["grid.color", "xtick.color", "ytick.color"], INK),
 }
 
 

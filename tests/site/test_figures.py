@@ -18,7 +18,7 @@ from PIL import Image
 import sampling
 from browsing import Visit
 from costlib.figures import Figure
-from figure_checks import check_readable_on_a_phone, check_words_apart
+from figure_checks import check_colours, check_readable_on_a_phone, check_words_apart
 from tools.site.drawings import brief, strokes
 from tools.site.drawings import path as brief_path
 
@@ -53,8 +53,9 @@ def test_chapters_have_figures() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_words_stand_apart_and_are_legible_on_a_phone(page: Path) -> None:
+def test_words_stand_apart_and_are_legible_on_a_phone_in_the_books_colours(page: Path) -> None:
     for figure in figures(page):
+        check_colours(figure)
         check_words_apart(figure)
         check_readable_on_a_phone(figure)
 

@@ -94,7 +94,7 @@ def lines(code: str) -> str:
 
 def labelled(fold: re.Match[str]) -> str:
     """A folded cell with a quiet label."""
-    what = "solution" if "tag_solution" in fold[2] else "code"
+    what = "code" if "tag_hide-input" in fold[2] else "solution"
     return f'{fold[1]}<details class="quiet">\n<summary>{what}</summary>'
 
 
