@@ -20,6 +20,31 @@ CASES = {
     "hybrid": {"model": "zamba2-7b", "device": "A100-80GB", "context": 100_000},
     "too large": {"model": "llama-3.1-70b", "device": "T4"},
 }
+#: Cuts whose devices differ.
+PLANS = {
+    "stages": {"model": "llama-3.1-405b", "device": "DGX-H100x2", "pipeline": 2, "batch": 64},
+    "fewer groups": {"model": "gemma-2-9b", "device": "L4", "pipeline": 4, "batch": 3},
+    "packed stages": {"model": "gpt-oss-120b", "device": "H200", "tensor": 2, "pipeline": 3},
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_each_answer_of_a_pipeline_is_what_the_server_says(name):
+    found = answer(**PLANS[name], context=5000, prompt=700, price_per_hour=2.5, watts=400)
+    server, batch = found.server, found.batch
+    assert found["per_token_s"] == pytest.approx(server.step(batch, 5000), rel=1e-12)
+    assert found["first_token_s"] == pytest.approx(server.prefill(700), rel=1e-12)
+    assert found["largest_batch"] == server.room(5001)
+    assert found["held_bytes"] == server.fullest(batch, 5000)[1].total
+    hours = server.busy(700) / 700 * 1e6 / 3600
+    assert found["dollars_per_million_read"] == pytest.approx(hours * server.devices * 2.5)
+    joules = server.step(batch, 5000) / batch * 1e6 * server.devices * 400
+    assert found["joules_per_million_written"] == pytest.approx(joules)
+    paid = serving.bill(server, prompt=700, answer=2, batch=batch, per_hour=2.5).input
+    assert paid == pytest.approx(found["dollars_per_million_read"])
+    words = {row.key: row.why for row in found}["per_token_s"]
+    assert f"{server.pipeline} stages" in words
+    assert ("in the slowest" in words) == (batch > server.pipeline)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -57,9 +82,9 @@ def test_each_answer_is_what_the_library_says_alone(name):
     assert found["per_token_bound"] == max(spent, key=spent.get)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "too large"])
+@pytest.mark.parametrize("name", [name for name in (*CASES, *PLANS) if name != "too large"])
 def test_the_largest_fit_and_one_more_does_not(name):
-    given = {"batch": 1, "context": 4096, **CASES[name]}
+    given = {"batch": 1, "context": 4096, **(CASES | PLANS)[name]}
     found = answer(**given)
     assert answer(**{**given, "batch": int(found["largest_batch"])}).fits
     assert not answer(**{**given, "batch": int(found["largest_batch"]) + 1}).fits
@@ -76,10 +101,10 @@ def numbers_in(text: str) -> list[float]:
     return [float(digits.replace(",", "")) * scales[unit] for digits, unit in found]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *PLANS])
 def test_sums_in_words_come_out(name):
     """The numbers of a sum, put together as its words say, are the answer."""
-    found = {row.key: row for row in answer(**CASES[name], price_per_hour=2.5)}
+    found = {row.key: row for row in answer(**(CASES | PLANS)[name], price_per_hour=2.5)}
     params, each = numbers_in(found["weight_bytes"].why)
     assert params * each == pytest.approx(found["weight_bytes"].value, rel=1e-3)
     given, weights, one = numbers_in(found["largest_batch"].why.replace(" GB", ""))[:3]
@@ -88,7 +113,7 @@ def test_sums_in_words_come_out(name):
     batch, seconds = numbers_in(found["all_tokens_per_s"].why)
     assert batch / seconds == pytest.approx(found["all_tokens_per_s"].value, rel=1e-3)
     million, _, price, many = numbers_in(found["dollars_per_million_written"].why.replace("⁶", ""))
-    seconds = found["per_token_s"].value / answer(**CASES[name]).batch
+    seconds = found["per_token_s"].value / answer(**(CASES | PLANS)[name]).batch
     assert (million, price) == (10, 2.5)
     paid = 1e6 * seconds * price * many / 3600
     assert paid == pytest.approx(found["dollars_per_million_written"].value, rel=1e-9)

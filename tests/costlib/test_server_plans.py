@@ -26,10 +26,12 @@ from costlib.serving.requests import listed
 from costlib.transformer import MoE
 
 MIXTURE = "mixtral-8x7b"
-#: Tied ends, packed layers, a mixture behind dense layers, windows in turn, heads that look ahead.
+#: Tied ends, layers packed alike and each in its own way, a mixture behind dense layers, windows in
+#: turn, heads that look ahead.
 PIPED = {
     "tied": models["gpt2"],
     "packed": models["gpt-oss-120b"],
+    "packed by layers": models["nemotron-3.5-lightning-30b-a3b-nvfp4"],
     "mixed": models["deepseek-v3"],
     "windows": models["gemma-2-9b"],
     "ahead": models["deepseek-v3"].with_prediction_heads(),
@@ -71,6 +73,11 @@ def test_stages_add_up_to_the_whole(name, pipeline):
     assert server.cache_bytes(1000) == pytest.approx(whole.kv_bytes(1, 1000))
 
 
+def test_the_cache_of_all_devices_is_the_models():
+    server, model = Server("llama-3.1-70b", "H100-SXM", tensor=8, pipeline=3), "llama-3.1-70b"
+    assert server.cache_bytes(1000, batch=5) == models[model].kv_bytes(5, 1000)
+
+
 def played(times: list[float], groups: int, rounds: int = 400) -> float:
     """Seconds of a round in which every group goes once through all stages, one at a time each."""
     free, back = [0.0] * len(times), [0.0] * groups
@@ -87,6 +94,7 @@ def played(times: list[float], groups: int, rounds: int = 400) -> float:
 def test_a_batch_goes_round_as_when_it_is_played(batch):
     server = Server("llama-3.1-8b", "H100-SXM", pipeline=4)
     groups, each = server.groups(batch)
+    assert groups == min(batch, 4)
     assert groups * each >= batch > (groups - 1) * each - server.pipeline
     times = [server.seconds(work) for work, n in server.passes(each, 2000, 1) for _ in range(n)]
     assert server.step(batch, 2000) == pytest.approx(played(times, groups), rel=0.01)
