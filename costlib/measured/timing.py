@@ -124,20 +124,22 @@ def report(rows: Sequence[Measurement]) -> str:
     """
     ideal = machine(rows)
     fitted = calibrate(ideal, rows)
-    lines = [f"{'what':24}{'time':>12}{'FLOP/s':>16}{'B/s':>14}{'predicted':>12}{'error':>8}"]
+    lines = [f"{'what':23}{'time':>10}{'FLOP/s':>15}{'B/s':>13}{'predicted':>11}{'error':>8}"]
     for row in rows:
         rate = row.work.flops / row.seconds
         predicted = row.predicted(fitted)
         lines.append(
-            f"{row.name:24}{quantity(row.seconds, 's'):>12}{quantity(rate, 'FLOP/s'):>16}"
-            f"{quantity(row.work.bytes(row.precision) / row.seconds, 'B/s'):>14}"
-            f"{quantity(predicted, 's'):>12}{error(predicted, row.seconds):>+8.0%}"
+            f"{row.name:23}{quantity(row.seconds, 's'):>10}{quantity(rate, 'FLOP/s'):>15}"
+            f"{quantity(row.work.bytes(row.precision) / row.seconds, 'B/s'):>13}"
+            f"{quantity(predicted, 's'):>11}{error(predicted, row.seconds):>+8.0%}"
         )
     [(compute, peak)] = ideal.flops_per_s.items()
     lines.append(
         f"best: {quantity(peak, 'FLOP/s')} ({compute}), "
-        f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(compute):.1f} FLOPs per byte; "
-        f"{quantity(fitted.overhead_per_op, 's')} a call; median error {fitted.median_error:.0%}"
+        f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(compute):.1f} FLOPs per byte"
+    )
+    lines.append(
+        f"calibrated: {quantity(fitted.overhead_per_op, 's')} a call; median error {fitted.median_error:.0%}"
     )
     return "\n".join(lines)
 

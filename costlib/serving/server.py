@@ -15,8 +15,8 @@ A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
                 attention and all that is no expert is copied, as copies have tokens of their own
 
 Left out: sampling, the tokenizer and the network between the reader and the server; experts that
-are dealt within a tensor group; busiest experts (all get as many tokens); activations are counted
-for all of a batch at once, whatever its groups.
+are dealt within a tensor group; experts that are asked more often than others; and that only one
+group of a batch has activations at a time (room is kept for those of all).
 """
 
 from __future__ import annotations
