@@ -138,9 +138,8 @@ def report(rows: Sequence[Measurement]) -> str:
         f"best: {quantity(peak, 'FLOP/s')} ({compute}), "
         f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(compute):.1f} FLOPs per byte"
     )
-    lines.append(
-        f"calibrated: {quantity(fitted.overhead_per_op, 's')} a call; median error {fitted.median_error:.0%}"
-    )
+    a_call = quantity(fitted.overhead_per_op, "s")
+    lines.append(f"calibrated: {a_call} a call; median error {fitted.median_error:.0%}")
     return "\n".join(lines)
 
 
