@@ -273,8 +273,10 @@ def where(page: Path) -> str:
 @pytest.mark.parametrize("page", OPENED, **by_name)
 def test_page_shows(browser: Any, address: str, page: Path) -> None:
     """Wide and as narrow as a phone, in light and dark; then axe-core looks at it."""
-    with Visit(browser, address, where(page), viewport=DESK, color_scheme="light") as visit:
-        barriers = seen(visit.page, ways_of(page))
+    ways = ways_of(page)
+    size, theme = ways[0]
+    with Visit(browser, address, where(page), viewport=size, color_scheme=theme) as visit:
+        barriers = seen(visit.page, ways)
     assert barriers == []
     assert visit.errors == []
     assert visit.elsewhere == []
