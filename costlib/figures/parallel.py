@@ -92,7 +92,7 @@ def times(
         )
         axes.axvline(crossing, color=COLOURS[4], linewidth=1, linestyle=":")
         axes.set(xlabel="bytes of the value", ylabel="seconds")
-        axes.legend(loc="lower right", fontsize=_SMALL)
+        drawing.figure.legend(loc="outside upper left", ncols=2, fontsize=_SMALL)
     return drawing.result
 
 
