@@ -348,6 +348,25 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     assert page.input_value(f"{FIELD}device") == "L40S"
 
 
+def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:
+    page.select_option(f"{FIELD}model", "llama-3.1-70b")
+    page.select_option(f"{FIELD}device", "A100-80GB")
+    page.click("text=Take as many devices as hold it")
+    settle(page)
+    assert columns(page)["fits"] == ["yes"]
+    assert page.input_value(f"{FIELD}many") == "4"
+    last = costlib.answer("llama-3.1-70b", "A100-80GBx2", batch=8, context=8000)
+    assert not last.fits
+    page.click("text=Copy a link to this")
+    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.evaluate("location.hash = `model=config.${'A'.repeat(8000)}`")
+    page.wait_for_selector(".own-wrong:not(:empty)")
+    page.click("text=Copy a link to this")
+    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('8,000')")
+    assert page.evaluate("navigator.clipboard.readText()") != page.url
+
+
 def test_it_stands_alone_in_a_frame_from_a_disk(browser: Any, tmp_path: Path) -> None:
     """One line of HTML on any page shows it, in the state that was chosen, as high as it is."""
     address = (SITE / embed.NAME).as_uri() + "#device=L4&batch=2"
