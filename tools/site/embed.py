@@ -34,7 +34,8 @@ def page(static: Path, body: str, home: str) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{TITLE}</title><style>{style}</style>"
+        f'<link rel="icon" href="data:,"><title>{TITLE}</title>'
+        f"<style>{style}</style>"
         f"<script>document.documentElement.dataset.theme = {dark}</script>"
         f'<script type="importmap">{json.dumps({"imports": addresses})}</script>'
         f'<script type="module">import {ENTRY!r}</script>'

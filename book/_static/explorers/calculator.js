@@ -111,7 +111,8 @@ function sentence(choice, { by, fits, error, reading }) {
 }
 
 export function summary(state, { choices, found }) {
-  return choices.map((choice, at) => [choices.length > 1 ? `${at + 1}` : 'In a word', sentence(choice, found[at])]);
+  const said = choices.map((choice, at) => [choices.length > 1 ? `${at + 1}` : 'In a word', sentence(choice, found[at])]);
+  return said.filter((_, at) => !found[at].error); // what is wrong stands above the answers
 }
 
 export const note = () => 'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A tenth of the memory is kept back. Prompts that are read in between are left out. A step is the last of an answer, when prompt and answer are cached.';
