@@ -7,7 +7,7 @@ what colours say.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
@@ -211,37 +211,35 @@ class _Stage:
     paid: int
 
 
-def _stages(boards: Sequence[Board]) -> list[_Stage]:
-    """A stage ends with a computation and its write; what comes after the last is one more."""
+def _cut(boards: Sequence[Board], ends: Callable[[list[Move], Move], bool]) -> list[_Stage]:
+    """The boards in stages: one ends where its moves and the one that follows say so."""
     stages = []
-    words: list[str] = []
+    moves: list[Move] = []
     paid = 0
     for board, after in zip(boards[1:], [*boards[2:], None], strict=True):
         assert board.move is not None
-        words.append(str(board.move))
+        moves.append(board.move)
         paid += board.move.cost
-        computed = any(word.startswith("C") for word in words)
-        written_next = after is not None and after.move == Move("W", board.move.vertex)
-        if after is None or (computed and not written_next):
-            stages.append(_Stage(board, " ".join(words), paid))
-            words = []
+        following = None if after is None else after.move
+        if following is None or ends(moves, following):
+            stages.append(_Stage(board, " ".join(map(str, moves)), paid))
+            moves = []
     return stages
+
+
+def _stages(boards: Sequence[Board]) -> list[_Stage]:
+    """A stage ends with a computation and its write; what comes after the last is one more."""
+
+    def ends(moves: list[Move], following: Move) -> bool:
+        computed = any(move.kind == "C" for move in moves)
+        return computed and following != Move("W", moves[-1].vertex)
+
+    return _cut(boards, ends)
 
 
 def _stretches(boards: Sequence[Board]) -> list[_Stage]:
     """A stage begins with a read or write and ends before the next that follows free moves."""
-    stages = []
-    words: list[str] = []
-    paid = 0
-    for board, after in zip(boards[1:], [*boards[2:], None], strict=True):
-        assert board.move is not None
-        words.append(str(board.move))
-        paid += board.move.cost
-        following = None if after is None else after.move
-        if following is None or (following.cost and not board.move.cost):
-            stages.append(_Stage(board, " ".join(words), paid))
-            words = []
-    return stages
+    return _cut(boards, lambda moves, following: bool(following.cost and not moves[-1].cost))
 
 
 def _pebbling_alt(game: Game, shown: Sequence[_Stage], first: int, total: int) -> str:
