@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.figures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
 from costlib.numbers import size
-from costlib.serving import Run, Server, listed, simulate
+from costlib.serving import Requests, Run, Server, disaggregate, listed, simulate, transfer
 
-__all__ = ["filling", "refilled", "seats"]
+__all__ = ["apart", "filling", "longest_pause", "refilled", "seats", "token_times"]
 
 
 def seats(started: Sequence[float], finish: Sequence[float]) -> list[int]:
@@ -129,3 +130,105 @@ def _places(
         look: dict[str, Any] = {"fill": COLOURS[0] + TINT, "edge": COLOURS[0], "size": SMALL}
         drawing.box((corner + reading, y), writing, _ROW - 3, words, **look)
         drawing.box((corner, y), reading, _ROW - 3, fill=COLOURS[1], edge=COLOURS[1], line=0.6)
+
+
+# ---------------------------------------------------------------- read here, written there
+
+
+def token_times(run: Run) -> Any:
+    """Seconds at which steps end."""
+    steps = run.column("steps")
+    return run.column("seconds")[1:][np.diff(steps) > 0]
+
+
+def longest_pause(run: Run) -> float:
+    """The longest time that a sequence waited for its next token.
+
+    >>> run = simulate(listed([0], 100, 3), Server("gpt2", "T4"), one_by_one=True)
+    >>> round(longest_pause(run) / Server("gpt2", "T4").step(1, 101), 6)
+    1.0
+    """
+    times = token_times(run)
+    pauses = []
+    for begin, end in zip(run.first, run.finish, strict=True):
+        mine = times[(times > begin) & (times <= end)]
+        pauses += np.diff([begin, *mine]).tolist()
+    return float(max(pauses))
+
+
+_LEFT = 46.0  #: of time, beside the names of lanes
+
+
+def apart(server: Server, requests: Requests, link: float) -> Figure:
+    """Requests on one machine, and on one that reads and one that writes, in time.
+
+    A link of so many bytes/s joins the two; every time is the simulator's.
+    """
+    one = simulate(requests, server, one_by_one=True)
+    two = disaggregate(requests, server, server, link=link, one_by_one=True)
+    pauses = [f"{1000 * longest_pause(run):.0f} ms" for run in (one, two)]
+    many, ends = len(requests), [f"{run.seconds:.2f} s" for run in (one, two)]
+    title = f"Prompts read on another machine: pauses of {pauses[0]} become {pauses[1]}"
+    alt = (
+        f"{many} requests in time. On one machine the bars of those that write are broken wherever "
+        f"a prompt is read, for {pauses[0]} at most, and the last is done after {ends[0]}. Below, "
+        f"one machine reads one prompt after another, each cache crosses a link, and on another "
+        f"machine the bars are whole: {pauses[1]} at most, and done after {ends[1]}."
+    )
+    scale, tall = (WIDTH - _LEFT - 4) / max(one.seconds, two.seconds), 24 + _ROW * many
+    with sketch(title, alt, height=2 * tall + 2 * _ROW + 16) as drawing:
+        drawing.text((0, 9), f"one machine: pauses of up to {pauses[0]}", bold=True)
+        reading = list(zip(one.started.tolist(), one.first.tolist(), strict=True))
+        for who, (begin, first) in enumerate(reading):
+            y, finish = 19 + _ROW * who, float(one.finish[who])
+            written = _without(first, finish, reading)
+            for stretch in written:
+                _stretch(drawing, y, stretch, scale, COLOURS[0])
+            for (_, stops), (goes_on, _) in pairwise(written):
+                drawing.line((_at(stops, scale), y + 7), (_at(goes_on, scale), y + 7), width=0.8)
+            _stretch(drawing, y, (begin, first), scale, COLOURS[1], str(who + 1))
+        words = f"a machine that reads and one that writes: up to {pauses[1]}"
+        drawing.text((0, tall + 9), words, bold=True)
+        arrives = two.first + transfer(server, requests.prompt, link)
+        _machines(drawing, tall + 19, two, arrives, scale)
+        y = 2 * tall + 2 * _ROW + 10
+        drawing.dimension((_LEFT, y), (_at(0.1, scale), y), "0.1 s")
+    return drawing.result
+
+
+def _at(seconds: float, scale: float) -> float:
+    return _LEFT + seconds * scale
+
+
+def _without(begin: float, end: float, breaks: Sequence[tuple[float, float]]) -> list[Any]:
+    """What of a stretch of time is left without its breaks, which are in order.
+
+    >>> _without(1, 9, [(0, 1), (2, 3), (5, 6), (9, 10)])
+    [(1, 2), (3, 5), (6, 9)]
+    """
+    left = []
+    for start, stop in breaks:
+        if begin <= start < end:
+            left.append((begin, start))
+            begin = stop
+    return [*left, (begin, end)]
+
+
+def _stretch(
+    drawing: Sketch, y: float, span: Sequence[float], scale: float, colour: str, words: str = ""
+) -> None:
+    """A bar in time, with a number that finds room in it."""
+    begin, end = (_at(float(each), scale) for each in span)
+    look: dict[str, Any] = {"fill": colour + TINT, "edge": colour, "line": 0.6, "size": SMALL}
+    drawing.box((begin, y), end - begin, _ROW - 3, words, **look)
+
+
+def _machines(drawing: Sketch, top: float, run: Run, arrives: Any, scale: float) -> None:
+    """A lane of prompts that are read, one of caches that cross, and one for each that writes."""
+    for lane, name in enumerate(("reads", "link", "writes")):
+        drawing.text((0, top + _ROW * lane + 7), name)
+    for who, first in enumerate(run.first):
+        _stretch(drawing, top, (run.started[who], first), scale, COLOURS[1], str(who + 1))
+        _stretch(drawing, top + _ROW, (first, arrives[who]), scale, COLOURS[2])
+        y, span = top + _ROW * (2 + who), (arrives[who], run.finish[who])
+        _stretch(drawing, y, span, scale, COLOURS[0], str(who + 1))

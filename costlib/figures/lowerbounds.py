@@ -1,5 +1,7 @@
 """Figures of the lower bounds: what one segment of a schedule holds, and what it can do with it.
 
+What it holds is also a message: whoever could form scores from it could tell them to somebody else.
+
 Each function returns a `costlib.figures.Figure`.
 """
 
@@ -11,9 +13,10 @@ from typing import Any
 from costlib.figures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costlib.figures.sketch import TINT, Sketch, sketch
 from costlib.figures.tiles import GREY, SMALL, WIDTH
+from costlib.iomodel import compression
 from costlib.numbers import sizes
 
-__all__ = ["at_hand", "segment"]
+__all__ = ["at_hand", "message", "segment"]
 
 
 def at_hand(M: int = 16, d: int = 2) -> Figure:
@@ -48,25 +51,26 @@ def at_hand(M: int = 16, d: int = 2) -> Figure:
     )
     cell = 84 / (side + 2)
     with sketch(title, alt, height=232) as drawing:
-        _cut(drawing, M)
+        _cut(drawing, 9, M)
         for number, (rows, columns) in enumerate(ways):
             _spent(drawing, 4 + 124 * number, (rows, columns), d, cell)
         _kept(drawing, 262, 2 * M, cell)
     return drawing.result
 
 
-def _cut(drawing: Sketch, M: int) -> None:
+def _cut(drawing: Sketch, top: float, M: int) -> None:
     """The schedule, a segment of it, and what is at hand there."""
-    drawing.text((0, 9), f"a schedule, cut after every {M} reads:", bold=True)
+    drawing.text((0, top), f"a schedule, cut after every {M} reads:", bold=True)
     wide = 72.0
     for number in range(5):
         is_one = number == 2
         fill = COLOURS[0] + TINT if is_one else "none"
         words = f"{M} reads" if number < 4 else "…"
-        drawing.box((wide * number, 20), wide - 3, 18, words, fill=fill, edge=COLOURS[0])
-    drawing.arrow((2 * wide + 34, 40), (2 * wide + 34, 56), colour=COLOURS[0])
+        drawing.box((wide * number, top + 11), wide - 3, 18, words, fill=fill, edge=COLOURS[0])
+    below = 2 * wide + 34
+    drawing.arrow((below, top + 31), (below, top + 47), colour=COLOURS[0])
     words = f"at hand: {M} held when it begins + {M} read in it = {2 * M}"
-    drawing.text((180, 66), words, align="middle", bold=True)
+    drawing.text((180, top + 57), words, align="middle", bold=True)
 
 
 def _spent(drawing: Sketch, left: float, shape: tuple[int, int], d: int, cell: float) -> None:
@@ -99,6 +103,75 @@ def _kept(drawing: Sketch, left: float, count: int, cell: float) -> None:
     drawing.cells(corner, rows, 8, cell, line=0.5)
     for number, line in enumerate((f"{count} made before:", f"{count} scores")):
         drawing.text((left + 44, 206 + 16 * number), line, align="middle", bold=bool(number))
+
+
+def message(side: int = 6, d: int = 2) -> Figure:
+    """Alice tells Bob a square of scores: the rows they come from, and no message much shorter.
+
+    Below it a segment of a schedule whose numbers at hand are as many as that message has.
+
+    >>> message().title
+    '36 scores from 24 numbers, and never from fewer than 12'
+    """
+    side, d = sizes(side=side, d=d)
+    if not 2 * d < side <= 8:
+        raise ValueError(f"side must be more than 2d = {2 * d} and at most 8, got {side}")
+    wanted, sent = side**2, 2 * d * side
+    least = compression.free_entries(compression.square(wanted), d)
+    title = f"{wanted} scores from {sent} numbers, and never from fewer than {least}"
+    alt = (
+        f"Alice has {side} rows of Q and {side} of K, each of {d} numbers; Bob wants the {wanted} "
+        f"scores of them all. Between them one message: {d * side} numbers of Q and {d * side} of "
+        f"K. Bars to scale: {wanted} numbers if she sends the scores, {sent} for the rows they "
+        f"come from, {least} below which no message does. Below, a schedule cut after every "
+        f"{d * side} reads; in one segment {d * side} values are held and {d * side} read, "
+        f"{sent} together: the message again."
+    )
+    with sketch(title, alt, height=272) as drawing:
+        _told(drawing, side, d)
+        bars: list[tuple[int, str, dict[str, Any]]] = [
+            (wanted, "numbers: the scores themselves", {"fill": ARRAYS["S"] + TINT}),
+            (sent, "numbers: the rows they come from", {"fill": GREY + TINT}),
+            (least, "numbers: no message is shorter", {"dashed": True}),
+        ]
+        for number, (count, words, look) in enumerate(bars):
+            y, wide = 124 + 18 * number, count * 144 / wanted
+            drawing.box((2, y), wide, 13, **look)
+            drawing.text((wide + 8, y + 7), f"{count} {words}")
+        _cut(drawing, 192, d * side)
+        words = "its scores are made of these alone: they are the message"
+        drawing.text((180, 265), words, align="middle")
+    return drawing.result
+
+
+def _told(drawing: Sketch, side: int, d: int) -> None:
+    """What Alice knows, her message, and what Bob makes of it."""
+    cell, top = 66 / side, 24.0
+    across, down = 4 + d * cell + 4, top + d * cell + 4
+    drawing.text((0, 9), "Alice knows Q and K", bold=True)
+    drawing.text((358, 9), f"Bob wants {side**2} scores", bold=True, align="right")
+    for corner, shape, name in (
+        ((4, down), (side, d), "Q"),
+        ((across, top), (d, side), "K"),
+        ((284, down), (side, side), "S"),
+        ((130, 48), (1, d * side), "Q"),
+        ((130, 48 + 11 + 3), (1, d * side), "K"),
+    ):
+        of = 11 if shape[0] == 1 else cell
+        every = [(row, column) for row in range(shape[0]) for column in range(shape[1])]
+        drawing.fill(corner, every, of, ARRAYS[name] + TINT)
+        drawing.cells(corner, *shape, of, line=0.5)
+    names: list[tuple[tuple[float, float], str]] = [
+        ((4 + d * cell / 2, down - 8), "Q"),
+        ((across + side * cell + 9, top + d * cell / 2), "K"),
+        ((122, 53), "Q"),
+        ((122, 67), "K"),
+        ((317, down - 8), "QKᵀ"),
+    ]
+    for at, name in names:
+        drawing.text(at, name, align="middle")
+    drawing.text((196, 36), "one message", align="middle")
+    drawing.arrow((118, 86), (276, 86))
 
 
 def segment(rows: int = 4, cols: int = 4, d: int = 2, M: int = 16, N: int = 8) -> Figure:

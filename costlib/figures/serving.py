@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from costlib.display import quantity
-from costlib.figures.batches import filling, refilled
+from costlib.figures.batches import apart, filling, longest_pause, refilled, token_times
 from costlib.figures.canvas import COLOURS, INK, Figure, canvas
 from costlib.serving import (
     Run,
@@ -27,6 +27,7 @@ from costlib.serving import (
 from costlib.transformer import Transformer
 
 __all__ = [
+    "apart",
     "drafts",
     "filling",
     "frontiers",
@@ -181,35 +182,13 @@ def timelines(
     return drawing.result
 
 
-def _token_times(run: Run) -> Any:
-    """Seconds at which steps end."""
-    steps = run.column("steps")
-    return run.column("seconds")[1:][np.diff(steps) > 0]
-
-
-def longest_pause(run: Run) -> float:
-    """The longest time that a sequence waited for its next token.
-
-    >>> from costlib.serving import listed
-    >>> run = simulate(listed([0], 100, 3), Server("gpt2", "T4"), one_by_one=True)
-    >>> round(longest_pause(run) / Server("gpt2", "T4").step(1, 101), 6)
-    1.0
-    """
-    times = _token_times(run)
-    pauses = []
-    for begin, end in zip(run.first, run.finish, strict=True):
-        mine = times[(times > begin) & (times <= end)]
-        pauses += np.diff([begin, *mine]).tolist()
-    return float(max(pauses))
-
-
 def _bars(axes: Any, run: Run, who: int, height: float, ends: tuple[float, float]) -> None:
     """One request: an empty bar while it waits, a hatched one while it is read, then its tokens."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     arrival, began = run.requests.arrival[who], run.started[who]
-    first, times = run.first[who], _token_times(run)
+    first, times = run.first[who], token_times(run)
     edges = {"edgecolor": INK, "linewidth": 0.4}
     axes.barh([height], [began - arrival], 0.5, [arrival], color="none", **edges)
     axes.barh([height], [first - began], 0.5, [began], color=COLOURS[1], hatch="//", **edges)

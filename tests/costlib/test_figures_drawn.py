@@ -11,9 +11,10 @@ import pytest
 
 import costlib
 from costlib import parallel
-from costlib.figures import Figure, batches, cluster, step
+from costlib.figures import Figure, batches, cluster, lowerbounds, step
 from costlib.figures import training as charts
-from costlib.serving import Server, listed, poisson, simulate
+from costlib.iomodel import compression
+from costlib.serving import Server, disaggregate, listed, poisson, simulate, transfer
 from costlib.training import activations, state_bytes
 from figure_checks import (
     check_colours,
@@ -25,6 +26,7 @@ from figure_checks import (
 LLAMA = costlib.models["llama-3.1-8b"]
 SERVER = Server(LLAMA, costlib.devices["H100-SXM"])
 ANSWERS = [40, 160, 60, 100, 120, 40, 80]
+LONG = listed(0.1 * np.arange(4), 4000, 40)
 
 
 @lru_cache
@@ -49,6 +51,9 @@ DRAWINGS = {
     "folded": lambda: cluster.folded(planned(tensor=4, pipeline=2, data=4, sequence=True)),
     "folded_far": lambda: cluster.folded(planned(tensor=8, pipeline=4)),
     "filling": lambda: batches.filling(run(), 5),
+    "apart": lambda: batches.apart(SERVER, LONG, 50e9),
+    "message": lowerbounds.message,
+    "longer_message": lambda: lowerbounds.message(8, 3),
     "refilled": lambda: batches.refilled(SERVER, 500, ANSWERS, places=3),
 }
 
@@ -174,6 +179,27 @@ def test_refilled_places_and_batches_are_simulated() -> None:
     told = f"Refilled places write 7 answers in {soon:.2f} s instead of {last:.2f}"
     assert drawn("refilled").title == told
     assert soon < last
+
+
+def test_a_machine_that_reads_leaves_no_pause_but_the_link() -> None:
+    reads = SERVER.prefill(4000)
+    assert f"pauses of {1e3 * (reads + SERVER.step(3, 4030)):.0f} ms" in drawn("apart").title
+    first = transfer(SERVER, 4000, 50e9) + SERVER.step(3, 4000)
+    assert f"become {1e3 * first:.0f} ms" in drawn("apart").title
+    for run in (simulate(LONG, SERVER), disaggregate(LONG, SERVER, SERVER, link=50e9)):
+        assert f"done after {run.seconds:.2f} s" in drawn("apart").alt
+
+
+@pytest.mark.parametrize(("name", "side", "d"), [("message", 6, 2), ("longer_message", 8, 3)])
+def test_a_message_is_as_short_as_the_library_makes_it(name: str, side: int, d: int) -> None:
+    pairs, prime = compression.square(side**2), 11
+    rows = np.arange(2 * side * d).reshape(2, side, d).tolist()
+    sent = compression.encode(*rows, pairs, prime)
+    least = compression.free_entries(pairs, d)
+    assert sent.form == "factors"
+    told = f"{side**2} scores from {len(sent)} numbers, and never from fewer than {least}"
+    assert drawn(name).title == told
+    assert f"{len(sent)} together" in drawn(name).alt
 
 
 def test_gradients_hide_behind_what_is_still_to_be_computed() -> None:
