@@ -25,6 +25,8 @@ from browsing import Visit
 from costlib import devices, iomodel, kvcache, models, roofline, serving, training
 from costlib.figures import explorers as fallbacks
 from costlib.figures import start as first_figures
+from costlib.figures.explorers.parallel import MESSAGES
+from costlib.figures.explorers.serving import some_requests
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.numbers import ceil_div
@@ -828,7 +830,7 @@ def test_film_of_a_server() -> None:
     state = "(() => { const s = {}; page.controls.forEach((c) => { s[c.id] = c.value; });"
     body = f"((s) => [page.requestsOf(s), page.compute(s).felt])({state} return s }})())"
     [[asked, felt]] = in_page("serving_film.js", body, [0])
-    requests = fallbacks.some_requests(2.5, 20, 2000, 100, seed=1)
+    requests = some_requests(2.5, 20, 2000, 100, seed=1)
     for name, values in asked.items():
         assert values == pytest.approx(getattr(requests, name).tolist(), rel=1e-12)
     rows = fallbacks.serving_film().rows
@@ -1028,7 +1030,7 @@ def test_plans_of_a_mesh() -> None:
         library = planned(s)
         for name, value in library.parts.items():
             # What does not hide is a difference: its last digits are those of what it is made of.
-            sent = sum(library.sending.values()) if name in fallbacks.MESSAGES else 0
+            sent = sum(library.sending.values()) if name in MESSAGES else 0
             most = 1e-12 * float(value + library.step + sent)
             assert abs(page["parts"].get(name, 0) - value) <= most, (s, name)
         held = [getattr(library.memory, name) for name in page["memory"]]

@@ -17,15 +17,9 @@ import sympy
 import costlib
 from costlib import kvcache, training
 from costlib.attention import pairs
-from costlib.figures.explorers import (
-    ATTENTIONS,
-    BOARDS,
-    FILM,
-    FILM_CAPACITIES,
-    SERVED,
-    drawn,
-    filmed,
-)
+from costlib.figures.explorers.iomodel import ATTENTIONS, FILM, FILM_CAPACITIES, filmed
+from costlib.figures.explorers.lowerbounds import BOARDS
+from costlib.figures.explorers.serving import SERVED, drawn
 from costlib.iomodel import bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Game
