@@ -72,8 +72,9 @@ class Cluster:
     """So many nodes of one kind; a node is a `costlib.catalog.Node`, a device, or a name of either.
 
     ``per_node`` uses fewer devices of each node than it has: jobs on racks of 72 often use 64.
-    ``latency`` is the seconds that each round of a collective waits, a hop of a torus or `ROUND`
-    unless given.
+    ``latency`` is the seconds that each round of a collective waits. Unless given, training waits a
+    hop of a torus or `ROUND`, while a server's times are the least that a datasheet allows: there
+    no round waits (see `costlib.serving.server`).
 
     >>> cluster = Cluster("DGX-H100", nodes=16)
     >>> cluster.devices, cluster.device.name, cluster.device.link("data.network")
@@ -98,9 +99,6 @@ class Cluster:
                 text = f"per_node must be at most {found.devices}, all devices of a {found.name}"
                 raise ValueError(f"{text}, got {given}")
             found = found.with_(devices=given)
-        if self.latency is None:
-            is_hop = found.topology == "torus" and found.latency is not None
-            object.__setattr__(self, "latency", found.latency if is_hop else ROUND)
         object.__setattr__(self, "per_node", found.devices)
         object.__setattr__(self, "node", found)
 
@@ -125,11 +123,19 @@ class Cluster:
         """One device with the links it has here: of the whole node, and of the network."""
         return self.device_on({})
 
-    def device_on(self, axes: Mapping[str, Tiers]) -> Device:
+    @property
+    def wait(self) -> Any:
+        """Seconds that a round waits: ``latency``, or what is usual."""
+        if self.latency is not None:
+            return self.latency
+        is_hop = self.node.topology == "torus" and self.node.latency is not None
+        return self.node.latency if is_hop else ROUND
+
+    def device_on(self, axes: Mapping[str, Tiers], wait: Number | None = None) -> Device:
         """One device with the links that each axis has; devices of a mesh or torus reach some of
         their neighbours with a share of their links alone."""
         node = self.node
-        wait: Any = self.latency
+        wait = self.wait if wait is None else wait
         links = {}
         if node.network is not None:
             links["network"] = Link(node.network, wait)
@@ -217,9 +223,6 @@ def times(text: str) -> tuple[str, int | None]:
 def machine_of(given: Cluster | Node | Device | str) -> tuple[Cluster | Device, int | None]:
     """What a model is served on: a cluster, or a device and how many of it, where that is said.
 
-    The links of what is given by name or as a node are ideal, as devices are: no round of messages
-    waits. A `Cluster` waits as long as it says.
-
     >>> machine_of("A100-80GBx4")[1], machine_of("DGX-H100x2")[0].devices
     (4, 16)
     """
@@ -227,9 +230,9 @@ def machine_of(given: Cluster | Node | Device | str) -> tuple[Cluster | Device, 
         name, many = times(given)
         if name not in nodes or name in devices:
             return devices[name], many
-        return Cluster(nodes[name], 1 if many is None else many, latency=0), None
+        return Cluster(nodes[name], 1 if many is None else many), None
     if isinstance(given, Node):
-        return Cluster(given, latency=0), None
+        return Cluster(given), None
     if isinstance(given, Cluster):
         return given, None
     return device_of(given), None

@@ -14,6 +14,10 @@ A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
     expert      of the copies, so many share one set of experts, each with E/e of every layer's;
                 attention and all that is no expert is copied, as copies have tokens of their own
 
+Times are the least that a datasheet allows, of one device and of many: however the machine is
+named, no round of messages waits. A `costlib.parallel.Cluster` with a ``latency`` says how long one
+does; at some microseconds each, the many rounds of few tokens can take longer than all else.
+
 Left out: sampling, the tokenizer and the network between the reader and the server; experts that
 are dealt within a tensor group; experts that are asked more often than others; and that only one
 group of a batch has activations at a time (room is kept for those of all).
@@ -56,7 +60,8 @@ class Server:
 
     ``device`` is a device, a node or a `costlib.parallel.Cluster`; names of the catalogue will do,
     and "H100-SXMx8" for eight of one. A device has as many others beside it as the plan asks for,
-    over its ``interconnect``. Unless given, ``tensor`` is what the other cuts leave of the devices.
+    over its ``interconnect``. No message waits unless a cluster has a ``latency``. Unless given,
+    ``tensor`` is what the other cuts leave of the devices.
     Without a precision the model's own is meant. Batches are those of one copy.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
@@ -106,7 +111,8 @@ multiple, got 3; the nearest is 2
             raise ValueError(wrong)
         mesh = Mesh(plan, cluster)
         axes = {**mesh.axes, "expert": mesh.expert}
-        put(self, "device", place if cluster is not place else cluster.device_on(axes))
+        waits = 0 if cluster.latency is None else cluster.latency
+        put(self, "device", cluster.device_on(axes, waits) if cluster is place else place)
         share = tensor_parallel(model, self.tensor, nodes=axes["tensor"].across)
         share = expert_parallel(share, self.expert, nodes=mesh.expert.across)
         axis = "pipeline.network" if mesh.neighbour.across > 1 else "pipeline"
@@ -274,7 +280,7 @@ of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
 def _of_one_node(device: Device, many: int) -> Cluster:
     """As many of a device as a plan needs, next to one another; their links are the device's own,
     which are asked for when something is sent."""
-    return Cluster(Node(name=device.name, device=device, devices=many, link=inf), latency=0)
+    return Cluster(Node(name=device.name, device=device, devices=many, link=inf))
 
 
 def server_of(value: Any, name: str = "server") -> Server:

@@ -183,7 +183,7 @@ def test_all_weights_of_a_server_are_the_models_and_its_copies():
 
 def test_messages_are_those_of_training():
     """Sums, all-to-alls and what goes to the next stage: a training plan's, forward."""
-    model, cluster = models[MIXTURE], Cluster("DGX-H100", nodes=4)
+    model, cluster = models[MIXTURE], Cluster("DGX-H100", nodes=4, latency=1e-6)
     server = Server(model, cluster, tensor=4, pipeline=2, expert=4, data=4)
     plan = Plan(tensor=4, pipeline=2, expert=4, data=4)
     found = plan.on(model, cluster, batch=4, seq=500)
@@ -212,7 +212,11 @@ def test_groups_in_several_nodes_cross_the_network():
     tiers = Tiers(8, 2).send("all_reduce", models["llama-3.1-70b"].d_model, "tensor", count=160)
     assert work.over("tensor").sends == tiers.sends
     assert far.step(1, 1000) > near.step(1, 1000)
-    waits = Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2), tensor=16)
+    same, waits = (
+        Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=wait), tensor=16)
+        for wait in (None, 3.1e-6)
+    )
+    assert same.step(1, 1000) == far.step(1, 1000)
     rounds = sum(op.rounds for op in work)
     assert waits.step(1, 1000) - far.step(1, 1000) == pytest.approx(rounds * 3.1e-6)
 

@@ -1897,7 +1897,7 @@ $class(parallel_cluster$Tiers, "Tiers", "inside across fits", "inside= across= f
 class parallel_cluster$Cluster extends $object {
 __post_init__() {
 const self = this;
-let found, given, text, is_hop;
+let found, given, text;
 found = parallel_cluster$_node_of(self.node);
 self.nodes = $int(numbers$size("nodes", self.nodes));
 if ((self.per_node !== null)) {
@@ -1907,10 +1907,6 @@ text = `per_node must be at most ${$str(found.devices)}, all devices of a ${$str
 throw new $ValueError().__init__([`${$str(text)}, got ${$str(given)}`]);
 }
 found = $call($getattr(found, "with_"), [], $dict([["devices", given]]));
-}
-if ((self.latency === null)) {
-is_hop = ((found.topology === "torus") && (found.latency !== null));
-self.latency = ($truth(is_hop) ? found.latency : parallel_cluster$ROUND);
 }
 self.per_node = found.devices;
 self.node = found;
@@ -1930,11 +1926,11 @@ get device() {
 const self = this;
 return self.device_on($dict([]));
 }
-device_on(axes) {
+device_on(axes, wait = null) {
 const self = this;
-let node, wait, links, axis, tiers;
+let node, links, axis, tiers;
 node = self.node;
-wait = self.latency;
+wait = ((wait === null) ? self.wait : wait);
 links = $dict([]);
 if ((node.network !== null)) {
 $put(links, "network", new device$Link().__init__(node.network, wait));
@@ -1956,6 +1952,15 @@ this.per_node = per_node;
 this.latency = latency;
 this.__post_init__();
 return this;
+}
+get wait() {
+const self = this;
+let is_hop;
+if ((self.latency !== null)) {
+return self.latency;
+}
+is_hop = ((self.node.topology === "torus") && (self.node.latency !== null));
+return ($truth(is_hop) ? self.node.latency : parallel_cluster$ROUND);
 }
 tiers(devices, stride = 1) {
 const self = this;
@@ -2002,10 +2007,10 @@ if ($isinstance(given, [$str])) {
 if (!$has(catalog$nodes, name) || $has(catalog$devices, name)) {
 return [$at(catalog$devices, name), many];
 }
-return [new parallel_cluster$Cluster().__init__($at(catalog$nodes, name), ((many === null) ? 1 : many), void 0, 0), null];
+return [new parallel_cluster$Cluster().__init__($at(catalog$nodes, name), ((many === null) ? 1 : many)), null];
 }
 if ((given instanceof catalog_node$Node)) {
-return [new parallel_cluster$Cluster().__init__(given, void 0, void 0, 0), null];
+return [new parallel_cluster$Cluster().__init__(given), null];
 }
 if ((given instanceof parallel_cluster$Cluster)) {
 return [given, null];
@@ -7921,7 +7926,7 @@ serving_server$CUTS = ["tensor", "pipeline", "expert", "data"];
 class serving_server$Server extends $object {
 __post_init__() {
 const self = this;
-let model, place, many, put, name, rest, cluster, plan, wrong, mesh, axes, share, axis;
+let model, place, many, put, name, rest, cluster, plan, wrong, mesh, axes, waits, share, axis;
 [model, [place, many]] = [catalog$model_of(self.model), parallel_cluster$machine_of(self.device)];
 if ((self.precision !== null)) {
 precision$precision_of(self.precision);
@@ -7942,7 +7947,8 @@ throw new $ValueError().__init__([wrong]);
 }
 mesh = new parallel_mesh$Mesh().__init__(plan, cluster);
 axes = $dict([...mesh.axes.items(), ["expert", mesh.expert]]);
-$call(put, [self, "device", ((cluster !== place) ? place : cluster.device_on(axes))], null);
+waits = ((cluster.latency === null) ? 0 : cluster.latency);
+$call(put, [self, "device", ((cluster === place) ? cluster.device_on(axes, waits) : place)], null);
 share = parallel_shares$tensor_parallel(model, self.tensor, $at(axes, "tensor").across);
 share = parallel_shares$expert_parallel(share, self.expert, mesh.expert.across);
 axis = ($gt(mesh.neighbour.across, 1) ? "pipeline.network" : "pipeline");
@@ -8054,7 +8060,7 @@ return this;
 $class(serving_server$Server, "Server", "model device precision tensor pipeline expert data stages!^~ place!^", "model device precision= tensor= pipeline= expert= data=");
 $signed(serving_server$Server.prototype.with_, "/ **changes");
 function serving_server$_of_one_node(device, many) {
-return new parallel_cluster$Cluster().__init__(new catalog_node$Node().__init__(device.name, device, many, $math_inf), void 0, void 0, 0);
+return new parallel_cluster$Cluster().__init__(new catalog_node$Node().__init__(device.name, device, many, $math_inf));
 }
 let serving_money$_MILLION;
 serving_money$_MILLION = 1000000.0;
