@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from costlib.layers.encoder import Encoder, WhereSeen
@@ -295,10 +296,51 @@ def _nested(paths: tuple[str, ...]) -> frozenset[str]:
 def _compiled(patterns: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str] | None]:
     """Plain names, and one regular expression for the others."""
     plain = frozenset(p for p in patterns if not p.startswith("re:") and "*" not in p)
-    others = [p[3:] if p.startswith("re:") else _wildcard(p) for p in patterns if p not in plain]
-    return plain, re.compile("|".join(f"(?:{other})" for other in others)) if others else None
+    others, ways = [], 0.0
+    for name in patterns:
+        if name not in plain:
+            others.append(name[3:] if name.startswith("re:") else _wildcard(name))
+            ways += _ways(others[-1])
+        if ways > _MOST_WAYS:
+            shown = name if len(name) <= 60 else f"{name[:59]}…"
+            raise ValueError(f"modules are named by {shown!r}: {_TOO_MANY_WAYS}")
+    try:
+        return plain, re.compile("|".join(f"(?:{other})" for other in others)) if others else None
+    except re.error as problem:
+        raise ValueError("a name of modules after 're:' is no regular expression") from problem
 
 
 def _wildcard(pattern: str) -> str:
     """A name with stars, of a module or of what is inside it."""
-    return ".*".join(map(re.escape, pattern.split("*"))) + r"(?:\..*)?$"
+    inside = "" if pattern.endswith("*") else r"(?:\..*)?$"
+    return ".*".join(map(re.escape, pattern.split("*"))) + inside
+
+
+#: An expression is tried on thousands of names: one that goes through each in many ways, as
+#: "(a+)+" does, would keep whoever asks waiting for hours.
+_MOST_WAYS = 20_000
+_TOO_MANY_WAYS = "a repeated group, many stars or rare signs, which could take hours to look for"
+_MOST_LETTERS = 1000
+_SIGNS = r"\\[\s\S]|\[\^?(?:\\.|[^\[\]\\])+\]|[\s\S]"
+#: A repeated group, a repeated repeat, a set or a group of another kind.
+_REFUSED = r"\)[*+{]|[*+?}][*+{]|\(\?[^:=!]|[\[\]]"
+#: What is repeated, but for the stars that end an expression: these have nothing to try again for.
+_REPEATED = r"[^.][*+{]|\.[*+{](?=.*[^.*+?()|$:])"
+
+
+def _ways(expression: str) -> float:
+    r"""In how many ways, about, a name is tried before an expression is known not to fit.
+
+    >>> _ways(r".*mlp\.(gate|up)_proj.*"), _ways(r"layers\.(?:0|1|2)\..*") < _ways("(a+)+b")
+    (112.5, True)
+    """
+    signs = re.findall(_SIGNS, expression)
+    text = "".join("x" if len(sign) > 1 else sign for sign in signs)
+    if len(expression) > _MOST_LETTERS or re.findall(_REFUSED, text):
+        return inf
+    repeats = min(len(re.findall(_REPEATED, text)), 9)
+    options = min(len(re.findall(r"[^(]\?", text)), 99)
+    bars = len(re.findall(r"[^0-9|]\|", text))  # a name has few numbers: theirs are soon tried
+    groups = 1 + len(re.findall(r"\(", text))
+    alternatives: float = ((bars + groups) / groups) ** groups
+    return alternatives * float(50**repeats) * float(2**options)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MOST_BYTES", "Config", "fields_of"]
+__all__ = ["MOST_BYTES", "Config", "fields_of", "parsed"]
 
 #: A config is a page of text. Far more than that is something else: weights, or an accident.
 MOST_BYTES = 5_000_000
@@ -256,7 +256,7 @@ def fields_of(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str
     if isinstance(source, Mapping):
         return source
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-        return _parsed(source.lstrip("\ufeff"), "the JSON text")
+        return parsed(source)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a config is a dict, a path or JSON text, got {type(source).__name__}")
     return _of_path(Path(source))
@@ -284,14 +284,26 @@ def _parsed_file(path: Path) -> Mapping[str, Any]:
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"{path} is {path.stat().st_size:,} bytes: that is not a config.json")
     try:
-        return _parsed(path.read_text(encoding="utf-8-sig"), str(path))
+        return parsed(path.read_text(encoding="utf-8-sig"), str(path))
     except UnicodeDecodeError as problem:
         raise ValueError(f"{path} is not JSON: it is not even text") from problem
 
 
-def _parsed(text: str, where: str) -> Mapping[str, Any]:
+def parsed(text: str, where: str = "the JSON text") -> Mapping[str, Any]:
+    """The config in a text; an error says where that stood.
+
+    >>> parsed("meta-llama/Llama-3.1-8B")
+    Traceback (most recent call last):
+        ...
+    ValueError: the JSON text must hold an object, {...}, but begins with 'meta-llama/Llama-3.1'
+    """
+    text = text.lstrip("\ufeff")
     if len(text) > MOST_BYTES:
         raise ValueError(f"{where} is {len(text):,} characters: that is not a config.json")
+    begun = text.lstrip(" \t\r\n")[:20]
+    if begun[:1] not in ("{", "["):
+        begun = f"begins with {begun!r}" if begun else "is empty"
+        raise ValueError(f"{where} must hold an object, {{...}}, but {begun}")
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as problem:

@@ -1,5 +1,6 @@
 """Bytes of packed checkpoints: each layout summed tensor by tensor, apart from the library."""
 
+import contextlib
 import json
 from math import ceil
 
@@ -61,6 +62,31 @@ def test_modules_that_stay_as_they_are():
     every = Transformer.from_hf(CONFIG | {"quantization_config": FP8}).weight_bytes()
     plain = 3 * D * F + LAYERS * D * HEADS * H
     assert some - every == pytest.approx(plain, rel=1e-3)
+
+
+#: Names of modules that would be tried for hours, or are none.
+HOSTILE = (
+    *("re:^(([a-z.0-9])+.)+!", "re:(a|a|aa)+!", "re:(.*)*!", "re:(?:a{1,9}){9}!"),
+    *("*".join("abcdef"), "re:.*.*.*.*!", "re:(.|.)" + "(.|.)" * 30 + "!", "re:" + "a?" * 40 + "!"),
+    *("re:(", "re:[a", "re:(?P<a>a)", "re:(?i)A", "re:a**", "re:" + "a" * 2000),
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_of_modules_that_take_hours_are_refused(name):
+    kept = {**FP8, "modules_to_not_convert": ["lm_head", name]}
+    model = Transformer.from_hf(CONFIG | {"quantization_config": kept})
+    with pytest.raises(ValueError, match=r"modules"):
+        model.weight_bytes()
+
+
+def test_a_few_stars_are_read_and_hundreds_are_not():
+    some = ["re:.*self_attn.*", "*.mlp.*", "re:.*mlp\\.(gate|up)_proj.*", "re:.*a.*b"]
+    for names, read in ((some, True), ([f"re:.*{i}.*b" for i in range(99)], False)):
+        kept = {**FP8, "modules_to_not_convert": names}
+        model = Transformer.from_hf(CONFIG | {"quantization_config": kept})
+        with contextlib.nullcontext() if read else pytest.raises(ValueError, match="stars"):
+            assert model.weight_bytes() == 2 * model.params()
 
 
 @pytest.mark.parametrize("folder", [False, True])

@@ -22,6 +22,7 @@ import costlib
 import sampling
 from browsing import Visit
 from costlib.command import main
+from costlib.families.config import parsed
 from costlib.figures import explorers as fallbacks
 from in_node import in_page, same
 from paths import ROOT, SITE
@@ -176,7 +177,8 @@ def test_four_choices_are_one_text_and_come_back() -> None:
 
 def test_the_best_is_told_among_those_that_fit() -> None:
     body = """page.best(state[0], state[1].map(([fits, value]) =>
-      ({ fits, by: new Map(value === null ? [] : [[state[0], { value }]]) })))"""
+      ({ fits, by: new Map(value === null ? [] : [[state[0], { value }]]) })),
+      state[1].map(() => ({ device: 'L4', price: 1, watts: 72 })))"""
     cases = {
         ("per_token_s", ((True, 3), (True, 2), (False, 1))): [False, True, False],
         ("all_tokens_per_s", ((True, 3), (True, 2), (True, 3))): [True, False, True],
@@ -187,7 +189,39 @@ def test_the_best_is_told_among_those_that_fit() -> None:
     assert in_page("answers_table.js", body, [*cases]) == [*cases.values()]
 
 
+def test_one_price_for_two_devices_makes_none_the_best() -> None:
+    """It may be what the first device costs: it is said beside the numbers instead."""
+    body = """[page.best(state[0], [1, 2].map((value) =>
+      ({ fits: true, by: new Map([[state[0], { value }]]) })), state[1]),
+      page.alikeOnly(state[0], state[1])]"""
+    written, energy = "dollars_per_million_written", "joules_per_million_written"
+    one, other = {"device": "T4", "price": 1, "watts": 70}, {"device": "L4", "price": 1}
+    cases = {
+        (written, "left"): (one, other | {"watts": 72}),
+        (written, "priced"): (one, other | {"price": 2}),
+        (written, "one device"): (one, one | {"batch": 2}),
+        (energy, "left"): (one, other | {"watts": 70}),
+        (energy, "stated"): (one, other | {"watts": 72}),
+        ("per_token_s", ""): (one, other),
+    }
+    found = in_page("answers_table.js", body, [[key, some] for (key, _), some in cases.items()])
+    first = [[True, False], None]
+    left = [[False, False], ["at $1 an hour"] * 2]
+    assert found == [left, first, first, [[False, False], ["at 70 W"] * 2], first, first]
+
+
 # ---------------------------------------------------------------- a model of one's own
+
+
+def test_two_models_of_ones_own_are_two_files() -> None:
+    body = """page.coded('{"a": 1}').then(async (one) => {
+      const other = await page.coded('{"a": 2}');
+      const models = state.map((at) => ({ model: ['gpt2', one, other][at] }));
+      return share.filesOf(models);
+    })"""
+    found = in_page("own_models.js", body, [[1, 0], [0, 1, 1, 2]], share="share.js")
+    numbered = ["config-1.json", "config-2.json", "config-2.json", "config-4.json"]
+    assert found == [["config.json"] * 2, numbered]
 
 
 def test_a_config_is_a_short_text_and_comes_back() -> None:
@@ -196,16 +230,53 @@ def test_a_config_is_a_short_text_and_comes_back() -> None:
     [[code, said, allowed]] = in_page("own_models.js", body, [text])
     assert allowed
     assert said == {"name": "brought-8b", "kind": "qwen3"}
+    named = """page.coded(JSON.stringify(state)).then((code) => [costs.nameOf(code).length,
+      costs.wholeNameOf(code)])"""
+    sizes = json.loads(CONFIG) | {"_name_or_path": None}
+    odd = [sizes, sizes | {"_name_or_path": 7, "note": 1}, sizes | {"_name_or_path": "a" * 500}]
+    kinds = [{"model_type": 7}, {"model_type": ["x"]}]
+    [unnamed, again, long, *nameless] = in_page(
+        "own_models.js", named, [*odd, *kinds], costs="costs.js"
+    )
+    twice = sorted((unnamed, again))
+    assert twice == [[len(f"qwen3 8.19 G{more}"), "qwen3 8.19 G"] for more in ("", " (2)")]
+    assert long == [60, "a" * 500]
+    assert [whole for _, whole in nameless] == ["your config.json"] * 2
     assert len(code) < 0.8 * len(text)
     wrong = ["config.AAAA", "config.", "config.%", code[:-9]]
     assert in_page("own_models.js", "page.decoded(state)", [code, *wrong]) == [text, *4 * [""]]
     said = "page.coded('x'.repeat(state)).then(() => '', (error) => error.message)"
-    assert "at most 1,000,000 characters" in in_page("own_models.js", said, [1_000_001])[0]
+    assert "at most 200,000 characters" in in_page("own_models.js", said, [200_001])[0]
+
+
+def test_a_text_that_is_no_object_is_refused_in_the_same_words() -> None:
+    """What is pasted, as what is in a file; and an address that lost its end says so."""
+    body = "(() => { try { page.modelIn(state); } catch (error) { return error.message; } })()"
+    texts = [
+        "",
+        " \n",
+        "12",
+        '"llama"',
+        "null",
+        "[1]",
+        "meta-llama/Llama-3.1-8B",
+        "\ufeff x'y",
+        "{",
+    ]
+    said = in_page("costlib.js", body, texts)
+    for text, page in zip(texts, said, strict=True):
+        with pytest.raises((ValueError, TypeError)) as refused:
+            costlib.Transformer.from_hf(parsed(text))
+        assert page == str(refused.value)
+    answered = f"""costs.decoded(state).then(() =>
+      page.compute({{ ...{FIRST}, model: state }}).found[0].error)"""
+    [lost] = in_page("calculator.js", answered, ["config.AAAA"], costs="own_models.js")
+    assert "cut off or damaged" in lost
 
 
 def test_an_address_that_unfolds_without_end_is_no_config() -> None:
     """A few letters can stand for gigabytes: no more is unfolded than a config could have."""
-    body = """page.coded('0'.repeat(1e6)).then(async (code) => {
+    body = """page.coded('0'.repeat(2e5)).then(async (code) => {
       const bytes = new Blob(Array(9).fill('0'.repeat(1e6))).stream()
         .pipeThrough(new CompressionStream('deflate-raw'));
       const all = new Uint8Array(await new Response(bytes).arrayBuffer());
@@ -213,7 +284,7 @@ def test_an_address_that_unfolds_without_end_is_no_config() -> None:
         .replaceAll('/', '_').replaceAll('=', '')}`;
       return [(await page.decoded(code)).length, await page.decoded(long)];
     })"""
-    assert in_page("own_models.js", body, [0]) == [[1_000_000, ""]]
+    assert in_page("own_models.js", body, [0]) == [[200_000, ""]]
 
 
 # ---------------------------------------------------------------- in the browser
@@ -265,6 +336,7 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     page.get_by_label("A config.json", exact=True).fill(CONFIG)
     page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('read')")
     settle(page)
+    assert page.evaluate("document.activeElement.innerText") == "Your own config.json"
     brought, chosen = page.locator(f"{FIELD}model"), "each => each.selectedOptions[0].text"
     assert brought.evaluate(chosen) == "brought-8b (yours)"
     own = columns(page)
@@ -310,7 +382,8 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     page.select_option(f"{FIELD}device", "L40S")
     settle(page)
     both = columns(page)
-    assert {key: cells[0].removesuffix(" best") for key, cells in both.items()} == {
+    noted = re.compile(" (best|at .* an hour)$")
+    assert {key: noted.sub("", cells[0]) for key, cells in both.items()} == {
         key: cells[0] for key, cells in before.items()
     }
     assert both["per_token_s"][0].endswith(" best")
@@ -346,14 +419,26 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     page.wait_for_selector(".answers-several")
     assert columns(page) == both
     assert page.input_value(f"{FIELD}device") == "L40S"
+    for _ in range(2):
+        page.focus("text=Add a choice beside")
+        page.keyboard.press("Enter")
+        settle(page)
+    on = "document.activeElement.innerText"
+    assert page.evaluate(on) == heads.all_inner_texts()[3]  # the button has gone
 
 
 def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:
     page.select_option(f"{FIELD}model", "llama-3.1-70b")
     page.select_option(f"{FIELD}device", "A100-80GB")
-    page.click("text=Take as many devices as hold it")
     settle(page)
+    grey = "document.querySelectorAll('.answers-idle').length"
+    assert columns(page)["fits"] == ["no grey numbers: if it did"]
+    assert page.evaluate(grey) > 5
+    page.click("text=Take as many devices as hold it")
+    page.wait_for_function("document.querySelector('.calculator-enough').hidden")
+    assert page.evaluate("document.activeElement.innerText") == "fits"
     assert columns(page)["fits"] == ["yes"]
+    assert page.evaluate(grey) == 0
     assert page.input_value(f"{FIELD}many") == "4"
     last = costlib.answer("llama-3.1-70b", "A100-80GBx2", batch=8, context=8000)
     assert not last.fits

@@ -42,7 +42,8 @@ const options = ({ precision, ...rest }) => {
 };
 const asked = ({ model, device, given }) => {
   try {
-    const { rows } = page.answer(page.modelOf(model), device, options(given));
+    const read = /^\\s*[{[]/.test(model) ? page.modelIn(model) : page.modelOf(model);
+    const { rows } = page.answer(read, device, options(given));
     return rows.map((row) => Object.values(row));
   } catch (error) {
     return [error.name, error.message];
@@ -196,6 +197,9 @@ NAMES = ("llama", "qwen3", "lama-3.1-8b", "", "deepseek v3", "no such thing", "L
 def of_slips() -> Iterator[Case]:
     dice = random.Random("slips")
     yield from (case(text, dice) for text in (*BROKEN, *NAMES))
+    for named in ("re:((a)+.)+!", "re:.*.*.*.*!", "re:(", "re:(.|.)" + "(.|.)" * 30, "a*b*c*d!"):
+        packed = {"quant_method": "fp8", "modules_to_not_convert": [named]}
+        yield case(json.dumps(ROWS[0]["config"] | {"quantization_config": packed}), dice)
     for device in ("H10", "h100 sxm", "A100", "toaster", "", "H100-SXMx0", "DGX-H100x3", "DGX"):
         yield {"model": "gpt2", "device": device, "given": {"data": 2}}
     for given in ({"precision": "fp9"}, {"precision": {"kv": "fp9"}}, {"price_per_hour": -1}):

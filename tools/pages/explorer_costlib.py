@@ -21,6 +21,7 @@ WANTED = (
     "costlib.catalog.models",
     "costlib.catalog.nodes",
     "costlib.families.FAMILIES",
+    "costlib.families.config.parsed",
 )
 #: What it asks of what it gets.
 ASKED = ("shown", "fits", "step", "prefill", "room", "params", "precision", "with_")

@@ -4,8 +4,20 @@ import { make } from './dom.js';
 const LOWER = new Set(['first_token_s', 'per_token_s', 'dollars_per_million_read', 'dollars_per_million_written', 'joules_per_million_read', 'joules_per_million_written']);
 const HIGHER = new Set(['largest_batch', 'largest_context', 'one_tokens_per_s', 'all_tokens_per_s']);
 
+/** What would be so if it did fit. */
+const IF_IT_RUNS = /_s$|_bound$|_million_/;
+const OF_THE_DEVICE = [[/^dollars_/, 'price', (value) => `at $${value} an hour`], [/^joules_/, 'watts', (value) => `at ${value} W`]];
+
+/** What is said beside the numbers that two devices got from one price, or one power: who asks may have left it as it was. */
+export function alikeOnly(key, choices) {
+  const [, figure, said] = OF_THE_DEVICE.find(([keys]) => keys.test(key)) ?? [];
+  const left = (one) => choices.some((other) => other.device !== one.device && other[figure] === one[figure]);
+  return figure && choices.some(left) ? choices.map((choice) => said(choice[figure])) : null;
+}
+
 /** Which of some choices are best in an answer: none where that means nothing, or all are alike. */
-export function best(key, found) {
+export function best(key, found, choices) {
+  if (alikeOnly(key, choices)) return found.map(() => false);
   const values = found.map(({ fits, by }) => (fits ? by?.get(key)?.value : undefined));
   const known = values.filter((value) => value !== undefined);
   if (known.length < 2 || !(LOWER.has(key) || HIGHER.has(key))) return values.map(() => false);
@@ -22,12 +34,17 @@ export class Answers {
     this.box = make('div', { class: 'answers' }, make('table', {}, make('caption', { class: 'answers-caption' }, caption), this.head, this.body));
   }
 
-  update(keys, found, names, place) {
+  /** Where the keyboard goes when what it was on has gone. */
+  focus(at) {
+    this.heads[at].name.focus();
+  }
+
+  update(keys, { choices, found, names, place }) {
     if (this.count !== found.length) this.columns(found.length);
     this.heads.forEach((head, at) => this.named(head, names[at], at, at === place));
     const rows = keys.map((key) => this.row(key));
     if (rows.some(({ parts }, at) => this.body.children[2 * at] !== parts[0]) || this.body.children.length !== 2 * rows.length) this.body.replaceChildren(...rows.flatMap(({ parts }) => parts));
-    keys.forEach((key, at) => this.fill(key, rows[at], found, names, place));
+    keys.forEach((key, at) => this.fill(key, rows[at], { choices, found, names, place }));
   }
 
   columns(count) {
@@ -65,18 +82,23 @@ export class Answers {
     why.hidden = !opens;
   }
 
-  fill(key, row, found, names, place) {
+  fill(key, row, { choices, found, names, place }) {
     const answers = found.map(({ by }) => by?.get(key));
-    const said = [place, ...names, ...found.map(({ fits }) => fits), ...answers.flatMap((answer) => [answer?.shown, answer?.why, answer?.where])].join('|');
+    const beside = alikeOnly(key, choices);
+    const said = [place, ...names, ...(beside ?? []), ...found.map(({ fits }) => fits), ...answers.flatMap((answer) => [answer?.shown, answer?.why, answer?.where])].join('|');
     if (row.said === said) return;
     row.said = said;
     const { button, cells, whole } = row;
     const first = answers[place] ?? answers.find(Boolean);
-    const winners = best(key, found);
+    const winners = best(key, found, choices);
     if (first) button.textContent = first.name; // or what it was, where nothing is answered
     cells.forEach((cell, at) => {
-      cell.replaceChildren(answers[at]?.shown ?? '–', ...(winners[at] ? [' ', make('span', { class: 'answers-best' }, 'best')] : []));
+      const idle = answers[at] && !found[at].fits && IF_IT_RUNS.test(key);
+      const notes = [...(beside && answers[at] ? [['answers-note', beside[at]]] : []), ...(winners[at] ? [['answers-best', 'best']] : []),
+        ...(idle ? [['explorer-offscreen', 'if it did fit']] : []), ...(key === 'fits' && found[at].fits === false ? [['answers-note', 'grey numbers: if it did']] : [])];
+      cell.replaceChildren(answers[at]?.shown ?? '–', ...notes.flatMap(([kind, text]) => [' ', make('span', { class: kind }, text)]));
       cell.classList.toggle('answers-chosen', at === place && this.count > 1);
+      cell.classList.toggle('answers-idle', Boolean(idle));
     });
     whole.replaceChildren(...answers.flatMap((answer, at) => (answer ? [make('p', {}, this.count > 1 ? make('b', {}, `${at + 1}: ${names[at]} `) : null, `= ${answer.why} · `, make('a', { href: this.home + answer.where, target: this.home ? '_blank' : null }, 'where this is derived'))] : [])));
   }

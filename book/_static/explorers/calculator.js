@@ -1,11 +1,11 @@
 // What everybody asks who serves a model: costlib.answer in the page, up to four choices side by side, each number with its sum.
 import { Answers } from './answers_table.js';
-import { answered, cutOf, formats, models, nameOf, places, recipes, stepOf } from './costs.js';
-import { copy, make } from './dom.js';
+import { answered, cutOf, formats, models, nameOf, places, recipes, stepOf, wholeNameOf } from './costs.js';
+import { make } from './dom.js';
 import { plain, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
-import { frameFor, json, markdown, python, shell } from './share.js';
+import { filesOf, frameFor, json, markdown, python, shell } from './share.js';
 import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_side.js';
 
 const whole = (id, label, unit, value, max) => ({ id, label, unit, type: 'number', min: 1, max, value, powers: true });
@@ -15,7 +15,7 @@ const same = (names) => names.map((name) => [name, name]);
 let offered = same(models); // made again when a model is brought
 function modelChoices() {
   const own = codes();
-  if (own.length + models.length !== offered.length) offered = [...own.map((code) => [code, `${nameOf(code)} (yours)`]), ...same(models)];
+  if (own.length + models.length !== offered.length) offered = [...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code)]), ...same(models)];
   return offered;
 }
 
@@ -35,7 +35,7 @@ const settings = [
   { id: 'watts', label: 'Power', unit: 'watts a device', type: 'number', min: 0, max: 100000, value: 700, linear: true, more: true },
 ];
 export const controls = withOthers(settings);
-export { python, shell };
+export { filesOf, python, shell };
 
 export const tries = [
   { label: 'One reader', state: { batch: 1 }, say: 'A step reads all weights for a single token, and that token pays for it alone: five times what it costs among eight.' },
@@ -170,16 +170,24 @@ function beside(explorer) {
   const { choices, place } = explorer.result;
   explorer.set(stateOf(settings, [...choices, choices[place]], choices.length));
   explorer.say(`Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`);
+  if (choices.length + 1 === MOST) requestAnimationFrame(() => explorer.parts.first.focus(choices.length)); // the button goes
 }
 
+const otherThings = () => new Promise((done) => { setTimeout(done); });
+
 /** So many of the device that the choice fits, by doubling, in as few stages as that allows; or a sentence that says that none do. */
-function hold(explorer) {
-  const { choices, place } = explorer.result;
+async function hold(explorer) {
+  const { state, result: { choices, place } } = explorer;
   const powers = (most) => Array.from({ length: most + 1 }, (_, at) => 2 ** at);
   const plans = powers(DOUBLED).flatMap((more) => powers(STAGED).map((pipeline) => ({ many: choices[place].many * more, pipeline })));
-  const found = plans.find((plan) => plan.many >= plan.pipeline && answered({ ...choices[place], ...plan }).fits);
-  if (found) explorer.set({ ...explorer.state, ...found });
-  else explorer.say('No number of these devices holds it: fewer bits, fewer sequences or another device would.');
+  for (const plan of plans.filter(({ many, pipeline }) => many >= pipeline)) {
+    const { fits } = answered({ ...choices[place], ...plan });
+    if (fits) explorer.set({ ...state, ...plan });
+    if (fits) return;
+    await otherThings();
+    if (explorer.state !== state) return; // another was chosen meanwhile
+  }
+  explorer.say('No number of these devices holds it: fewer bits, fewer sequences or another device would.');
 }
 
 function takeAway(explorer, at) {
@@ -193,17 +201,15 @@ function takenAlong(explorer) {
   const lines = [['Python', 'after import costlib'], ['Terminal', ''], ['Another page', 'one line of HTML']].map(([name, more]) => {
     const [text, code] = [make('pre', { tabindex: '0', 'aria-label': name }), make('code')];
     text.append(code);
-    const button = make('button', { type: 'button', '.onclick': () => copied(explorer, code.textContent, 'The line') }, 'Copy');
+    const button = make('button', { type: 'button', '.onclick': () => explorer.copied(code.textContent, 'The line is copied.') }, 'Copy');
     return { code, button, box: make('div', { class: 'calculator-line' }, make('p', { class: 'explorer-title' }, `${name}${more ? `, ${more}` : ''}`), text, button) };
   });
   const shown = () => { const { keys, found, names } = explorer.result; return markdown(keys, found, names); };
-  const buttons = [['Copy the table', () => copied(explorer, shown(), 'The table')], ['Copy as JSON', () => copied(explorer, json(explorer.result.choices, explorer.result.found), 'All numbers and settings')]]
+  const buttons = [['Copy the table', () => explorer.copied(shown(), 'The table is copied.')], ['Copy as JSON', () => explorer.copied(json(explorer.result.choices, explorer.result.found), 'All numbers and settings are copied.')]]
     .map(([text, action]) => make('button', { type: 'button', '.onclick': action }, text));
   const box = make('details', { class: 'explorer-more' }, make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'), make('div', { class: 'explorer-buttons' }, ...buttons), ...lines.map((line) => line.box));
   return { box, lines };
 }
-
-const copied = (explorer, text, what) => copy(text).then(() => explorer.say(`${what} ${what.startsWith('All') ? 'are' : 'is'} copied.`));
 
 export function draw(explorer, state) {
   const { choices, place, found, names } = explorer.result;
@@ -211,15 +217,18 @@ export function draw(explorer, state) {
   for (const [at, { reading }] of found.entries()) if (reading) decoded(choices[at].model).then(() => explorer.redraw());
   const { add, enough, first, others, refused, taken } = explorer.parts;
   add.hidden = choices.length >= MOST;
+  const wasOn = document.activeElement === enough;
   enough.hidden = found[place].fits !== false;
   refused.textContent = found.flatMap(({ error }, at) => (error ? [choices.length > 1 ? `${at + 1}: ${error}` : error] : [])).join(' ');
   const some = keys.filter((key) => FIRST.includes(key)).sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
-  first.update(some, found, names, place);
-  others.update(keys.filter((key) => !FIRST.includes(key)), found, names, place);
+  first.update(some, explorer.result);
+  others.update(keys.filter((key) => !FIRST.includes(key)), explorer.result);
+  if (wasOn && enough.hidden) first.rows.get('fits')?.button.focus();
   explorer.rest.classList.toggle('calculator-no-room', !explorer.charts.length || !found.some(({ by }) => by?.get('largest_batch').value));
   const [inPython, inShell, elsewhere] = taken.lines;
-  inPython.code.textContent = choices.map(python).join('\n');
-  inShell.code.textContent = choices.map((choice) => shell(choice) ?? '# the command has one precision for all kinds: Python has each').join('\n');
+  const files = filesOf(choices);
+  inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
+  inShell.code.textContent = choices.map((choice, at) => shell(choice, files[at]) ?? '# the command has one precision for all kinds: Python has each').join('\n');
   elsewhere.code.textContent = frameFor(embedded(explorer.root.dataset.home, state));
   hear(explorer, choices[place], found[place]);
 }

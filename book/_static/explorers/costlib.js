@@ -7,6 +7,7 @@ import {
   FORMATS,
   models as modelsByName,
   nodes as nodesByName,
+  parsed,
   precision_of,
   RECIPES,
   Server,
@@ -24,11 +25,11 @@ export const hosts = devices.filter((name) => devicesByName.__getitem__(name).ca
 export const formats = Object.fromEntries(FORMATS.items());
 export const recipes = [...RECIPES];
 
-/** A model: of a name in the catalogue, or of a config.json's text. Errors are the library's. */
-export function modelOf(nameOrText) {
-  const isText = /^[\ufeff \t\r\n]*[{[]/.test(nameOrText);
-  return isText ? Transformer.from_hf(nameOrText) : modelsByName.__getitem__(nameOrText);
-}
+/** A model of the catalogue. Errors are the library's. */
+export const modelOf = (name) => modelsByName.__getitem__(name);
+
+/** The model that a config.json's text describes. */
+export const modelIn = (text) => Transformer.from_hf(parsed(text));
 
 /** What is said by name, as Python has it. */
 const named = (options) =>

@@ -1,9 +1,9 @@
 // A choice, asked of costlib: its answers, or what is wrong with it, and the seconds of a step for a curve.
-import { answer, changed, formats, hosts, modelOf, models, nodes, precisionOf, recipes, stepSeconds } from './costlib.js';
+import { answer, changed, formats, hosts, modelIn, modelOf, models, nodes, precisionOf, recipes, stepSeconds } from './costlib.js';
 import { quantity } from './numbers.js';
-import { isOwn, saidIn, textOf } from './own_models.js';
+import { codes, isOwn, saidIn, textOf } from './own_models.js';
 
-export { formats, modelOf, models, recipes };
+export { formats, modelIn, models, recipes };
 
 /** What a server can stand on: devices, and nodes of them. */
 export const places = [...hosts, ...nodes];
@@ -19,29 +19,43 @@ export const kindsOf = (choice) => Object.fromEntries(KINDS.filter((kind) => cho
 /** The degrees of a plan that are not 1, which the devices leave to the tensors. */
 export const cutOf = ({ pipeline, expert, data }) => Object.fromEntries(Object.entries({ pipeline, expert, data }).filter(([, degree]) => degree > 1));
 
+const DAMAGED = 'The config.json in this link is cut off or damaged: ask for the whole link, or bring the file.';
 const read = new Map(); // models, by name or code
 
-function modelIn({ model }) {
-  if (!read.has(model)) read.set(model, modelOf(isOwn(model) ? textOf(model) : model));
+function modelOfChoice({ model }) {
+  if (!read.has(model)) {
+    if (isOwn(model) && !textOf(model)) throw new Error(DAMAGED);
+    read.set(model, isOwn(model) ? modelIn(textOf(model)) : modelOf(model));
+  }
   return read.get(model);
 }
 
-/** What a model is called: one that was brought as its config says, or by its kind and size. */
-export function nameOf(model) {
+/** What a model is called in full: one that was brought as its config says, or by its kind and size. */
+export function wholeNameOf(model) {
   if (!isOwn(model)) return model;
   const { name, kind } = saidIn(model);
   try {
-    return name || `${kind} ${quantity(modelIn({ model }).params(), '', 3)}`;
+    return name || `${kind} ${quantity(modelOfChoice({ model }).params(), '', 3)}`;
   } catch {
     return 'your config.json';
   }
+}
+
+const LONGEST = 60; // letters of a name that has a place on a page
+
+/** What it is called where there is little room; of several that are called the same, the second on has a number. */
+export function nameOf(model) {
+  const name = wholeNameOf(model);
+  const brief = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
+  const before = codes().indexOf(model) < 1 ? [] : codes().slice(0, codes().indexOf(model)).filter((each) => wholeNameOf(each) === name);
+  return before.length ? `${brief} (${before.length + 1})` : brief;
 }
 
 function precisionIn(choice) {
   const kinds = kindsOf(choice);
   const recipe = choice.precision === 'own' ? null : choice.precision;
   if (!Object.keys(kinds).length) return recipe;
-  return changed(recipe ? precisionOf(recipe) : modelIn(choice).precision, kinds);
+  return changed(recipe ? precisionOf(recipe) : modelOfChoice(choice).precision, kinds);
 }
 
 /** The arguments of costlib.answer beside model, device and precision, by their names in Python. */
@@ -53,7 +67,7 @@ export function asked(choice) {
 /** What is answered, or what is wrong in costlib's words. */
 export function answered(choice) {
   try {
-    const { rows, fits } = answer(modelIn(choice), deviceOf(choice), { ...asked(choice), precision: precisionIn(choice) });
+    const { rows, fits } = answer(modelOfChoice(choice), deviceOf(choice), { ...asked(choice), precision: precisionIn(choice) });
     return { rows, fits, by: new Map(rows.map((row) => [row.key, row])) };
   } catch (error) {
     return { error: error.message };
@@ -61,4 +75,4 @@ export function answered(choice) {
 }
 
 /** Seconds of a step at any batch. */
-export const stepOf = (choice) => stepSeconds(modelIn(choice), deviceOf(choice), { ...cutOf(choice), precision: precisionIn(choice), context: choice.prompt + choice.answer });
+export const stepOf = (choice) => stepSeconds(modelOfChoice(choice), deviceOf(choice), { ...cutOf(choice), precision: precisionIn(choice), context: choice.prompt + choice.answer });

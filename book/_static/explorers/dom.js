@@ -11,16 +11,18 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Put a text on the clipboard, also where the page was not served securely. */
+/** Put a text on the clipboard, also where the page was not served securely; whether it is there now. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {
     const area = make('textarea', { '.value': text, class: 'explorer-offscreen', 'aria-label': 'text to copy' });
     document.body.append(area);
     area.select();
-    document.execCommand('copy');
+    const done = document.execCommand('copy');
     area.remove();
+    return done;
   }
 }
 

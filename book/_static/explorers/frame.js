@@ -119,7 +119,7 @@ export class Explorer {
     return make('div', { class: 'explorer-buttons' },
       button('Start again', () => this.set(stateFrom(this.page.controls, {}))),
       button('Copy a link to this', () => this.share()),
-      button('Copy the numbers as CSV', () => copy(csv(this.table())).then(() => this.say('The numbers are copied.'))),
+      button('Copy the numbers as CSV', () => this.copied(csv(this.table()), 'The numbers are copied.')),
       this.own);
   }
 
@@ -193,7 +193,12 @@ export class Explorer {
   share() {
     const link = this.root.dataset.home ? this.own.href : this.remember();
     if (link.length > LONGEST) this.say(`A link to this would have ${plain(link.length)} letters, and many programs cut links after ${plain(LONGEST)}: take its settings along as JSON instead.`);
-    else copy(link).then(() => this.say('The link is copied.'));
+    else this.copied(link, 'The link is copied.');
+  }
+
+  /** Copies a text, and says that it did, or that it may not. */
+  async copied(text, said) {
+    this.say(await copy(text) ? said : 'Nothing was copied: this page, or the one around it, does not let a script copy.');
   }
 
   say(text) {
@@ -230,7 +235,7 @@ export class Explorer {
       const options = choices(control, this.state);
       if (input.options !== options) {
         const key = options.map(([each]) => each).join();
-        if (input.key !== key) input.select.replaceChildren(...options.map(([each, text]) => make('option', { value: each }, text)));
+        if (input.key !== key) input.select.replaceChildren(...options.map(([each, text, title]) => make('option', { value: each, title }, text)));
         Object.assign(input, { key, options });
       }
       if (input.select.value !== value) input.select.value = value;

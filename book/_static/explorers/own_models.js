@@ -1,6 +1,6 @@
 // Models that a reader brings: any config.json, as a short text that an address can hold.
 const OWN = 'config.';
-export const MOST = 1_000_000; // characters of a config; publishers' have a few thousand
+export const MOST = 200_000; // characters of a config; publishers' have a few thousand
 export const PATTERN = /^config\.[\w-]+$/;
 
 const texts = new Map(); // by code, what was brought or read since the page was opened
@@ -24,7 +24,7 @@ export async function coded(text) {
   return code;
 }
 
-/** The config that a code holds, read once; what nobody could have written is a text that says so. */
+/** The config that a code holds, read once; of a code that is cut off or damaged, nothing. */
 export async function decoded(code) {
   if (!texts.has(code)) texts.set(code, await unpacked(code));
   return texts.get(code);
@@ -35,7 +35,7 @@ async function unpacked(code) {
     const letters = atob(code.slice(OWN.length).replaceAll('-', '+').replaceAll('_', '/'));
     return new TextDecoder().decode(await through(Uint8Array.from(letters, (letter) => letter.charCodeAt(0)), new DecompressionStream('deflate-raw')));
   } catch {
-    return ''; // which is no config, and is refused as one
+    return '';
   }
 }
 
@@ -43,11 +43,21 @@ export const isOwn = (model) => model.startsWith(OWN);
 export const textOf = (code) => texts.get(code);
 export const codes = () => [...texts.keys()];
 
+const isText = (value) => typeof value === 'string';
+
+const said = new Map();
+
 /** What a config says of its model's name, and of its kind. */
 export function saidIn(code) {
+  if (!texts.has(code)) return {};
+  if (!said.has(code)) said.set(code, namesIn(texts.get(code)));
+  return said.get(code);
+}
+
+function namesIn(text) {
   try {
-    const { _name_or_path: name = '', model_type: kind = '' } = JSON.parse(texts.get(code));
-    return { name: String(name).split('/').filter(Boolean).at(-1), kind: String(kind) };
+    const { _name_or_path: name, model_type: kind } = JSON.parse(text);
+    return { name: isText(name) ? name.split('/').filter(Boolean).at(-1) : '', kind: isText(kind) ? kind : 'model' };
   } catch {
     return {};
   }

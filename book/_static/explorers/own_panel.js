@@ -1,5 +1,5 @@
 // Where a reader brings a model: a box to paste into, a file to choose, or one dropped on the explorer.
-import { modelOf, models, nameOf } from './costs.js';
+import { modelIn, models, nameOf } from './costs.js';
 import { make } from './dom.js';
 import { coded, MOST } from './own_models.js';
 
@@ -21,6 +21,7 @@ export function panel(explorer, bring) {
       const model = await modelCalled(text.trim());
       if (mine !== turn) return;
       fold.open = false;
+      if (fold.contains(document.activeElement)) fold.firstChild.focus();
       bring(model, nameOf(model));
     } catch (error) {
       fold.open = true;
@@ -37,8 +38,7 @@ export function panel(explorer, bring) {
 /** What the settings call the model of a text: a code, if costlib can read it, or a name of the catalogue. */
 async function modelCalled(text) {
   if (models.includes(text)) return text;
-  if (!/^[{[]/.test(text)) throw new Error('A config.json begins with a brace; this does not.');
-  if (text.length <= MOST) modelOf(text); // which says what is wrong
+  if (text.length <= MOST) modelIn(text); // which says what is wrong
   return coded(text);
 }
 

@@ -3,6 +3,7 @@
 
 import {
   Dict,
+  Exception,
   Float,
   FrozenItems,
   IndexError,
@@ -403,10 +404,20 @@ export function str_rpartition(x, mark) {
 
 export const re_escape = (x) => x.replace(/[^\w]/g, '\\$&');
 
+export class re_error extends Exception {}
+
+function expressionOf(pattern) {
+  try {
+    return new RegExp(pattern);
+  } catch (problem) {
+    throw new re_error().__init__([problem.message]);
+  }
+}
+
 export function re_compile(pattern) {
   const expression = pattern.replaceAll('(?P<', '(?<');
-  const first = new RegExp(`^(?:${expression})`);
-  const whole = new RegExp(`^(?:${expression})$`);
+  const first = expressionOf(`^(?:${expression})`);
+  const whole = expressionOf(`^(?:${expression})$`);
   return {
     match: (x) => first.test(x),
     fullmatch: (x) => groups(whole.exec(x)),

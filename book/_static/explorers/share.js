@@ -2,28 +2,35 @@
 import { asked, cutOf, deviceOf, kindsOf, nameOf } from './costs.js';
 import { isOwn, textOf } from './own_models.js';
 
-const modelIn = (model) => (isOwn(model) ? 'costlib.Transformer.from_hf("config.json")' : `"${model}"`);
+/** For each choice the file that its own model is in; of several models each has the number of its first choice. */
+export function filesOf(choices) {
+  const own = [...new Set(choices.map(({ model }) => model).filter(isOwn))];
+  const first = (model) => choices.findIndex((choice) => choice.model === model) + 1;
+  return choices.map(({ model }) => (own.length > 1 ? `config-${first(model)}.json` : 'config.json'));
+}
 
-function precisionIn({ model, precision, ...rest }) {
+const modelIn = (model, file) => (isOwn(model) ? `costlib.Transformer.from_hf("${file}")` : `"${model}"`);
+
+function precisionIn({ model, precision, ...rest }, file) {
   const kinds = Object.entries(kindsOf(rest)).map(([kind, format]) => `${kind}="${format}"`).join(', ');
   if (!kinds) return precision === 'own' ? [] : [`precision="${precision}"`];
-  const base = precision !== 'own' ? `costlib.precision.precision_of("${precision}")` : isOwn(model) ? `${modelIn(model)}.precision` : `costlib.models["${model}"].precision`;
+  const base = precision !== 'own' ? `costlib.precision.precision_of("${precision}")` : isOwn(model) ? `${modelIn(model, file)}.precision` : `costlib.models["${model}"].precision`;
   return [`precision=${base}.with_(${kinds})`];
 }
 
 /** A line of Python. */
-export function python(choice) {
+export function python(choice, file) {
   const given = Object.entries(asked(choice)).map(([name, value]) => `${name}=${value}`);
-  return `costlib.answer(${[modelIn(choice.model), `"${deviceOf(choice)}"`, ...given, ...precisionIn(choice)].join(', ')})`;
+  return `costlib.answer(${[modelIn(choice.model, file), `"${deviceOf(choice)}"`, ...given, ...precisionIn(choice, file)].join(', ')})`;
 }
 
 /** A line for a terminal; null where the command has no words for a choice. */
-export function shell(choice) {
+export function shell(choice, file) {
   if (Object.keys(kindsOf(choice)).length) return null;
   const { model, precision, batch, prompt, answer, price, watts } = choice;
   const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
   const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `${axis}=${degree}`).join();
-  return `costlib ${isOwn(model) ? 'config.json' : model} --on ${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${recipe} --batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ${watts}`;
+  return `costlib ${isOwn(model) ? file : model} --on ${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${recipe} --batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ${watts}`;
 }
 
 /** Every choice with what was asked and all values by key, as the command's --json has them. */
@@ -43,5 +50,5 @@ export function markdown(keys, found, names) {
 /** One line that shows this calculator on another page, as high as it needs to be. */
 export function frameFor(address) {
   const grows = "self.addEventListener('message',(e)=>{if(e.source===this.contentWindow&amp;&amp;e.data.height>0)this.style.height=e.data.height+'px'})";
-  return `<iframe src="${address}" title="What a model costs to serve" loading="lazy" style="width:100%;height:44rem;border:0" onload="${grows}"></iframe>`;
+  return `<iframe src="${address}" title="What a model costs to serve" loading="lazy" allow="clipboard-write" style="width:100%;height:44rem;border:0" onload="${grows}"></iframe>`;
 }

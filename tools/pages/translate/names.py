@@ -31,7 +31,7 @@ functools: cache(f) lru_cache(maxsize=128) partial(f, /, *args, **more) reduce(f
 itertools: product(*xs, repeat=1)
 math: inf isqrt(n)
 numpy: all(x) asarray(x) isfinite(x) isin(x, among)
-re: compile(pattern) escape(text) findall(pattern, text)
+re: compile(pattern) error(*args) escape(text) findall(pattern, text)
 types: MappingProxyType(xs)
 json: loads(text, object_pairs_hook=None) JSONDecodeError
 """

@@ -1,7 +1,8 @@
 // Made from costlib by `make sync`: never edit this.
-import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, called as $called, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lower as $str_lower, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
+import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, called as $called, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_error as $re_error, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lower as $str_lower, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
 $signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
+$signed(families_config$parsed, "text where=");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
 $signed(families_readers$experts, "c name / width= chosen= shared= default= **more");
 $signed(families_readers$grouped, "c / one_each= or_one_each= needs_head_dim= **more");
@@ -3787,13 +3788,59 @@ split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
-let plain, others;
+let plain, others, ways, name, shown, problem;
 plain = $frozenset((() => { const $ = []; for (const p of patterns) if (!$truth($str_startswith(p, "re:")) && !$has(p, "*")) $.push(p); return $; })());
-others = (() => { const $ = $list(); for (const p of patterns) if (!$has(plain, p)) $.push(($truth($str_startswith(p, "re:")) ? $part(p, 3, null, null) : checkpoint$_wildcard(p))); return $; })();
+[others, ways] = [$list([]), 0.0];
+for (name of patterns) {
+if (!$has(plain, name)) {
+others.append(($truth($str_startswith(name, "re:")) ? $part(name, 3, null, null) : checkpoint$_wildcard(name)));
+ways = $iadd(ways, checkpoint$_ways($at(others, -1)));
+}
+if ($gt(ways, checkpoint$_MOST_WAYS)) {
+shown = ($le($len(name), 60) ? name : `${$str($part(name, null, 59, null))}…`);
+throw new $ValueError().__init__([`modules are named by ${$repr(shown)}: ${$str(checkpoint$_TOO_MANY_WAYS)}`]);
+}
+}
+try {
 return [plain, ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null)];
+} catch ($problem0) {
+if ($caught($problem0, [$re_error])) {
+problem = $problem0;
+throw new $ValueError().__init__(["a name of modules after 're:' is no regular expression"]);
+} else throw $problem0;
+}
+return null;
 })]);
 function checkpoint$_wildcard(pattern) {
-return $add($str_join(".*", $map($re_escape, [$str_split(pattern, "*")])), "(?:\\..*)?$");
+let inside;
+inside = ($truth($str_endswith(pattern, "*")) ? "" : "(?:\\..*)?$");
+return $add($str_join(".*", $map($re_escape, [$str_split(pattern, "*")])), inside);
+}
+let checkpoint$_MOST_WAYS;
+checkpoint$_MOST_WAYS = 20000;
+let checkpoint$_TOO_MANY_WAYS;
+checkpoint$_TOO_MANY_WAYS = "a repeated group, many stars or rare signs, which could take hours to look for";
+let checkpoint$_MOST_LETTERS;
+checkpoint$_MOST_LETTERS = 1000;
+let checkpoint$_SIGNS;
+checkpoint$_SIGNS = "\\\\[\\s\\S]|\\[\\^?(?:\\\\.|[^\\[\\]\\\\])+\\]|[\\s\\S]";
+let checkpoint$_REFUSED;
+checkpoint$_REFUSED = "\\)[*+{]|[*+?}][*+{]|\\(\\?[^:=!]|[\\[\\]]";
+let checkpoint$_REPEATED;
+checkpoint$_REPEATED = "[^.][*+{]|\\.[*+{](?=.*[^.*+?()|$:])";
+function checkpoint$_ways(expression) {
+let signs, text, repeats, options, bars, groups, alternatives;
+signs = $re_findall(checkpoint$_SIGNS, expression);
+text = $str_join("", (() => { const $ = []; for (const sign of signs) $.push(($gt($len(sign), 1) ? "x" : sign)); return $; })());
+if ($gt($len(expression), checkpoint$_MOST_LETTERS) || $truth($re_findall(checkpoint$_REFUSED, text))) {
+return $math_inf;
+}
+repeats = $min([$len($re_findall(checkpoint$_REPEATED, text)), 9]);
+options = $min([$len($re_findall("[^(]\\?", text)), 99]);
+bars = $len($re_findall("[^0-9|]\\|", text));
+groups = $add(1, $len($re_findall("\\(", text)));
+alternatives = $pow($div($add(bars, groups), groups), groups);
+return $mul($mul(alternatives, $float($pow(50, repeats))), $float($pow(2, options)));
 }
 let families_config$MOST_BYTES;
 families_config$MOST_BYTES = 5000000;
@@ -4022,17 +4069,23 @@ if ($isinstance(source, [$abc_Mapping])) {
 return source;
 }
 if ($isinstance(source, [$str]) && $has(["{", "["], $part($str_lstrip(source, "﻿ \t\r\n"), null, 1, null))) {
-return families_config$_parsed($str_lstrip(source, "﻿"), "the JSON text");
+return families_config$parsed(source);
 }
 if (!$isinstance(source, [$str])) {
 throw new $TypeError().__init__([`a config is a dict, a path or JSON text, got ${$str($called($type(source)))}`]);
 }
 return $absent("costlib.families.config._of_path")($absent("pathlib.Path")());
 }
-function families_config$_parsed(text, where) {
-let fields, problem;
+function families_config$parsed(text, where = "the JSON text") {
+let begun, fields, problem;
+text = $str_lstrip(text, "﻿");
 if ($gt($len(text), families_config$MOST_BYTES)) {
 throw new $ValueError().__init__([`${$str(where)} is ${$format($len(text), `,`)} characters: that is not a config.json`]);
+}
+begun = $part($str_lstrip(text, " \t\r\n"), null, 20, null);
+if (!$has(["{", "["], $part(begun, null, 1, null))) {
+begun = ($truth(begun) ? `begins with ${$repr(begun)}` : "is empty");
+throw new $ValueError().__init__([`${$str(where)} must hold an object, {...}, but ${$str(begun)}`]);
 }
 try {
 fields = $json_loads(text, families_config$_without_repeats);
@@ -8342,4 +8395,4 @@ yield new answers$Answer().__init__(`joules_per_million_${$str(name)}`, `energy 
 }
 }
 }
-export { answers$answer as answer, transformer$Transformer as Transformer, precision$precision_of as precision_of, precision$FORMATS as FORMATS, precision$RECIPES as RECIPES, serving_server$Server as Server, catalog$devices as devices, catalog$models as models, catalog$nodes as nodes, families_family$FAMILIES as FAMILIES };
+export { answers$answer as answer, transformer$Transformer as Transformer, precision$precision_of as precision_of, precision$FORMATS as FORMATS, precision$RECIPES as RECIPES, serving_server$Server as Server, catalog$devices as devices, catalog$models as models, catalog$nodes as nodes, families_family$FAMILIES as FAMILIES, families_config$parsed as parsed };
