@@ -83,7 +83,8 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         if len(longer) > 1:
             *most, last = longer
             return f"{name!r} could be {', '.join(most)} or {last}"
-        near = get_close_matches(sought, known, n=1, cutoff=0.5)
+        near = get_close_matches(sought, known, n=8, cutoff=0.5)  # best first
+        near = sorted(near, key=lambda alias: -_begin_alike(alias, sought))
         nearest = [*longer] or [known[alias] for alias in near]
         hint = f"; the nearest is {nearest[0]}" if nearest else ""
         return f"no {self._kind} named {name!r}{hint} (list(costlib.{self._kind}s) has them all)"
@@ -150,6 +151,16 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
     def _ipython_key_completions_(self) -> list[str]:
         """What a notebook offers after ``catalogue["``."""
         return list(self)
+
+
+def _begin_alike(one: str, other: str) -> int:
+    """Characters until two names differ.
+
+    >>> _begin_alike("h 100 sxm", "h 1000"), _begin_alike("v 100", "h 1000")
+    (5, 0)
+    """
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _content(kind: str) -> Mapping[str, Any]:

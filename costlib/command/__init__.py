@@ -40,18 +40,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # an old terminal has no ×
         sys.stdout.reconfigure(errors="replace")
     try:
-        return _run(sys.argv[1:] if arguments is None else list(arguments))
-    except BrokenPipeError:  # whoever read has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _printed(sys.argv[1:] if arguments is None else list(arguments))
     except (Unmet, OutOfReach) as problem:
         complain(str(problem))
         return 1
     except (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError) as problem:
         said = str(problem) or type(problem).__name__
+        if isinstance(problem, OSError) and problem.filename:
+            said = f"{problem.filename}: {problem.strerror}"
         said = re.sub(r"list\(costlib\.(\w+)\)", r"costlib \1", said)  # as one would type it here
         complain(said)
         return 2
+
+
+def _printed(arguments: list[str]) -> int:
+    """Run, and be rid of all output: what cannot be written is not tried again at the end."""
+    try:
+        try:
+            return _run(arguments)
+        finally:  # help ends by an exception
+            sys.stdout.flush()
+    except OSError as problem:
+        if problem.filename:  # it was a config that could not be read
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(problem, BrokenPipeError):  # whoever read has enough
+            return 0
+        raise OSError(f"nowhere to print to: {problem.strerror}") from problem
 
 
 def _run(arguments: list[str]) -> int:
@@ -71,7 +86,7 @@ def _run(arguments: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what does not fit is an answer here, and an exit code
         found, code = QUESTIONS[given.command](given)
-    print(getattr(found, given.form)(), flush=True)
+    print(getattr(found, given.form)())
     return code
 
 

@@ -55,15 +55,21 @@ class Sheet:
         return "\n".join(lines)
 
     def json(self) -> str:
-        """What was asked, and every answer by its key."""
-        answers = {row.key: plain(row.value) for row in self.found}
-        return json.dumps({"asked": self.asked, "answers": answers}, indent=2)
+        """What was asked, and every answer by its key; with ``why`` its sum and section too."""
+        told: dict[str, Any] = {"asked": self.asked}
+        told["answers"] = {row.key: plain(row.value) for row in self.found}
+        if self.why:
+            told |= {name: {row.key: getattr(row, name) for row in self.found} for name in _REASONS}
+        return json.dumps(told, indent=2)
 
     def csv(self) -> str:
-        """A line for each answer."""
-        names = ("key", "value", "unit", "why", "where")
+        """A line for each answer, with its sum and section if ``why``."""
+        names = ("key", "value", "unit", *(_REASONS if self.why else ()))
         columns = {name: [getattr(row, name) for row in self.found] for name in names}
         return Table("", columns, {}, {}).csv()
+
+
+_REASONS = ("why", "where")
 
 
 def _asked(given: Namespace, *names: str) -> dict[str, Any]:
@@ -90,8 +96,14 @@ _CASE = ("model", "on", "plan", "batch", "context", "prompt", "precision", "pric
 def everything(given: Namespace) -> tuple[Any, int]:
     """Does it fit, how fast, what binds, what does it cost?"""
     found = _answers(given, asked.model(given.model), given.on, given.plan)
-    title = f"{_title(given)}: {given.batch} × {given.context:,} tokens"
+    title = f"{_title(given)}: {_load(given, [given.plan])}"
     return Sheet(title, found.rows, _asked(given, *_CASE), given.why), 0 if found.fits else 1
+
+
+def _load(given: Namespace, plans: Iterable[dict[str, int]]) -> str:
+    """What is asked of a step, in words."""
+    is_copied = any(plan.get("data", 1) > 1 for plan in plans)
+    return f"{given.batch:,} × {given.context:,} tokens" + " in each copy" * is_copied
 
 
 def _title(given: Namespace) -> str:
@@ -127,7 +139,7 @@ def compare(given: Namespace) -> tuple[Any, int]:
         shown["\n".join(" ".join(told).split())] = [texts.get(key, "") for key in keys]
     same = ("" if new else values[0] for values, new in zip(asks.values(), differ, strict=True))
     about = _case(*same)
-    title = f"{about}: " * bool(about) + f"{given.batch} × {given.context:,} tokens"
+    title = f"{about}: " * bool(about) + _load(given, given.plan)
     return Table(title, columns, shown, _asked(given, *_CASE)), 0
 
 
@@ -237,8 +249,8 @@ def plan(given: Namespace) -> tuple[Any, int]:
         as_arrays=True,
     )
     if not len(found["step"]):
-        text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} devices"
-        raise Unmet(f"{text} with {where.device.usable / 1e9:.1f} GB each; take more nodes")
+        text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
+        raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; take more")
     kept = np.flatnonzero(found["frontier"])[: given.top]
     columns = {name: list(column[kept]) for name, column in found.items() if name not in _UNSEEN}
     shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}

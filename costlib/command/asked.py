@@ -11,14 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from costlib import numbers as numbers_of
-from costlib.catalog import devices, models, nodes
+from costlib.catalog import Node, devices, models, nodes
 from costlib.numbers import size
 from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
+from costlib.precision import RECIPES
 from costlib.serving.server import CUTS
 from costlib.transformer import Transformer
 
-__all__ = ["MOST", "amount", "cluster", "model", "numbers", "plan", "spell", "times", "whole"]
+__all__ = [
+    "MOST",
+    "amount",
+    "cluster",
+    "model",
+    "numbers",
+    "plan",
+    "positive",
+    "precision",
+    "spell",
+    "times",
+    "whole",
+]
 
 #: Numbers of a range, and rows of a sweep, that are taken.
 MOST = 1_000_000
@@ -31,7 +44,7 @@ def model(text: str) -> Transformer:
     12
     """
     if text == "-":
-        return Transformer.from_hf(sys.stdin.read())
+        return _piped()
     if text in models:
         return models[text]
     path = Path(text)
@@ -42,7 +55,21 @@ def model(text: str) -> Transformer:
         if path.suffix == ".json":
             raise ValueError(f"there is no config at {text!r}")
         return models[text]  # says which name is near
-    return Transformer.from_hf(path)
+    try:
+        return Transformer.from_hf(path)
+    except (ValueError, TypeError) as problem:
+        named = "" if str(path) in str(problem) else f"{path}: "
+        raise ValueError(f"{named}{problem}") from problem
+
+
+def _piped() -> Transformer:
+    """The model of a config.json that comes in on standard input."""
+    text = sys.stdin.read().strip("\ufeff \t\r\n")
+    if not text:
+        raise ValueError("nothing came in on standard input, where - reads a config.json")
+    if text[0] not in "{[":  # a path is given by its name
+        raise ValueError(f"no config.json came in on standard input: it begins with {text[:20]!r}")
+    return Transformer.from_hf(text)
 
 
 def spell(given: Namespace) -> None:
@@ -78,7 +105,7 @@ def no_command(text: str, commands: Iterable[str]) -> None:
 
 
 def _spelt_model(text: str) -> str:
-    is_file = text == "-" or Path(text).exists() or Path(text).suffix == ".json"
+    is_file = text == "-" or (text and Path(text).exists()) or Path(text).suffix == ".json"
     return models.resolve(text) if text in models or not is_file else text
 
 
@@ -95,15 +122,37 @@ def whole(text: str) -> int:
 
 
 def amount(text: str) -> float:
-    """A number, as 25 or 3.99.
+    """A number from 0, as 25 or 3.99.
 
     >>> amount("3.99")
     3.99
     """
     try:
-        return float(text)
+        return float(numbers_of.amount("it", float(text), least=0))
     except ValueError as problem:
-        raise ValueError(f"{text!r} is no number such as 25 or 3.99") from problem
+        raise ValueError(f"{text!r} is no number such as 25 or 3.99, from 0 up") from problem
+
+
+def positive(text: str) -> float:
+    """A number of more than 0.
+
+    >>> positive("25")
+    25.0
+    """
+    if not (value := amount(text)):
+        raise ValueError(f"{text!r} must be more than 0")
+    return value
+
+
+def precision(text: str) -> str:
+    """The name of a number format.
+
+    >>> precision("FP8")
+    'fp8'
+    """
+    if (name := text.casefold()) not in RECIPES:
+        raise ValueError(f"{text!r} is none of {', '.join(RECIPES)}")
+    return name
 
 
 def plan(text: str) -> dict[str, int]:
@@ -116,20 +165,26 @@ def plan(text: str) -> dict[str, int]:
     for part in text.split(","):
         name, _, many = (each.strip() for each in part.partition("="))
         if name not in CUTS or not many.isdecimal():
-            raise ValueError(f"{part!r} is no cut such as {', '.join(f'{c}=2' for c in CUTS)}")
+            meant = [f"{cut}={many}" for cut in CUTS if cut[0] == name[:1] and many.isdecimal()]
+            such = meant or [f"{cut}=2" for cut in CUTS]  # tp, pp, ep and dp have initials alike
+            raise ValueError(f"{part!r} is no cut such as {', '.join(such)}")
         found[name] = int(size(name, int(many)))
     return found
 
 
 def cluster(text: str) -> Cluster:
-    """So many nodes: ``DGX-H100x16`` are sixteen; a device alone is a node of one.
+    """So many nodes: ``DGX-H100x16`` are sixteen; so many devices are one node of them.
 
-    >>> cluster("DGX-H100x16").devices
-    128
+    >>> cluster("DGX-H100x16").devices, cluster("H100-SXMx8").nodes
+    (128, 1)
     """
     name, many = times(text)
-    given: Any = name  # Cluster looks it up
-    return Cluster(given, nodes=many or 1)
+    if name in nodes or name not in devices:
+        return Cluster(nodes[name], nodes=many or 1)
+    one, many = devices[name], many or 1
+    if one.interconnect is None and many > 1:
+        raise ValueError(f"no link joins {text}: costlib nodes has machines with one")
+    return Cluster(Node(name=text, device=one, devices=many, link=one.interconnect))
 
 
 def numbers(text: str) -> list[int]:

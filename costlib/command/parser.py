@@ -86,6 +86,9 @@ def _version() -> str:
     return str(sys.modules["costlib"].__version__)
 
 
+_WHY = "the sum that made each number, and the section of the book that derives it"
+
+
 def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
     many: dict[str, Any] = {"nargs": "+"} if several else {}
     says = "a name of the catalogue, the path of a config.json, or - to read one"
@@ -103,7 +106,7 @@ def _cut(command: Any, *, several: bool = False) -> None:
 
 def _case(command: Any) -> None:
     """What a step or a prompt is."""
-    _whole(command, "--batch", 1, "sequences at once")
+    _whole(command, "--batch", 1, "sequences at once in each copy")
     _whole(command, "--context", 4096, "tokens cached of each sequence")
     _whole(command, "--prompt", None, "tokens of a prompt (as many as the context)")
     _precision(command)
@@ -117,7 +120,7 @@ def _money(command: Any) -> None:
 
 def _precision(command: Any) -> None:
     says = f"{', '.join(RECIPES)} (as the model ships, else 16 bits)"
-    command.add_argument("--precision", metavar="FORMAT", help=says)
+    command.add_argument("--precision", type=_read(asked.precision), metavar="FORMAT", help=says)
 
 
 def _whole(command: Any, name: str, default: int | None, says: str) -> None:
@@ -126,15 +129,15 @@ def _whole(command: Any, name: str, default: int | None, says: str) -> None:
     command.add_argument(name, default=default, help=says + more, **how)
 
 
-def _amount(command: Any, name: str, says: str) -> None:
-    command.add_argument(name, type=_read(asked.amount), metavar="X", help=says)
+def _amount(command: Any, name: str, says: str, reads: Any = asked.amount) -> None:
+    command.add_argument(name, type=_read(reads), metavar="X", help=says)
 
 
 def _answer(command: Any) -> None:
     _of(command)
     _cut(command)
     _case(command)
-    command.add_argument("--why", action="store_true", help="the sum that made each number")
+    command.add_argument("--why", action="store_true", help=_WHY)
 
 
 def _params(command: Any) -> None:
@@ -176,7 +179,7 @@ def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _plan(command: Any) -> None:
-    _of(command, on="NODE[xN]")
+    _of(command, on="NODE[xN]")  # so many devices are a node of their own
     _whole(command, "--batch", 256, "sequences of a step")
     _whole(command, "--context", 4096, "tokens of a sequence")
     says = f"what a parameter keeps: {', '.join(TRAINED)}"
@@ -189,11 +192,11 @@ def _serve(command: Any) -> None:
     _cut(command)
     _whole(command, "--prompt", 1000, "tokens of a prompt")
     _whole(command, "--answer", 200, "tokens of an answer")
-    _amount(command, "--within", "milliseconds that a token may take")
-    _amount(command, "--rate", "requests a second")
+    _amount(command, "--within", "milliseconds that a token may take", asked.positive)
+    _amount(command, "--rate", "requests a second", asked.positive)
     _precision(command)
     _amount(command, "--price", "dollars for an hour of one device")
-    command.add_argument("--why", action="store_true", help="the sum that made each number")
+    command.add_argument("--why", action="store_true", help=_WHY)
 
 
 def _listed(command: Any) -> None:

@@ -114,7 +114,8 @@ def _unknown(name: str) -> str:
     nearest = f"the nearest is {near[0]!r}; " if near else ""
     return (
         f"model_type {name!r} is not one that costlib knows; {nearest}it knows "
-        f"{', '.join(sorted(FAMILIES))}. A family is one entry: see help(costlib.families.family)"
+        f"{len(FAMILIES)}, as list(costlib.families.FAMILIES) says. A family is one entry: see "
+        "help(costlib.families.family)"
     )
 
 

@@ -63,7 +63,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What must hold: of which argument, and what to say where it does not; ``most`` is the largest
-    value that is worth a try, ``among`` are the only ones, where that is known."""
+    value that is worth a try, ``among`` are the only ones, where that is known: none, where the
+    sentence says itself what would do."""
 
     argument: str
     holds: Callable[[Asked], Any]
@@ -182,11 +183,27 @@ def _encoders(asked: Asked) -> bool:
 
 
 def _about_devices(asked: Asked) -> str:
-    plan, cluster = asked.plan, asked.cluster
-    return (
-        f"data={plan.data} makes a plan for {plan.devices} devices (tensor·context·pipeline·data), "
-        f"and the cluster has {cluster.devices}"
-    )
+    """What the plan is for, and a degree of it that would do."""
+    plan, there = asked.plan, asked.cluster.devices
+    named = {name: getattr(plan, name) for name in ("data", "pipeline", "tensor", "context")}
+    cuts = " · ".join(f"{name}={many}" for name, many in named.items() if many > 1) or "data=1"
+    text = f"{cuts} makes a plan for {plan.devices} devices, and there are {there}"
+    for name, many in named.items():
+        value, rest = divmod(many * there, plan.devices)
+        of_it = (rule for rule in RULES if rule.argument == name)
+        is_open = rest == 0 and (many > 1 or name == "data")
+        if is_open and all(_would_do(rule, asked, value) for rule in of_it):
+            return f"{text}; {name}={value} would do"
+    return text
+
+
+def _about_copies(asked: Asked) -> str:
+    """How many copies may share experts."""
+    plan = asked.plan
+    text = f"expert={plan.expert} must divide data={plan.data}"
+    text += f" times context={plan.context}" if plan.context > 1 else ""
+    text += f" times tensor={plan.tensor}" if plan.whole_experts else ""
+    return f"{text} (data={plan.expert} would do, on {plan.expert} devices or more)"
 
 
 def _about_batch(asked: Asked) -> str:
@@ -217,7 +234,7 @@ RULES = (
         lambda a: (
             f"pipeline={a.plan.pipeline} is more stages than the model's {a.model.layers} layers"
         ),
-        among=lambda a: [int(a.model.layers)],
+        among=lambda _: (),
     ),
     Rule(
         "chunks",
@@ -270,17 +287,14 @@ RULES = (
     Rule(
         "expert",
         _experts_have_devices,
-        lambda a: (
-            f"expert={a.plan.expert} must divide data={a.plan.data} times context={a.plan.context}"
-            + (f" times tensor={a.plan.tensor}" if a.plan.whole_experts else "")
-            + f" (data={a.plan.expert} would do)"
-        ),
+        _about_copies,
+        among=lambda a: range(2, a.plan.expert),
     ),
     Rule(
         "data",
         lambda a: a.plan.devices == a.cluster.devices,
         _about_devices,
-        among=lambda a: [a.cluster.devices * a.plan.data // a.plan.devices],
+        among=lambda _: (),
     ),
     Rule("batch", lambda a: (not a.strict) | _divides(a.plan.data, a.batch), _about_batch),
     Rule(
@@ -357,7 +371,7 @@ def broken(
 
 
 def _nearest(rule: Rule, asked: Asked) -> str:
-    """The legal value next to the one that was given, if one value would do."""
+    """The legal value next to the one that was given, where one would do."""
     given = getattr(asked.plan, rule.argument, None)
     if not isinstance(given, int) or isinstance(given, bool):
         return ""
@@ -366,7 +380,7 @@ def _nearest(rule: Rule, asked: Asked) -> str:
     for value in sorted(tries, key=lambda value: abs(value - given)):
         if value <= most and _would_do(rule, asked, value):
             return f"; the nearest is {value}"
-    return "; no other value would do"
+    return ""
 
 
 def _would_do(rule: Rule, asked: Asked, value: int) -> bool:

@@ -164,8 +164,13 @@ WRONG = {
     "plan llama-3-8b": "on what? Add --on DGX-H100x4",
     "llama": "'llama' could be llama-2-7b,",
     "plan llama-3-8b --on DGX-H10": "no node named 'DGX-H10'; the nearest is DGX-H100",
-    "llama-3-8b --on DGX-H100x2 --plan tensor=8": "data=1 makes a plan for 8 devices",
-    "llama-3-8b --on T4 --plan pipe=2": "'pipe=2' is no cut such as tensor=2, pipeline=2",
+    "llama-3-8b --on DGX-H100x2 --plan tensor=8": "8 devices, and there are 16; data=2",
+    "llama-3-8b --on T4 --plan pipe=2": "'pipe=2' is no cut such as pipeline=2 (",
+    "llama-3-8b --on T4 --plan tp=8": "'tp=8' is no cut such as tensor=8",
+    "llama-3-8b --on T4 --plan 4": "'4' is no cut such as tensor=2, pipeline=2, expert=2, data=2",
+    "plan llama-3-8b --on M4x4": "no link joins M4x4: costlib nodes has machines with one",
+    "params  --csv": "what is missing: MODEL",
+    "llama-3-8b --on H1000": "the nearest is H100-SXM",
     "llama-3-8b --on T4x0": "at least 1",
     "no/such/config.json --on T4": "no config at",
     "/ --on T4": "'/' is a folder without a config.json",
@@ -173,8 +178,8 @@ WRONG = {
     "llama-3-8b --on T4 --batch two": "--batch: 'two' is no whole number such as 8 or 1e3",
     "llama-3-8b --on T4 --batch 2.5": "'2.5' is no whole number",
     "llama-3-8b --on T4 --price much": "--price: 'much' is no number such as 25 or 3.99",
-    "llama-3-8b --on T4 --price -3": "at least 0",
-    "llama-3-8b --on T4 --precision fp7": "fp32, tf32, bf16",
+    "llama-3-8b --on T4 --price -3": "--price: '-3' is no number such as 25 or 3.99, from 0",
+    "llama-3-8b --on T4 --precision fp7": "--precision: 'fp7' is none of fp32, tf32, bf16",
     "llama-3-8b --on T4 --json --csv": "not allowed with",
     "sweep llama-3-8b --on T4x2": "write T4",
     "sweep llama-3-8b --on T4 --batch 1:2000 --context 1:2000": "4,000,000 rows are more than",
@@ -182,7 +187,7 @@ WRONG = {
     "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
     "sweep llama-3-8b --on T4 --batch 1-8": "no number or range",
     "sweep llama-3-8b --on T4 --batch 64:1": "write 1:64",
-    "serve llama-3.1-8b --on H100-SXM --rate 0": "rate",
+    "serve llama-3.1-8b --on H100-SXM --rate 0": "--rate: '0' must be more than 0",
     "compare llama-3-8b gpt2 --on H100-SXMx8": "gpt2 on H100-SXMx8",
     "plan llama-3-8b --on DGX-H100x0": "at least 1",
     "params config-that-is-not-there": "no model named",
@@ -221,6 +226,69 @@ def test_a_model_can_be_a_file_a_folder_or_piped(tmp_path, capsys, monkeypatch):
     first, *rest = said.values()
     assert rest == [first, first]
     assert first[-1]["parameters"] == costlib.Transformer.from_hf(config).params()
+
+
+#: What comes in where a config should, and what is said of it.
+NO_CONFIGS = {
+    "": "nothing came in on standard input",
+    " \n": "nothing came in on standard input",
+    "config.json": "no config.json came in on standard input: it begins with 'config.json'",
+    "{}": "'model_type' is missing",
+    '{"model_type": "foo"}': "model_type 'foo' is not one that costlib knows; it knows ",
+}
+
+
+@pytest.mark.parametrize("text", NO_CONFIGS)
+def test_what_is_no_config_is_said_of_a_pipe_and_of_a_file(text, tmp_path, capsys, monkeypatch):
+    config = tmp_path / "config.json"
+    config.write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert main(["params", "-"]) == 2
+    assert NO_CONFIGS[text] in " ".join(capsys.readouterr().err.split())
+    assert main(["params", "config.json"]) == 2
+    assert "config.json" in capsys.readouterr().err
+    assert main(["params", ""]) == 2
+    assert "no model named ''" in capsys.readouterr().err
+
+
+def test_programs_get_reasons_where_they_ask_for_them(capsys):
+    asks = "llama-3.1-8b --on H100-SXM"
+    rows = [*answer("llama-3.1-8b", "H100-SXM")]
+    for why in ("", " --why"):
+        names = ["why", "where"] if why else []
+        told = json.loads(read(f"{asks} --json{why}", capsys))
+        table = list(csv.DictReader(io.StringIO(read(f"{asks} --csv{why}", capsys))))
+        assert [*told] == ["asked", "answers", *names]
+        assert [*table[0]] == ["key", "value", "unit", *names]
+        for name in names:
+            said = [getattr(row, name) for row in rows]
+            assert [*told[name].values()] == [row[name] for row in table] == said
+
+
+def test_a_batch_is_of_each_copy(capsys):
+    asks = "compare llama-3.1-8b --on H100-SXMx8 --plan"
+    assert read(f"{asks} tensor=8 tensor=4,data=2", capsys).splitlines()[0].endswith("each copy")
+    assert read(f"{asks} tensor=8 pipeline=8", capsys).splitlines()[0].endswith("tokens")
+
+
+def test_devices_are_trained_on_as_a_node_of_them(capsys):
+    asks = "plan llama-3.1-8b --batch 64 --json --on"
+    one, other = (json.loads(read(f"{asks} {on}", capsys)) for on in ("H100-SXMx8", "DGX-H100"))
+    assert one["rows"] == other["rows"]
+
+
+def test_a_full_disk_is_said_once():
+    for asks in ("params gpt2", "--help"):
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m costlib {asks} > /dev/full"],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = (2, "costlib: nowhere to print to: No space left on device\n")
+        assert (done.returncode, done.stderr) == said
 
 
 def test_numpy_alone_answers_everything():

@@ -235,13 +235,12 @@ def test_many_batches_are_as_one_after_another():
 REFUSED = {
     "llama-3-8b tensor=3": "tensor=3 does not divide the model: devices must divide kv_heads=8 or "
     "be a multiple, got 3; the nearest is 2",
-    "llama-3-8b pipeline=33": "pipeline=33 is more stages than the model's 32 layers; the nearest "
-    "is 32",
+    "llama-3-8b pipeline=33": "pipeline=33 is more stages than the model's 32 layers",
     "llama-3-8b expert=2 data=2": "expert=2 needs a mixture of experts, and this model has none; "
     "the nearest is 1",
     "mixtral-8x7b expert=3 data=3": "expert=3 must divide the 8 experts; the nearest is 2",
-    "mixtral-8x7b expert=4 data=2": "expert=4 must divide data=2 times context=1 (data=4 would "
-    "do); the nearest is 2",
+    "mixtral-8x7b expert=4 data=2": "expert=4 must divide data=2 (data=4 would do, on 4 "
+    "devices or more); the nearest is 2",
 }
 
 
@@ -261,8 +260,23 @@ def test_what_is_not_legal_is_refused_as_in_training(typed):
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (lambda: Server("llama-3-8b", "DGX-H100", tensor=4), "data=1 makes a plan for 4 devices"),
-        (lambda: Server("llama-3-8b", "H100-SXMx6", tensor=2, pipeline=3, data=2), "makes a plan"),
+        (
+            lambda: Server("llama-3-8b", "DGX-H100", tensor=4),
+            "tensor=4 makes a plan for 4 devices, and there are 8; data=2 would do$",
+        ),
+        (
+            lambda: Server("llama-3-8b", "H100-SXMx8", tensor=16),
+            "tensor=16 makes a plan for 16 devices, and there are 8; tensor=8 would do$",
+        ),
+        (
+            lambda: Server("llama-3-8b", "H100-SXMx8", tensor=8, pipeline=2),
+            "pipeline=2 · tensor=8 makes a plan for 16 devices, and there are 8; pipeline=1 would",
+        ),
+        (
+            lambda: Server("llama-3-8b", "H100-SXMx6", tensor=2, pipeline=3, data=2),
+            "data=2 · pipeline=3 · tensor=2 makes a plan for 12 devices, and there are 6; data=1",
+        ),
+        (lambda: Server("mixtral-8x7b", "H100-SXMx4", expert=8), "data=8 would do, on 8 .* more.$"),
         (
             lambda: Server(
                 "llama-3-8b", Cluster("DGX-H100", nodes=2, per_node=6), tensor=4, data=3

@@ -1465,13 +1465,19 @@ if ($gt($len(longer), 1)) {
 [most, last] = $spread(longer, 0, 1);
 return `${$repr(name)} could be ${$str($str_join(", ", most))} or ${$str(last)}`;
 }
-near = $difflib_get_close_matches(sought, known, 1, 0.5);
+near = $difflib_get_close_matches(sought, known, 8, 0.5);
+near = $sorted(near, ((alias) => (-catalog_lookup$_begin_alike(alias, sought))));
 nearest = $either($list([...longer]), () => (() => { const $ = $list(); for (const alias of near) $.push($at(known, alias)); return $; })());
 hint = ($truth(nearest) ? `; the nearest is ${$str($at(nearest, 0))}` : "");
 return `no ${$str(self._kind)} named ${$repr(name)}${$str(hint)} (list(costlib.${$str(self._kind)}s) has them all)`;
 }
 }
 $class(catalog_lookup$Catalog, "Catalog", "", "kind build");
+function catalog_lookup$_begin_alike(one, other) {
+let pairs;
+pairs = $enumerate($zip([one, other], false));
+return $next((function* () { for (const [at, [a, b]] of pairs) if (!$eq(a, b)) yield at; })(), $min([$len(one), $len(other)]));
+}
 function catalog_lookup$plain(name) {
 return $str_join(" ", $re_findall("\\d+(?:\\.\\d+)*|[^\\W\\d_]+", $str_casefold(name)));
 }
@@ -6695,7 +6701,7 @@ function families$_unknown(name) {
 let near, nearest;
 near = $difflib_get_close_matches($str_lower(name), families_family$FAMILIES, 1, 0.85);
 nearest = ($truth(near) ? `the nearest is ${$repr($at(near, 0))}; ` : "");
-return `model_type ${$repr(name)} is not one that costlib knows; ${$str(nearest)}it knows ${$str($str_join(", ", $sorted(families_family$FAMILIES)))}. A family is one entry: see help(costlib.families.family)`;
+return `model_type ${$repr(name)} is not one that costlib knows; ${$str(nearest)}it knows ${$str($len(families_family$FAMILIES))}, as list(costlib.families.FAMILIES) says. A family is one entry: see help(costlib.families.family)`;
 }
 function families$_text_fields(fields) {
 let name, inside, others, inner, wrapper, kind, found, tied, inner_ties, here;
@@ -7923,9 +7929,28 @@ parts = (() => { const $ = $list(); for (const block of asked.model.blocks) for 
 return $any((function* () { for (const part of parts) yield ($isinstance(part, [layers_encoder$Encoder, layers_encoder$WhereSeen]) || $getattr(part, "cross", false)); })());
 }
 function parallel_legal$_about_devices(asked) {
-let plan, cluster;
-[plan, cluster] = [asked.plan, asked.cluster];
-return `data=${$str(plan.data)} makes a plan for ${$str(plan.devices)} devices (tensor·context·pipeline·data), and the cluster has ${$str(cluster.devices)}`;
+let plan, there, named, cuts, text, name, many, value, rest, of_it, is_open;
+[plan, there] = [asked.plan, asked.cluster.devices];
+named = $dict((() => { const $ = []; for (const name of ["data", "pipeline", "tensor", "context"]) $.push([name, $getattr(plan, name)]); return $; })());
+cuts = $either($str_join(" · ", (() => { const $ = []; for (const [name, many] of named.items()) if ($gt(many, 1)) $.push(`${$str(name)}=${$str(many)}`); return $; })()), () => "data=1");
+text = `${$str(cuts)} makes a plan for ${$str(plan.devices)} devices, and there are ${$str(there)}`;
+for ([name, many] of named.items()) {
+[value, rest] = $divmod($mul(many, there), plan.devices);
+of_it = (function* () { for (const rule of parallel_legal$RULES) if ($eq(rule.argument, name)) yield rule; })();
+is_open = ($eq(rest, 0) && ($gt(many, 1) || (name === "data")));
+if ($truth(is_open) && $all((function* () { for (const rule of of_it) yield parallel_legal$_would_do(rule, asked, value); })())) {
+return `${$str(text)}; ${$str(name)}=${$str(value)} would do`;
+}
+}
+return text;
+}
+function parallel_legal$_about_copies(asked) {
+let plan, text;
+plan = asked.plan;
+text = `expert=${$str(plan.expert)} must divide data=${$str(plan.data)}`;
+text = $iadd(text, ($gt(plan.context, 1) ? ` times context=${$str(plan.context)}` : ""));
+text = $iadd(text, ($truth(plan.whole_experts) ? ` times tensor=${$str(plan.tensor)}` : ""));
+return `${$str(text)} (data=${$str(plan.expert)} would do, on ${$str(plan.expert)} devices or more)`;
 }
 function parallel_legal$_about_batch(asked) {
 let batch, data, nearest;
@@ -7934,7 +7959,7 @@ nearest = $mul($max([1, $floordiv($add($mul(2, batch), data), $mul(2, data))]), 
 return `batch=${$str(batch)} must be a multiple of data=${$str(data)}; the nearest is ${$str(nearest)}`;
 }
 let parallel_legal$RULES;
-parallel_legal$RULES = [new parallel_legal$Rule().__init__("model", ((a) => !parallel_legal$_encoders(a)), ((_) => "plans of models with an encoder are not known")), new parallel_legal$Rule().__init__("recipe", ((a) => (training_recipes$recipe_of(a.plan.recipe).adapters === null)), ((_) => "recipe has adapters, and plans of low-rank adapters are not known")), new parallel_legal$Rule().__init__("chunks", ((a) => ($eq(a.plan.chunks, 1) || ($gt(a.plan.pipeline, 1) && (a.plan.schedule !== "gpipe")))), ((a) => `chunks=${$str(a.plan.chunks)} needs a pipeline of several stages, in order 1f1b`)), new parallel_legal$Rule().__init__("pipeline", ((a) => $le(a.plan.pipeline, a.model.layers)), ((a) => `pipeline=${$str(a.plan.pipeline)} is more stages than the model's ${$str(a.model.layers)} layers`), void 0, ((a) => $list([$int(a.model.layers)]))), new parallel_legal$Rule().__init__("chunks", ((a) => $le($mul(a.plan.pipeline, a.plan.chunks), $add(a.model.layers, 2))), ((a) => `chunks=${$str(a.plan.chunks)} makes ${$str($mul(a.plan.pipeline, a.plan.chunks))} pieces of ${$str(a.model.layers)} layers, an embedding and an unembedding`)), new parallel_legal$Rule().__init__("tensor", parallel_legal$_cut_alike, parallel_legal$_why_not_cut, void 0, ((a) => parallel_shares$degrees(a.model))), new parallel_legal$Rule().__init__("context", ((a) => parallel_legal$_divides(a.plan.context, a.seq)), ((a) => `context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}`)), new parallel_legal$Rule().__init__("context", ((a) => $or($eq(a.plan.context, 1), parallel_legal$_mixes_only_by_attention(a))), ((a) => `context=${$str(a.plan.context)}: how ${$str($str_join(", ", parallel_legal$_other_mixers(a)))} is divided along the sequence is not known`)), new parallel_legal$Rule().__init__("context", ((a) => $or($or($eq(a.plan.context, 1), (a.plan.context_by === "ring")), parallel_legal$_heads_go_round(a))), ((a) => `context=${$str(a.plan.context)} times tensor=${$str(a.plan.tensor)} must divide the heads (all_to_all): a ring need not`)), new parallel_legal$Rule().__init__("tensor", ((a) => (!$truth(a.plan.sequence) ? true : parallel_legal$_divides($mul(a.plan.tensor, a.plan.context), a.seq))), ((a) => `tensor=${$str(a.plan.tensor)} times context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}, where the sequence is divided too`)), new parallel_legal$Rule().__init__("expert", ((a) => $or($eq(a.plan.expert, 1), $bool(a.mixtures))), ((a) => `expert=${$str(a.plan.expert)} needs a mixture of experts, and this model has none`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_divide, ((a) => `expert=${$str(a.plan.expert)} must divide the ${$str($at(a.mixtures, 0).experts)} experts`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_have_devices, ((a) => $add($add(`expert=${$str(a.plan.expert)} must divide data=${$str(a.plan.data)} times context=${$str(a.plan.context)}`, ($truth(a.plan.whole_experts) ? ` times tensor=${$str(a.plan.tensor)}` : "")), ` (data=${$str(a.plan.expert)} would do)`))), new parallel_legal$Rule().__init__("data", ((a) => $eq(a.plan.devices, a.cluster.devices)), parallel_legal$_about_devices, void 0, ((a) => $list([$floordiv($mul(a.cluster.devices, a.plan.data), a.plan.devices)]))), new parallel_legal$Rule().__init__("batch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides(a.plan.data, a.batch))), parallel_legal$_about_batch), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides($mul(a.plan.data, a.plan.microbatch), a.batch))), ((a) => `microbatch=${$str(a.plan.microbatch)} times data=${$str(a.plan.data)} must divide batch=${$str(a.batch)}`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_in_rounds(a))), ((a) => `microbatch=${$str(a.plan.microbatch)} makes ${$str(a.microbatches)} microbatches, and interleaved ones go in rounds of as many as the ${$str(a.plan.pipeline)} stages`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("per_node", parallel_legal$_placed, ((a) => `groups of this plan straddle nodes of ${$str(a.cluster.node.devices)} devices: use fewer of each, Cluster(..., per_node=...)`)), new parallel_legal$Rule().__init__("network", parallel_legal$_has_tiers, parallel_legal$_missing)];
+parallel_legal$RULES = [new parallel_legal$Rule().__init__("model", ((a) => !parallel_legal$_encoders(a)), ((_) => "plans of models with an encoder are not known")), new parallel_legal$Rule().__init__("recipe", ((a) => (training_recipes$recipe_of(a.plan.recipe).adapters === null)), ((_) => "recipe has adapters, and plans of low-rank adapters are not known")), new parallel_legal$Rule().__init__("chunks", ((a) => ($eq(a.plan.chunks, 1) || ($gt(a.plan.pipeline, 1) && (a.plan.schedule !== "gpipe")))), ((a) => `chunks=${$str(a.plan.chunks)} needs a pipeline of several stages, in order 1f1b`)), new parallel_legal$Rule().__init__("pipeline", ((a) => $le(a.plan.pipeline, a.model.layers)), ((a) => `pipeline=${$str(a.plan.pipeline)} is more stages than the model's ${$str(a.model.layers)} layers`), void 0, ((_) => [])), new parallel_legal$Rule().__init__("chunks", ((a) => $le($mul(a.plan.pipeline, a.plan.chunks), $add(a.model.layers, 2))), ((a) => `chunks=${$str(a.plan.chunks)} makes ${$str($mul(a.plan.pipeline, a.plan.chunks))} pieces of ${$str(a.model.layers)} layers, an embedding and an unembedding`)), new parallel_legal$Rule().__init__("tensor", parallel_legal$_cut_alike, parallel_legal$_why_not_cut, void 0, ((a) => parallel_shares$degrees(a.model))), new parallel_legal$Rule().__init__("context", ((a) => parallel_legal$_divides(a.plan.context, a.seq)), ((a) => `context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}`)), new parallel_legal$Rule().__init__("context", ((a) => $or($eq(a.plan.context, 1), parallel_legal$_mixes_only_by_attention(a))), ((a) => `context=${$str(a.plan.context)}: how ${$str($str_join(", ", parallel_legal$_other_mixers(a)))} is divided along the sequence is not known`)), new parallel_legal$Rule().__init__("context", ((a) => $or($or($eq(a.plan.context, 1), (a.plan.context_by === "ring")), parallel_legal$_heads_go_round(a))), ((a) => `context=${$str(a.plan.context)} times tensor=${$str(a.plan.tensor)} must divide the heads (all_to_all): a ring need not`)), new parallel_legal$Rule().__init__("tensor", ((a) => (!$truth(a.plan.sequence) ? true : parallel_legal$_divides($mul(a.plan.tensor, a.plan.context), a.seq))), ((a) => `tensor=${$str(a.plan.tensor)} times context=${$str(a.plan.context)} must divide seq=${$str(a.seq)}, where the sequence is divided too`)), new parallel_legal$Rule().__init__("expert", ((a) => $or($eq(a.plan.expert, 1), $bool(a.mixtures))), ((a) => `expert=${$str(a.plan.expert)} needs a mixture of experts, and this model has none`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_divide, ((a) => `expert=${$str(a.plan.expert)} must divide the ${$str($at(a.mixtures, 0).experts)} experts`)), new parallel_legal$Rule().__init__("expert", parallel_legal$_experts_have_devices, parallel_legal$_about_copies, void 0, ((a) => $range(2, a.plan.expert))), new parallel_legal$Rule().__init__("data", ((a) => $eq(a.plan.devices, a.cluster.devices)), parallel_legal$_about_devices, void 0, ((_) => [])), new parallel_legal$Rule().__init__("batch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides(a.plan.data, a.batch))), parallel_legal$_about_batch), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_divides($mul(a.plan.data, a.plan.microbatch), a.batch))), ((a) => `microbatch=${$str(a.plan.microbatch)} times data=${$str(a.plan.data)} must divide batch=${$str(a.batch)}`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("microbatch", ((a) => $or(!$truth(a.strict), parallel_legal$_in_rounds(a))), ((a) => `microbatch=${$str(a.plan.microbatch)} makes ${$str(a.microbatches)} microbatches, and interleaved ones go in rounds of as many as the ${$str(a.plan.pipeline)} stages`), ((a) => $int(a.batch))), new parallel_legal$Rule().__init__("per_node", parallel_legal$_placed, ((a) => `groups of this plan straddle nodes of ${$str(a.cluster.node.devices)} devices: use fewer of each, Cluster(..., per_node=...)`)), new parallel_legal$Rule().__init__("network", parallel_legal$_has_tiers, parallel_legal$_missing)];
 function parallel_legal$_shares_layers_alone(asked) {
 return ($eq(asked.plan.pipeline, 1) && $eq(asked.plan.expert, 1));
 }
@@ -7962,7 +7987,7 @@ if ($le(value, most) && parallel_legal$_would_do(rule, asked, value)) {
 return `; the nearest is ${$str(value)}`;
 }
 }
-return "; no other value would do";
+return "";
 }
 function parallel_legal$_would_do(rule, asked, value) {
 try {
