@@ -216,15 +216,17 @@ def test_what_a_phone_breaks_is_copied_whole(browser: Any, address: str) -> None
 
 
 def test_no_line_begins_with_a_comma(browser: Any, address: str) -> None:
-    """A formula is a box to a browser, which would break the line after it."""
-    with Visit(browser, address, "book/attention.html", viewport=PHONE) as visit:
+    """A formula is one box to a browser, or several, and it would break the line after each."""
+    with Visit(browser, address, "book/lowerbounds.html", viewport=PHONE) as visit:
         formulas, broken = visit.page.evaluate(
             """() => {
-              const ends = [...document.querySelectorAll('.whole .math')];
+              const ends = [...document.querySelectorAll('.math')].filter((formula) =>
+                /^[,.;:]/.test(formula.nextSibling?.data));
               return [ends.length, ends.filter((formula) => {
                 const comma = document.createRange();
                 comma.selectNodeContents(formula.nextSibling);
-                return comma.getBoundingClientRect().left < formula.getBoundingClientRect().left;
+                const last = [...formula.querySelectorAll('.base')].at(-1);
+                return comma.getBoundingClientRect().left < last.getBoundingClientRect().left;
               }).map((formula) => formula.textContent)];
             }"""
         )

@@ -68,9 +68,9 @@ def lean(html: str) -> str:
 
 
 def whole(formula: re.Match[str]) -> str:
-    """A formula and its comma as one; a long formula may break, where it is of several parts."""
-    is_one = formula[0].count('class="base"') == 1
-    return f'<span class="whole">{formula[0]}</span>' if is_one else formula[0]
+    """A formula and its comma as one, which may break between the formula's parts alone."""
+    parts = formula[0].replace('</span><span class="base">', '</span><wbr><span class="base">')
+    return f'<span class="whole">{parts}</span>'
 
 
 def lines(code: str) -> str:
