@@ -180,10 +180,10 @@ def test_little_of_a_page_is_laid_out_at_first(page: Path) -> None:
     assert sum(counts) <= 13_000
 
 
-def test_code_fits_a_phone(browser: Any, address: str) -> None:
-    """Lines go on below, indented, where they are longer than a phone is wide."""
+def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
+    """Code goes on below, indented; a wide table has its rows below one another."""
     pages = sampling.some(sorted(SITE.glob("book/[a-z]*.html")), 3, "code on a phone")
-    for page in [SITE / "book" / "kvcache.html", *pages]:
+    for page in [SITE / "book" / "kvcache.html", SITE / "book" / "devices.html", *pages]:
         with Visit(browser, address, where(page), viewport=PHONE) as visit:
             wide, cells = visit.page.evaluate(
                 """() => [...document.querySelectorAll('.highlight pre')].map((cell) =>
@@ -202,8 +202,15 @@ def test_code_fits_a_phone(browser: Any, address: str) -> None:
                   return start.height && start.top > line.getBoundingClientRect().top + 10;
                 }).map((line) => line.textContent)"""
             )
+            scrolled = visit.page.evaluate(
+                """() => [...document.querySelectorAll(
+                  '.bd-article :is(.pst-scrollable-table-container, .output, div.math)')]
+                  .filter((box) => box.scrollWidth > box.clientWidth + 1)
+                  .map((box) => box.textContent.trim().slice(0, 60))"""
+            )
         assert wide <= 0.05 * cells
         assert below == []
+        assert scrolled == []
 
 
 def test_what_a_phone_breaks_is_copied_whole(browser: Any, address: str) -> None:

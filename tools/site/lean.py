@@ -5,7 +5,8 @@
   indentation, which would leave no room there;
 - formulas: no copy of the TeX in each;
 - figures in few bytes (see drawings);
-- tables: no style sheet in each, no header row without a word, no paragraph in a cell of one;
+- tables: no style sheet in each, no header row without a word, no paragraph in a cell of one; wide
+  ones know the names of their columns, which a phone writes beside each value, row below row;
 - what folds says briefly what it holds: code, a solution;
 - sections are laid out when they come near the screen, and until then have about their height.
 """
@@ -21,6 +22,7 @@ UNCOLOURED = "n|p|w|nn|nf|pre|x"
 PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
 CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 PHONE = 46  # characters of code that fit the width of a phone
+COLUMNS = 6  # and more do not stand beside one another there
 SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
 #: A formula and the comma after it, which stay on one line.
@@ -34,6 +36,7 @@ EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
 )
 CELL = re.compile(r"(<t[dh][^>]*>)<p>((?:(?!</?p\b).)*)</p>(?=\s*</t[dh]>)", re.DOTALL)
+WIDE = re.compile(r'<table class="table">(\s*<thead>.*?</thead>)', re.DOTALL)
 FOLD = re.compile(
     r'(<div class="cell([^"]*)">\s*)<details class="admonition hide above-input">'
     r"\s*<summary[^>]*>.*?</summary>",
@@ -62,6 +65,7 @@ def lean(html: str) -> str:
     html = FIGURE.sub(lambda m: brief(m[0]), html)
     html = WITH_COMMA.sub(whole, html)
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
+    html = WIDE.sub(with_names, html)
     html = FOLD.sub(labelled, html)
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
     return with_heights(html)
@@ -71,6 +75,16 @@ def whole(formula: re.Match[str]) -> str:
     """A formula and its comma as one, which may break between the formula's parts alone."""
     parts = formula[0].replace('</span><span class="base">', '</span><wbr><span class="base">')
     return f'<span class="whole">{parts}</span>'
+
+
+def with_names(table: re.Match[str]) -> str:
+    """A table that is too wide for a phone, with the names of its columns for a style sheet."""
+    names = re.findall(r"<th\b[^>]*>(.*?)</th>", table[1], re.DOTALL)
+    if len(names) < COLUMNS:
+        return table[0]
+    words = (" ".join(re.sub(r"<[^>]+>", "", name).split()) for name in names)
+    style = ";".join(f"--c{n}:'{name}'" for n, name in enumerate(words, 1) if n > 1)
+    return f'<table class="table rows" style="{style}">{table[1]}'
 
 
 def lines(code: str) -> str:
