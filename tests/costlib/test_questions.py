@@ -44,13 +44,29 @@ def test_every_question_has_an_answer_or_a_reason(tool: str) -> None:
             assert len(RECORD["answers"][tool][key]["answers"]) == len(question.rows)
 
 
-def test_it_says_why_wherever_another_is_ahead() -> None:
+def test_it_says_why_wherever_costlib_is_not_among_the_first() -> None:
     behind = {
         key
         for key, question in QUESTIONS.items()
-        if table.ahead_of_us(table.cell(tool, question, RECORD) for tool in table.TOOLS)
+        if table.is_behind([table.cell(tool, question, RECORD) for tool in table.TOOLS])
     }
     assert behind == set(WHY_NOT)
+
+
+def test_errors_of_few_rows_are_level_within_a_tenth() -> None:
+    cells = [
+        table.Cell("costlib", (0.5, -0.5), 2, statements=2, seconds=1e-4),
+        table.Cell("typical", (0.10, -0.10), 2, statements=4, seconds=1.15e-4),
+        table.Cell("genz", (0.108, 0.108), 2, statements=2, seconds=1e-2),
+        table.Cell("calflops", (0.0,), 2, statements=1, seconds=1e-5),  # of one row alone
+    ]
+    assert table.firsts(cells) == {
+        "nearest": ["typical", "genz"],
+        "shortest": ["costlib", "genz"],
+        "fastest": ["costlib", "typical"],
+    }
+    assert not table.is_behind(cells)
+    assert table.is_behind([*cells, table.Cell("hf_mem", (0.0, 0.0), 2, 9, 1.0)])
 
 
 def test_the_stand_in_of_the_hub_has_whole_models() -> None:

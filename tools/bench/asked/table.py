@@ -29,7 +29,9 @@ TOOLS = {
     "hf_mem": "hf-mem",
 }
 OURS = ("costlib", "typical")
-CLEARLY = {"nearer": 0.005, "faster": 1.2}  # in points of the error; times as fast
+#: Times the least error, and the least time, that count as no more.
+LEVEL = {"nearest": 1.1, "fastest": 1.2}
+SHOWN = 0.0005  # of an error; the page rounds to a tenth of a percent
 
 
 @dataclass(frozen=True)
@@ -118,24 +120,22 @@ def cell(tool: str, question: Question, record: Mapping[str, Any]) -> Cell:
     )
 
 
-def ahead_of_us(cells: Iterable[Cell]) -> dict[str, list[str]]:
-    """Which packages are clearly nearer, shorter or faster than costlib's own."""
-    answered = {each.tool: each for each in cells if each.errors}
-    ours = [answered[tool] for tool in OURS if tool in answered]
-    near, fast = min(each.off for each in ours), min(each.seconds for each in ours)
-    short = min(each.statements for each in ours)
-    found: dict[str, list[str]] = {"nearer": [], "shorter": [], "faster": []}
-    for tool, each in answered.items():
-        if tool in OURS:
-            continue
-        for word, is_so in (
-            ("nearer", each.off < near - CLEARLY["nearer"]),
-            ("shorter", each.statements < short),
-            ("faster", each.seconds * CLEARLY["faster"] < fast),
-        ):
-            if is_so:
-                found[word].append(TOOLS[tool])
-    return {word: tools for word, tools in found.items() if tools}
+def firsts(cells: Iterable[Cell]) -> dict[str, list[str]]:
+    """Which rows are nearest, shortest and fastest, of those that answer everything."""
+    whole = [each for each in cells if each.answers == "yes"]
+    near = min(each.off for each in whole) * LEVEL["nearest"] + SHOWN
+    short = min(each.statements for each in whole)
+    fast = min(each.seconds for each in whole) * LEVEL["fastest"]
+    return {
+        "nearest": [each.tool for each in whole if each.off <= near],
+        "shortest": [each.tool for each in whole if each.statements == short],
+        "fastest": [each.tool for each in whole if each.seconds <= fast],
+    }
+
+
+def is_behind(cells: Iterable[Cell]) -> bool:
+    """Whether neither of costlib's rows is among the first in something."""
+    return any(not set(OURS) & set(tools) for tools in firsts(cells).values())
 
 
 def table(record: Mapping[str, Any]) -> str:
@@ -198,11 +198,11 @@ def _section(question: Question, row: list[Cell]) -> list[str]:
 
 
 def _verdict(question: Question, row: list[Cell]) -> str:
-    ahead = ahead_of_us(row)
-    if not ahead:
-        return "**costlib is ahead.**"
-    what = "; ".join(f"{word}: {', '.join(tools)}" for word, tools in ahead.items())
-    return f"**Not ahead** ({what}). {WHY_NOT[question.key]}"
+    parts = [
+        f"**{word.capitalize()}:** {'; '.join(TOOLS[tool] for tool in tools)}."
+        for word, tools in firsts(row).items()
+    ]
+    return " ".join([*parts, WHY_NOT[question.key]] if is_behind(row) else parts)
 
 
 def _seconds(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What the page of the ten questions says: how they were asked, and where costlib is not ahead."""
+"""What the page of the ten questions says: how they were asked, and where costlib is not first."""
 
 TOP = """\
 # Ten questions, asked of others
@@ -14,18 +14,25 @@ costlib has `costlib.measured.TYPICAL`, what servers reach on the whole: a few c
 to a digit, chosen on all published tables here, those of *price* and *sweep* among them. \
 A *statement* is one of Python's, of a program and what it calls here; imports and configs do \
 not count. A *call* is for one row (in a sweep, for all), the median of several, \
-after one that imports."""
+after one that imports.
+
+Beneath each table stands who is nearest, shortest and fastest of those that answer all of its \
+rows. With so few rows, errors are level if none is more than a tenth larger than the least; times \
+are, within a fifth. The two rows of costlib count apart: what comes nearest may be the longer \
+program."""
 
 _MEASURED = (
     "aiconfigurator looks up times of kernels that were measured on this very device, and answers "
-    "where there are such: for 10 devices and three servers. costlib knows a datasheet, which "
+    "where there are such: for 10 devices and three servers. What was not measured it "
+    'estimates (it was asked with `database_mode="HYBRID"`, but in *price*, '
+    "where it has its own default). costlib knows a datasheet, which "
     "every device has, and what servers reach of one on the whole."
 )
 _FITTED = (
     "Told two rows of a published table, costlib predicts the others about as well: "
     "see [how well published throughputs are predicted](benchmarks.md)."
 )
-#: Where another package is nearer, shorter or faster than costlib: why.
+#: Where costlib is not among the nearest, the shortest or the fastest: why.
 WHY_NOT = {
     "decode": _MEASURED,
     "training memory": "llm-analysis adds up closed forms of one kind of layer. costlib makes the "
