@@ -1609,6 +1609,10 @@ def test_drag_type_keys_and_a_link(open_page: Any) -> None:
     settle(page)
     typed = page.evaluate(SUMMARY)
     assert typed not in (before, dragged)
+    page.fill("#explorer-prefill-seq", "")
+    page.press("#explorer-prefill-seq", "Enter")
+    settle(page)
+    assert page.input_value("#explorer-prefill-seq") == "777"
     page.wait_for_function("location.hash.includes('seq=777')")
     page.focus("input[type=range][aria-label=Batch]")
     page.keyboard.press("ArrowRight")
@@ -1759,6 +1763,26 @@ def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
     assert not page.locator(".explorer-said").is_visible()  # it was said of another state
 
 
+FINGERS = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+
+
+def swiped(visit: Any, held: Any, dx: int, dy: int, below: int = 30) -> tuple[bool, float]:
+    """Whether a finger that moves so far from the top of what it holds changed the state, and how
+    far the page was scrolled."""
+    page, wire = visit.page, visit.context.new_cdp_session(visit.page)
+    now = "[JSON.stringify(document.querySelector('[data-explorer]').explorer.state), scrollY]"
+    (state, top), box = page.evaluate(now), held.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + below
+    for n in range(9):
+        kind, at = "touchMove" if n else "touchStart", (x + dx * n / 8, y + dy * n / 8)
+        points = [{"x": at[0], "y": at[1]}]
+        wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_timeout(100)
+    after, end = page.evaluate(now)
+    return after != state, end - top
+
+
 @pytest.mark.parametrize(
     ("name", "held"),
     [("memory", ".explorer-chart"), ("serving_film", ".server-lines"), ("users", ".users-stack")],
@@ -1766,28 +1790,24 @@ def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
 def test_a_finger_goes_sideways_or_leaves_the_page_to_scroll(
     open_page: Any, name: str, held: str
 ) -> None:
-    phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
-    visit = open_page(name, **phone)
-    page, wire = visit.page, visit.context.new_cdp_session(visit.page)
+    visit = open_page(name, **FINGERS)
+    page = visit.page
     page.locator(held).first.evaluate("(each) => each.scrollIntoView({ block: 'center' })")
     page.wait_for_timeout(100)
-    now = "[JSON.stringify(document.querySelector('[data-explorer]').explorer.state), scrollY]"
-
-    def swipe(dx: int, dy: int) -> tuple[bool, float]:
-        (state, top), box = page.evaluate(now), page.locator(held).first.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + 30
-        for n in range(9):
-            kind, at = "touchMove" if n else "touchStart", (x + dx * n / 8, y + dy * n / 8)
-            points = [{"x": at[0], "y": at[1]}]
-            wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-        wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_timeout(100)
-        after, end = page.evaluate(now)
-        return after != state, end - top
-
-    assert swipe(60, 4) == (True, 0)
-    moved, scrolled = swipe(0, -120)
+    assert swiped(visit, page.locator(held).first, 60, 4) == (True, 0)
+    moved, scrolled = swiped(visit, page.locator(held).first, 0, -120)
     assert (moved, scrolled > 50) == (False, True)
+
+
+def test_a_finger_holds_a_handle(open_page: Any) -> None:
+    """Up and down too, where the rest of the chart would let the page scroll."""
+    visit = open_page("frontier", **FINGERS)
+    handle = visit.page.locator(".explorer-chart .chart-grip").nth(1)
+    handle.evaluate("(each) => each.scrollIntoView({ block: 'center' })")
+    visit.page.wait_for_timeout(100)
+    assert swiped(visit, handle, 0, -60, below=10) == (True, 0)
+    target = "document.querySelector('[data-explorer]').explorer.state.target"
+    assert visit.page.evaluate(target) > 50, "to the end of its way, not only at first"
 
 
 def test_what_no_number_of_devices_can_do_is_said() -> None:

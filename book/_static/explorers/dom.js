@@ -33,8 +33,12 @@ const STILL = 5; // pixels
  * `atOnce`, if a mouse need not move first. A finger's way up and down is the page's, unless the grip is `free`.
  */
 export function hold(element, begin) {
+  let isFree = false;
+  // touch-action inside an SVG is ignored, and a page that scrolls takes the pointer away.
+  element.addEventListener('touchstart', (event) => { if (isFree) event.preventDefault(); }, { passive: false });
   element.addEventListener('pointerdown', (first) => {
     const found = first.button ? null : begin(first);
+    isFree = Boolean(found?.free);
     if (!found) return;
     const { move, tap = move, atOnce = false, free = false } = found;
     const isFinger = first.pointerType === 'touch';

@@ -149,7 +149,7 @@ export class Explorer {
       return make('div', { class: 'explorer-field' }, make('label', { for: id }, control.label), select);
     }
     const put = (value) => this.set({ ...this.state, [control.id]: value });
-    const number = make('input', { id, type: 'number', min: control.min, max: control.max, step: control.digits ? 'any' : 1, inputmode: control.digits ? 'decimal' : 'numeric', '.onchange': () => put(clamp(control, number.value)) });
+    const number = make('input', { id, type: 'number', min: control.min, max: control.max, step: control.digits ? 'any' : 1, inputmode: control.digits ? 'decimal' : 'numeric', '.onchange': () => put(number.value === '' ? this.state[control.id] : clamp(control, number.value)) });
     const slider = make('input', { type: 'range', min: 0, max: POSITIONS, step: 1, 'aria-label': control.label,
       '.oninput': () => put(atPosition(control, Number(slider.value))), '.onkeydown': (event) => this.nudge(event, control) });
     this.inputs.set(control.id, { number, slider, control });
