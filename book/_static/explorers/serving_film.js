@@ -111,11 +111,12 @@ function moments(seconds) {
 }
 
 /** A line a pixel wide for each moment; those on one pixel are one, and neighbours one box. */
-function lines(moments, place, top, height) {
+function lines(moments, scale, top, height) {
   let [d, from, before] = ['', 0, -1];
   const put = () => { if (before >= from) d += `M${from} ${top}H${before + 1}v${height}H${from}z`; };
   for (const moment of moments) {
-    const x = Math.floor(place(moment));
+    const x = Math.floor(moment * scale);
+    if (x === before) continue;
     if (x > before + 1) { put(); from = x; }
     before = x;
   }
@@ -123,12 +124,22 @@ function lines(moments, place, top, height) {
   return d;
 }
 
+const KINDS = ['server-writes', 'server-ticks', 'server-waits', 'server-reads', 'server-memory', 'server-full'];
+
+/** A film with nothing in it yet: a path of each kind, the words of its axis, and the moment. */
+function blank() {
+  const paths = Object.fromEntries(KINDS.map((kind) => [kind, shape('path', { class: kind })]));
+  const [times, later, now] = [shape('g', {}), shape('rect', { y: 0, class: 'server-later' }), shape('path', { class: 'server-now' })];
+  const svg = shape('svg', { 'aria-hidden': 'true', class: 'server-lines' });
+  svg.append(...Object.values(paths), times, later, now);
+  return { svg, paths, times, later, now };
+}
+
 /** One run: a row for each request, then the memory; `place` puts seconds on the page. */
-function timeline(run, requests, { width, seconds, row, memory }) {
+function fill({ svg, paths, times, later, now }, run, requests, { width, seconds, row, memory }) {
   const place = (time) => Math.round((10 * width * time) / seconds) / 10; // to a tenth of a pixel
   const rows = requests.arrival.length * row;
-  const svg = shape('svg', { width, height: rows + memory + 6 + AXIS, 'aria-hidden': 'true', class: 'server-lines' });
-  const path = (d, kind) => svg.append(shape('path', { d, class: kind }));
+  const [top, low] = [rows + 4, rows + 4 + memory];
   const box = (from, to, at) => `M${place(from)} ${at * row + 1}H${place(to)}v${row - 2}H${place(from)}Z`;
   let [waits, reads, writes, ticks] = ['', '', '', ''];
   run.runs.forEach(({ started, first, finish, tokens, reads: passes, back }, at) => {
@@ -136,25 +147,20 @@ function timeline(run, requests, { width, seconds, row, memory }) {
     for (const moment of back) waits += box(moment, passes.find(([from]) => from >= moment)?.[0] ?? moment, at);
     for (const [from, to] of passes) reads += box(from, to, at);
     writes += box(first, finish, at);
-    ticks += lines(tokens, place, at * row + 1, row - 2);
+    ticks += lines(tokens, width / seconds, at * row + 1, row - 2);
   });
-  path(writes, 'server-writes');
-  path(ticks, 'server-ticks');
-  path(waits, 'server-waits');
-  path(reads, 'server-reads');
-  const high = (used) => Math.round(10 * (rows + 4 + memory * (1 - used / run.blocks))) / 10;
-  let [d, used] = [`M0 ${rows + 4 + memory}`, 0];
-  for (const [time, , , blocks] of run.rows) if (blocks !== used) d += `H${place(time)}V${high(used = blocks)}`;
-  path(`${d}H${place(run.seconds)}V${rows + 4 + memory}Z`, 'server-memory');
-  path(`M0 ${rows + 4}H${width}M0 ${rows + 4 + memory}H${width}`, 'server-full');
-  for (const moment of moments(seconds)) {
-    const text = shape('text', { x: place(moment) + 2, y: rows + memory + 5 + AXIS, class: 'server-time' });
-    text.textContent = `${plain(moment)} s`;
-    svg.append(text);
-    path(`M${place(moment)} ${rows + memory + 4}v5`, 'server-full');
-  }
-  svg.append(shape('rect', { x: 0, y: 0, width: 0, height: rows + memory + 6, class: 'server-later' }), shape('path', { d: `M0 0V${rows + memory + 6}`, class: 'server-now' }));
-  return svg;
+  const high = (used) => Math.round(10 * (top + memory * (1 - used / run.blocks))) / 10;
+  let [taken, used] = [`M0 ${low}`, 0];
+  for (const [time, , , blocks] of run.rows) if (blocks !== used) taken += `H${place(time)}V${high(used = blocks)}`;
+  taken += `H${place(run.seconds)}V${low}Z`;
+  const marked = moments(seconds);
+  const full = `M0 ${top}H${width}M0 ${low}H${width}${marked.map((moment) => `M${place(moment)} ${low}v5`).join('')}`;
+  [writes, ticks, waits, reads, taken, full].forEach((d, at) => paths[KINDS[at]].setAttribute('d', d));
+  times.innerHTML = marked.map((moment) => `<text x="${place(moment) + 2}" y="${low + 1 + AXIS}" class="server-time">${plain(moment)} s</text>`).join('');
+  svg.setAttribute('width', width);
+  svg.setAttribute('height', low + 2 + AXIS);
+  later.setAttribute('height', low + 2);
+  now.setAttribute('d', `M0 0V${low + 2}`);
 }
 
 /** Rows as high as two of these films fit beside their settings on a screen. */
@@ -165,9 +171,9 @@ function lay(explorer) {
   const words = ['waits', 'prompt is read', 'writes, a line a token', 'memory taken, beneath'];
   const marks = ['server-key-waits', 'server-key-reads', 'server-key-writes', 'server-key-memory']; // in full: unused styles are left out of the site
   const legend = make('ul', { class: 'explorer-legend' }, ...words.map((text, at) => make('li', {}, make('span', { class: `explorer-swatch ${marks[at]}`, 'aria-hidden': 'true' }), text)));
-  const panels = [0, 1].map(() => make('div', { class: 'explorer-panel server-film' }, make('p', { class: 'explorer-title' }), ''));
-  explorer.stage.replaceChildren(...panels, legend);
-  return panels;
+  const films = [0, 1].map(() => ({ title: make('p', { class: 'explorer-title' }), ...blank() }));
+  explorer.stage.replaceChildren(...films.map(({ title, svg }) => make('div', { class: 'explorer-panel server-film' }, title, svg)), legend);
+  return films;
 }
 
 function redraw(explorer, state, { both, requests, seconds }) {
@@ -177,10 +183,9 @@ function redraw(explorer, state, { both, requests, seconds }) {
   explorer.drawn = key;
   const size = { width, seconds, row: rowOf(state.count, width), memory: width < 480 ? 20 : 28 };
   explorer.films ??= lay(explorer);
-  explorer.lines = both.map((run) => timeline(run, requests, size));
   explorer.films.forEach((film, at) => {
-    film.firstChild.textContent = NAMES(state)[at];
-    film.lastChild.replaceWith(explorer.lines[at]);
+    film.title.textContent = NAMES(state)[at];
+    fill(film, both[at], requests, size);
   });
 }
 
@@ -190,10 +195,9 @@ export function draw(explorer, state, result) {
   redraw(explorer, state, result);
   explorer.moment.value = state.moment;
   explorer.moment.setAttribute('aria-valuetext', quantity(result.now, 's', 3));
-  const at = (Number(explorer.drawn.split(' ').at(-1)) * result.now) / result.seconds;
-  const width = explorer.lines[0].getAttribute('width');
-  for (const svg of explorer.lines) {
-    const [later, now] = [svg.querySelector('.server-later'), svg.querySelector('.server-now')];
+  const { wide: width } = explorer;
+  const at = (width * result.now) / result.seconds;
+  for (const { later, now } of explorer.films) {
     later.setAttribute('x', at);
     later.setAttribute('width', Math.max(0, width - at));
     now.setAttribute('transform', `translate(${Math.min(at, width - 1)} 0)`);
@@ -219,7 +223,7 @@ export function build(explorer) {
   explorer.stage.before(make('div', { class: 'explorer-buttons explorer-player', role: 'group', 'aria-label': 'Player' }, button, explorer.moment));
   const drag = (event) => {
     if (timer) stop();
-    const { left, width } = explorer.lines[0].getBoundingClientRect();
+    const { left, width } = explorer.films[0].svg.getBoundingClientRect();
     put(Math.max(0, Math.min(POSITIONS, (POSITIONS * (event.clientX - left)) / width)));
   };
   hold(explorer.stage, (event) => (event.target.closest('.server-lines') ? { move: drag, atOnce: true } : null));
