@@ -17,12 +17,14 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 
 from costlib.command import asked
 from costlib.command.answers import QUESTIONS, Unmet
 from costlib.command.completion import script
 from costlib.command.parser import COMMANDS, parser
 from costlib.command.table import complain
+from costlib.numbers import extra
 from costlib.serving.server import OutOfReach
 
 __all__ = ["main"]
@@ -93,12 +95,16 @@ def _run(arguments: list[str]) -> int:
 def _measure(device: str, repeats: int, figure: os.PathLike[str] | None) -> int:
     from costlib.measured.timing import measure, report
 
-    rows = measure(device=device, repeats=repeats)
-    print(report(rows))
-    if figure:
-        from costlib.figures.measured import own_roofline
+    if figure is None:
+        print(report(measure(device=device, repeats=repeats)))
+        return 0
+    with extra("figures"):
+        import_module("matplotlib")
+    from costlib.figures.measured import own_roofline
 
-        with open(figure, "w", encoding="utf-8") as file:
-            file.write(own_roofline(rows).svg)
-        print(f"drawn to {figure}")
+    with open(figure, "w", encoding="utf-8") as file:  # before minutes are spent
+        rows = measure(device=device, repeats=repeats)
+        print(report(rows))
+        file.write(own_roofline(rows).svg)
+    print(f"drawn to {figure}")
     return 0

@@ -7,6 +7,7 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata
 from itertools import product
 from math import ceil
 from typing import Any
@@ -19,11 +20,12 @@ from costlib.catalog import lookup
 from costlib.command import asked
 from costlib.command.table import WIDTH, Table, bold, plain
 from costlib.display import quantity
-from costlib.numbers import amount
+from costlib.numbers import amount, size
 from costlib.parallel import search
 from costlib.roofline import limits
 from costlib.serving import Saturation, Server, best_batch, saturation
 from costlib.serving.money import per_million
+from costlib.serving.server import OutOfReach
 from costlib.sweeps import BOUND
 from costlib.sweeps import columns as swept
 from costlib.transformer import Transformer
@@ -39,6 +41,7 @@ class Sheet:
     found: Sequence[Answer]
     asked: dict[str, Any]
     why: bool = False
+    note: str = ""
 
     def text(self) -> str:
         """Names and values; with ``why`` each sum and the section that derives it."""
@@ -52,7 +55,8 @@ class Sheet:
             lines.append(f"{row.name.ljust(width)}  {row.shown}")
             if self.why:
                 lines += [*wrap.wrap(f"= {row.why}"), f"{indent}{row.where}"]
-        return "\n".join(lines)
+        notes = [self.note, _book() if self.why else ""]
+        return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, WIDTH))])
 
     def json(self) -> str:
         """What was asked, and every answer by its key; with ``why`` its sum and section too."""
@@ -72,8 +76,19 @@ class Sheet:
 _REASONS = ("why", "where")
 
 
+def _book() -> str:
+    """Where sections are read, as an installed package knows it."""
+    try:
+        addresses = metadata("costlib").get_all("Project-URL") or []
+    except PackageNotFoundError:  # a checkout that is not installed
+        return ""
+    named = dict(each.split(", ", 1) for each in addresses)
+    return f"Sections are those of {named['Homepage']}" if "Homepage" in named else ""
+
+
 def _asked(given: Namespace, *names: str) -> dict[str, Any]:
-    return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    told = {name: getattr(given, name, None) for name in names}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, int]) -> Answers:
@@ -83,10 +98,10 @@ def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, 
         **plan,
         batch=given.batch,
         context=given.context,
-        prompt=given.prompt,
+        prompt=getattr(given, "prompt", None),
         precision=given.precision,
-        price_per_hour=given.price,
-        watts=given.watts,
+        price_per_hour=getattr(given, "price", None),
+        watts=getattr(given, "watts", None),
     )
 
 
@@ -97,7 +112,18 @@ def everything(given: Namespace) -> tuple[Any, int]:
     """Does it fit, how fast, what binds, what does it cost?"""
     found = _answers(given, asked.model(given.model), given.on, given.plan)
     title = f"{_title(given)}: {_load(given, [given.plan])}"
-    return Sheet(title, found.rows, _asked(given, *_CASE), given.why), 0 if found.fits else 1
+    sheet = Sheet(title, found.rows, _asked(given, *_CASE), given.why, _what_would_do(found))
+    return sheet, 0 if found.fits else 1
+
+
+def _what_would_do(found: Answers) -> str:
+    """Of what does not fit, what would."""
+    try:
+        found.server.check(found.context + 1, found.batch)
+    except OutOfReach as problem:
+        said = str(problem)
+        return f"{said[0].upper()}{said[1:]}."
+    return ""
 
 
 def _load(given: Namespace, plans: Iterable[dict[str, int]]) -> str:
@@ -194,7 +220,8 @@ def memory(given: Namespace) -> tuple[Any, int]:
     found = _answers(given, server.model, given.on, given.plan)
     verdict = "It fits." if found.fits else "It does not fit."
     long, most = found["largest_context"], found["largest_batch"]
-    notes = [f"{verdict} Largest batch {most:,}, longest context {long:,.0f}."]
+    of = " in each copy" if server.data > 1 else ""
+    notes = [f"{verdict} Largest batch{of} {most:,}, longest context {long:,.0f}."]
     which = "the fullest" if server.pipeline > 1 else "each"
     title = f"{_title(given)}: bytes on {which} device"
     columns: dict[str, list[Any]] = {"part": names, "bytes": sizes}
@@ -251,19 +278,20 @@ def plan(given: Namespace) -> tuple[Any, int]:
     if not len(found["step"]):
         text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
         raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; take more")
-    kept = np.flatnonzero(found["frontier"])[: given.top]
+    kept = np.flatnonzero(found["frontier"])[: int(size("top", given.top))]
     columns = {name: list(column[kept]) for name, column in found.items() if name not in _UNSEEN}
     shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}
     shown = {title: column for title, column in shown.items() if {*column} != {"1"}}
     shown["recompute"] = [str(each or "nothing") for each in columns["recompute"]]
-    shown["step"] = [quantity(each, "s") for each in columns["step"]]
+    shown["step"] = [quantity(each, "s", 3) for each in columns["step"]]
     shown["memory"] = [quantity(each, "B", 3) for each in columns["memory"]]
     shown["MFU"] = [f"{each:.1%}" for each in columns["mfu"]]
     notes = [
         f"{len(found['step']):,} legal plans fit; these no other one beats in time and memory."
     ]
     notes += ["Times are a datasheet's: published steps take longer (parallel.html)."]
-    title = f"{given.model} on {given.on}: {given.batch:,} sequences of {given.context:,} tokens"
+    many = "1 sequence" if given.batch == 1 else f"{given.batch:,} sequences"
+    title = f"{given.model} on {given.on}: {many} of {given.context:,} tokens"
     asks = _asked(given, "model", "on", "batch", "context", "recipe")
     return Table(title, columns, shown, asks, notes), 0
 
@@ -284,8 +312,9 @@ def sweep(given: Namespace) -> tuple[Any, int]:
     models = {name: asked.model(name) for name in given.model}
     for model, device in product(given.model, given.on):
         name, many = asked.times(device)
-        if many is not None and many > 1:
-            raise ValueError(f"a sweep is of one device: write {name}, or ask compare for {device}")
+        one = catalog.nodes[name].device.name if name in catalog.nodes else name
+        if (many or 1) > 1 or name != one:
+            raise ValueError(f"a sweep is of one device: write {one}, or ask compare for {device}")
         rows_of = _swept(given, models[model], device)
         tables.append({"model": [model] * len(rows_of["batch"]), **rows_of})
     columns = {name: [value for table in tables for value in table[name]] for name in tables[0]}
@@ -365,7 +394,8 @@ def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answ
         yield Answer("servers", "servers", servers, "", why, where)
     if given.price is not None:
         paid = per_million(1 / full.tokens_per_s, given.price * server.devices)
-        why = f"10⁶ × ${given.price:g} an hour × {server.devices} devices / "
+        of = "1 device" if server.devices == 1 else f"{server.devices} devices"
+        why = f"10⁶ × ${given.price:g} an hour × {of} / "
         why += f"{full.tokens_per_s:,.0f} tokens a second"
         where = "serving.html#what-a-million-tokens-cost"
         yield Answer("dollars_per_million", "a million tokens written", paid, "$", why, where)

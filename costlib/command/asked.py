@@ -17,6 +17,7 @@ from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
 from costlib.precision import RECIPES
 from costlib.serving.server import CUTS
+from costlib.training import RECIPES as TRAINED
 from costlib.transformer import Transformer
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "plan",
     "positive",
     "precision",
+    "recipe",
     "spell",
     "times",
     "whole",
@@ -150,8 +152,21 @@ def precision(text: str) -> str:
     >>> precision("FP8")
     'fp8'
     """
-    if (name := text.casefold()) not in RECIPES:
-        raise ValueError(f"{text!r} is none of {', '.join(RECIPES)}")
+    return _among(RECIPES, text)
+
+
+def recipe(text: str) -> str:
+    """The name of what a parameter keeps while it is trained.
+
+    >>> recipe("fp8")
+    'fp8'
+    """
+    return _among(TRAINED, text)
+
+
+def _among(names: Iterable[str], text: str) -> str:
+    if (name := text.casefold()) not in names:
+        raise ValueError(f"{text!r} is none of {', '.join(names)}")
     return name
 
 
@@ -161,13 +176,15 @@ def plan(text: str) -> dict[str, int]:
     >>> plan("tensor=4,pipeline=2")
     {'tensor': 4, 'pipeline': 2}
     """
-    found = {}
+    found: dict[str, int] = {}
     for part in text.split(","):
         name, _, many = (each.strip() for each in part.partition("="))
         if name not in CUTS or not many.isdecimal():
             meant = [f"{cut}={many}" for cut in CUTS if cut[0] == name[:1] and many.isdecimal()]
             such = meant or [f"{cut}=2" for cut in CUTS]  # tp, pp, ep and dp have initials alike
             raise ValueError(f"{part!r} is no cut such as {', '.join(such)}")
+        if name in found:
+            raise ValueError(f"{name} is said twice")
         found[name] = int(size(name, int(many)))
     return found
 

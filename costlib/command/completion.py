@@ -14,6 +14,7 @@ from costlib.training import RECIPES as TRAINED
 __all__ = ["script"]
 
 #: In bash a word ends at "=", in zsh it does not: a cut is completed behind its last comma in both.
+#: In zsh words that do not fit are dropped later: that there is none left shows by the words alone.
 _SCRIPT = """\
 _costlib() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" first="${{COMP_WORDS[1]}}" before="" place
@@ -38,9 +39,9 @@ _costlib() {{
   esac
   [[ $word == -* ]] && words="$options"
   COMPREPLY=($(compgen -P "$prefix" -W "$words" -- "${{word#"$prefix"}}"))
-  if [[ ${{#COMPREPLY[@]}} -eq 0 && ($words == *"$models" || $before == --figure) ]]; then
-    COMPREPLY=($(compgen -f -- "$word"))
-  fi
+  [[ $words == *"$models" && " $words" != *" $word"* ]] && before=--figure
+  [[ $before == --figure && $word != -* ]] && COMPREPLY=($(compgen -f -- "$word"))
+  return 0
 }}
 complete -F _costlib costlib
 """

@@ -16,7 +16,7 @@ __all__ = ["COMMANDS", "parser"]
 
 #: What can be asked, and in a few words what comes.
 COMMANDS = {
-    "answer": "does it fit, how fast, what binds, what does it cost (or no word at all)",
+    "answer": "does it fit, how fast, what binds, what does it cost (or without this word)",
     "params": "parameters by what they are for",
     "memory": "what lies in each device's memory, and how far it goes",
     "time": "each op of a step or a prompt: what it takes, what binds it",
@@ -27,7 +27,7 @@ COMMANDS = {
     "models": "names of models",
     "devices": "names of devices",
     "nodes": "names of nodes, of which clusters are made",
-    "measure": "time this machine and draw its roofline",
+    "measure": "time this machine, and draw its roofline if told where to",
     "completion": "a script that completes all this in bash or zsh",
 }
 
@@ -75,9 +75,14 @@ def parser() -> argparse.ArgumentParser:
         _FILL[name](command)
         if name not in ("measure", "completion"):
             form = command.add_mutually_exclusive_group()
-            for kind in ("json", "csv"):
+            for kind, reader in (("json", "a program"), ("csv", "a spreadsheet")):
                 form.add_argument(
-                    f"--{kind}", action="store_const", const=kind, dest="form", default="text"
+                    f"--{kind}",
+                    action="store_const",
+                    const=kind,
+                    dest="form",
+                    default="text",
+                    help=f"the same for {reader}",
                 )
     return top
 
@@ -89,12 +94,19 @@ def _version() -> str:
 _WHY = "the sum that made each number, and the section of the book that derives it"
 
 
+_WHERE = {
+    "DEVICE[xN]": "a device, as H100-SXM or H100-SXMx8, or nodes, as DGX-H100x2",
+    "DEVICE": "a device, as H100-SXM",
+    "NODE[xN]": "nodes, as DGX-H100x16, or devices side by side, as H100-SXMx8",
+}
+
+
 def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
     many: dict[str, Any] = {"nargs": "+"} if several else {}
     says = "a name of the catalogue, the path of a config.json, or - to read one"
     command.add_argument("model", metavar="MODEL", help=says, **many)
     if on:
-        command.add_argument("--on", metavar=on, help="where", **many)
+        command.add_argument("--on", metavar=on, help=_WHERE[on], **many)
 
 
 def _cut(command: Any, *, several: bool = False) -> None:
@@ -104,10 +116,15 @@ def _cut(command: Any, *, several: bool = False) -> None:
     command.add_argument("--plan", type=_read(asked.plan), metavar="CUTS", help=says, **how)
 
 
-def _case(command: Any) -> None:
-    """What a step or a prompt is."""
+def _step(command: Any) -> None:
+    """What a step is."""
     _whole(command, "--batch", 1, "sequences at once in each copy")
     _whole(command, "--context", 4096, "tokens cached of each sequence")
+
+
+def _case(command: Any) -> None:
+    """What a step or a prompt is, and what it is paid with."""
+    _step(command)
     _whole(command, "--prompt", None, "tokens of a prompt (as many as the context)")
     _precision(command)
     _money(command)
@@ -145,10 +162,16 @@ def _params(command: Any) -> None:
     _precision(command)
 
 
-def _one_case(command: Any) -> None:
+def _memory(command: Any) -> None:
     _of(command)
     _cut(command)
-    _case(command)
+    _step(command)
+    _precision(command)
+
+
+def _time(command: Any) -> None:
+    _memory(command)
+    _whole(command, "--prompt", None, "tokens of a prompt, which is read in place of a step")
 
 
 def _compare(command: Any) -> None:
@@ -160,9 +183,9 @@ def _compare(command: Any) -> None:
 def _sweep(command: Any) -> None:
     _of(command, several=True, on="DEVICE")
     says = "numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
-    how: dict[str, Any] = {"type": _read(asked.numbers), "metavar": "N", "help": says}
-    command.add_argument("--batch", default=[1], **how)
-    command.add_argument("--context", default=[4096], **how)
+    how: dict[str, Any] = {"type": _read(asked.numbers), "metavar": "N"}
+    for name, usual in (("--batch", 1), ("--context", 4096)):
+        command.add_argument(name, default=[usual], **how | {"help": f"{says} ({usual})"})
     _precision(command)
 
 
@@ -183,7 +206,7 @@ def _plan(command: Any) -> None:
     _whole(command, "--batch", 256, "sequences of a step")
     _whole(command, "--context", 4096, "tokens of a sequence")
     says = f"what a parameter keeps: {', '.join(TRAINED)}"
-    command.add_argument("--recipe", metavar="NAME", help=says)
+    command.add_argument("--recipe", type=_read(asked.recipe), metavar="NAME", help=says)
     _whole(command, "--top", 10, "plans that are shown")
 
 
@@ -218,8 +241,8 @@ def _completion(command: Any) -> None:
 _FILL: dict[str, Callable[[Any], None]] = {
     "answer": _answer,
     "params": _params,
-    "memory": _one_case,
-    "time": _one_case,
+    "memory": _memory,
+    "time": _time,
     "compare": _compare,
     "sweep": _sweep,
     "plan": _plan,

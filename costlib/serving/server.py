@@ -270,7 +270,21 @@ of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
                 if found.room(context) > 0:
                     copies = f", data={found.data}" if found.data != self.data else ""
                     return f"{name}={many}{copies} would do"
+        if nodes := self._nodes_that_do(context):
+            return f"{nodes} nodes would do"
         return "fewer bits, or a device with more memory, would do"
+
+    def _nodes_that_do(self, context: int) -> int | None:
+        """More of a cluster's nodes, with every layer shared by more devices."""
+        for more in (2, 4, 8) if isinstance(self.place, Cluster) else ():
+            nodes: int = more * self.place.nodes
+            try:
+                wide = self.with_(device=self.place.with_(nodes=nodes), tensor=more * self.tensor)
+            except ValueError:  # cannot be cut any further
+                break
+            if wide.room(context) > 0:
+                return nodes
+        return None
 
     def _fewer(self, more: int) -> int:
         """Copies, where each is to have so many times the devices: a cluster has no others."""

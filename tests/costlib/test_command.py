@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from email.message import Message
 from itertools import pairwise
 
 import pytest
@@ -169,6 +170,12 @@ WRONG = {
     "llama-3-8b --on T4 --plan tp=8": "'tp=8' is no cut such as tensor=8",
     "llama-3-8b --on T4 --plan 4": "'4' is no cut such as tensor=2, pipeline=2, expert=2, data=2",
     "plan llama-3-8b --on M4x4": "no link joins M4x4: costlib nodes has machines with one",
+    "llama-3-8b --on T4 --plan tensor=2,tensor=4": "tensor is said twice",
+    "memory llama-3-8b --on T4 --price 3": "unrecognized arguments: --price 3",
+    "sweep llama-3-8b --on DGX-H100": "write H100-SXM, or ask compare for DGX-H100",
+    "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is none of fp32, bf16,",
+    "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 0": "top must be at least 1",
+    "measure --figure no/such/folder/x.svg": "no/such/folder/x.svg: No such file",
     "params  --csv": "what is missing: MODEL",
     "llama-3-8b --on H1000": "the nearest is H100-SXM",
     "llama-3-8b --on T4x0": "at least 1",
@@ -266,6 +273,26 @@ def test_programs_get_reasons_where_they_ask_for_them(capsys):
             assert [*told[name].values()] == [row[name] for row in table] == said
 
 
+def test_what_would_do_is_said_of_what_does_not_fit(capsys):
+    for typed, said in (
+        ("llama-3.1-70b --on T4", "tensor=16 would do."),
+        ("llama-3.1-8b --on H100-SXM --batch 500", "Batch must be at most 113, as many"),
+    ):
+        assert said in read(typed, capsys).replace("\n", " ")
+        assert main([*typed.split(), "--json"]) == 1
+        json.loads(capsys.readouterr().out)
+
+
+def test_sections_are_those_of_the_book_that_the_package_names(capsys, monkeypatch):
+    named = Message()
+    named["Project-URL"] = "Source, https://example.org/source"
+    named["Project-URL"] = "Homepage, https://example.org/book/"
+    monkeypatch.setattr("costlib.command.answers.metadata", lambda _: named)
+    last = read("gpt2 --on T4 --why", capsys).splitlines()[-1]
+    assert last == "Sections are those of https://example.org/book/"
+    assert "example.org" not in read("gpt2 --on T4", capsys)
+
+
 def test_a_batch_is_of_each_copy(capsys):
     asks = "compare llama-3.1-8b --on H100-SXMx8 --plan"
     assert read(f"{asks} tensor=8 tensor=4,data=2", capsys).splitlines()[0].endswith("each copy")
@@ -337,19 +364,25 @@ COMPLETED = {
     "costlib completion z": {"zsh"},
     "costlib devices H20": {"H20", "H200"},
     "costlib gpt2 --precision mxfp": {"mxfp4", "mxfp6", "mxfp8"},
+    "costlib measure --figure x.svg --qu": {"--quick"},
 }
 
 
-def test_bash_completes_it(capsys):
+def test_bash_completes_it(tmp_path, capsys):
+    (tmp_path / "x.json").touch()
     script = read("completion bash", capsys)
+    asked = ("costlib ./x", "costlib params ./x", "costlib measure --figure ./x")
+    files = {line: {"./x.json"} for line in asked}
     asks = "".join(
         f"COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; "
         "_costlib; echo ${COMPREPLY[@]}\n"
-        for line in COMPLETED
+        for line in COMPLETED | files
     )
-    done = subprocess.run(["bash", "-c", script + asks], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", script + asks], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     found = [set(line.split()) for line in done.stdout.splitlines()]
-    assert found == list(COMPLETED.values())
+    assert found == [*COMPLETED.values(), *files.values()]
     assert done.stderr == ""
 
 

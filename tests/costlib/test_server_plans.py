@@ -293,10 +293,18 @@ def test_what_else_is_refused(made, words):
         made()
 
 
+#: A node that holds a fourth of a small model.
+SMALL = costlib.nodes["DGX-H100"].with_(
+    device=costlib.devices["H100-SXM"].with_(capacity=10**9 * 3 // 4)
+)
+
+
 def test_what_would_do_is_named_and_does():
     for server, words in (
         (Server("llama-3.1-70b", "H100-SXM"), "tensor=2 would do"),
         (Server("llama-3.1-70b", "DGX-H100", data=8), "tensor=2, data=4 would do"),
+        (Server("llama-3.1-405b", "DGX-H100"), "; 2 nodes would do"),
+        (Server("llama-3.1-8b", Cluster(SMALL)), "; 4 nodes would do"),
         (Server("gpt2", costlib.devices["T4"].with_(capacity=2 * 10**8)), "tensor=2 would do"),
         (
             Server("gpt2", costlib.devices["T4"].with_(capacity=6 * 10**7), tensor=4),
