@@ -70,10 +70,16 @@ class Storage:
     compute: str | None = None
     unread: str = ""
     first_layer: int = 0
-    _special: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _special: tuple[tuple[Packing, tuple[str, ...]], ...] = field(
+        init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_special", tuple(pattern for pattern, _ in self.special))
+        groups: dict[Packing, list[str]] = {}
+        for pattern, packing in self.special:
+            groups.setdefault(packing, []).append(pattern)
+        found = tuple((packing, tuple(patterns)) for packing, patterns in groups.items())
+        object.__setattr__(self, "_special", found)
 
     def of(self, step: str, layer: int, *, beside: bool = False) -> Packing | None:
         """The packing of one step's matrix in one layer; None if it is left as it is.
@@ -86,8 +92,9 @@ class Storage:
         if not self.kept and not self.special:
             return packing
         where = (step, layer, beside)
-        if _names(self._special, *where):
-            return next(each for pattern, each in self.special if _names((pattern,), *where))
+        for special, patterns in self._special:
+            if _names(patterns, *where):
+                return special
         return None if packing is None or _names(self.kept, *where) else packing
 
 
@@ -256,28 +263,24 @@ def _names(patterns: tuple[str, ...], step: str, layer: int, beside: bool) -> bo
     """Whether a list of modules names a step's, itself or what it is inside of."""
     if not _plainly(patterns, step, beside).isdisjoint(("", str(layer))):
         return True
-    _, pattern = _compiled(patterns)
-    if pattern is None:
-        return False
-    return any(pattern.match(path) for path in _paths_in(layer, step, beside))
+    _, _, is_numbered = _compiled(patterns)
+    return _fits(patterns, step, layer if is_numbered else 0, beside)
 
 
-@lru_cache(maxsize=512)
-def _paths_in(layer: int, step: str, beside: bool) -> tuple[str, ...]:
-    return tuple(path.replace("{i}", str(layer)) for path in _paths(step, beside))
+@lru_cache(maxsize=4096)
+def _fits(patterns: tuple[str, ...], step: str, layer: int, beside: bool) -> bool:
+    """Whether an expression of a list means a step's module in a layer."""
+    _, pattern, _ = _compiled(patterns)
+    paths = (path.replace("{i}", str(layer)) for path in _paths(step, beside))
+    return pattern is not None and any(pattern.match(path) for path in paths)
 
 
 @lru_cache(maxsize=4096)
 def _plainly(patterns: tuple[str, ...], step: str, beside: bool) -> frozenset[str]:
     """The layers in which plain names mean a step's module; "" among them: in every layer."""
-    known, layers = _nested(_paths(step, beside)), set()
-    for name in _compiled(patterns)[0]:
-        parts = name.split(".")
-        layers |= {""} if name in known else set()
-        for at, part in enumerate(parts):
-            if ".".join((*parts[:at], "{i}", *parts[at + 1 :])) in known:
-                layers.add(part)
-    return frozenset(layers)
+    named, _, _ = _compiled(patterns)
+    known = _nested(_paths(step, beside))
+    return frozenset(layer for name in known for layer in named.get(name, ()))
 
 
 @lru_cache(maxsize=512)
@@ -293,28 +296,59 @@ def _nested(paths: tuple[str, ...]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(patterns: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str] | None]:
-    """Plain names, and one regular expression for the others."""
-    plain = frozenset(p for p in patterns if not p.startswith("re:") and "*" not in p)
+def _compiled(
+    patterns: tuple[str, ...],
+) -> tuple[dict[str, list[str]], re.Pattern[str] | None, bool]:
+    """Names as `_nested` has them, each with its layers; one regular expression for what is left;
+    and whether that can tell a layer by its number."""
+    named: dict[str, list[str]] = {}
     others, ways = [], 0.0
     for name in patterns:
-        if name not in plain:
-            others.append(name[3:] if name.startswith("re:") else _wildcard(name))
-            ways += _ways(others[-1])
+        expression = name[3:] if name.startswith("re:") else _wildcard(name)
+        listed = _LISTED.fullmatch(expression)
+        if listed:
+            path = f"{listed['front']}{{i}}{listed['rest']}".replace("\\.", ".")
+            named.setdefault(path, []).extend(listed["layers"].split("|"))
+        elif expression == name:
+            for path, layer in _in_each_place(name):
+                named.setdefault(path, []).append(layer)
+        else:
+            others.append(expression)
+            ways += _ways(expression)
         if ways > _MOST_WAYS:
             shown = name if len(name) <= 60 else f"{name[:59]}…"
             raise ValueError(f"modules are named by {shown!r}: {_TOO_MANY_WAYS}")
+    is_numbered = any(re.findall(_NUMBERED, other) for other in others)
     try:
-        return plain, re.compile("|".join(f"(?:{other})" for other in others)) if others else None
+        one = re.compile("|".join(f"(?:{other})" for other in others)) if others else None
     except re.error as problem:
         raise ValueError("a name of modules after 're:' is no regular expression") from problem
+    return named, one, is_numbered
+
+
+def _in_each_place(name: str) -> Iterator[tuple[str, str]]:
+    """A plain name, and with each number in it as that of the layer."""
+    yield name, ""
+    parts = name.split(".")
+    for at, part in enumerate(parts):
+        if part.isdecimal():
+            yield ".".join((*parts[:at], "{i}", *parts[at + 1 :])), part
 
 
 def _wildcard(pattern: str) -> str:
     """A name with stars, of a module or of what is inside it."""
+    if "*" not in pattern:
+        return pattern
     inside = "" if pattern.endswith("*") else r"(?:\..*)?$"
     return ".*".join(map(re.escape, pattern.split("*"))) + inside
 
+
+#: A module in some layers, and what is inside of it.
+_LISTED = re.compile(
+    r"(?P<front>(?:\w|\\\.)+\\\.)\(\?:(?P<layers>[0-9|]+)\)(?P<rest>(?:\w|\\\.)+)\(\?:\\\.\.\*\)\?\$"
+)
+#: What tells one number from another: a digit, a set, or one letter of any kind.
+_NUMBERED = r"[0-9]|\\\w|(?<!\\)\[|(?<!\\)\.(?![*+])"
 
 #: An expression is tried on thousands of names: one that goes through each in many ways, as
 #: "(a+)+" does, would keep whoever asks waiting for hours.

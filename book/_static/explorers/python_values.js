@@ -267,9 +267,10 @@ export function once(thing, name, compute) {
 export function cache(f) {
   const made = new Map();
   const asking = (...args) => {
-    const asked = key(args.length === 1 ? args[0] : args);
-    if (!made.has(asked)) made.set(asked, f(...args));
-    return made.get(asked);
+    const asked = args.length === 1 ? key(args[0]) : `(${args.map(spelled).join()})`;
+    let found = made.get(asked);
+    if (found === undefined) made.set(asked, (found = f(...args)));
+    return found;
   };
   asking.__wrapped__ = f;
   return asking;

@@ -3593,11 +3593,17 @@ $class(checkpoint$Packing, "Packing", "bits beside per_row per_column", "/ bits 
 class checkpoint$Storage extends $object {
 __post_init__() {
 const self = this;
-self._special = $tuple((() => { const $ = []; for (const [pattern, _] of self.special) $.push(pattern); return $; })());
+let groups, pattern, packing, found;
+groups = $dict([]);
+for ([pattern, packing] of self.special) {
+groups.setdefault(packing, $list([])).append(pattern);
+}
+found = $tuple((() => { const $ = []; for (const [packing, patterns] of groups.items()) $.push([packing, $tuple(patterns)]); return $; })());
+self._special = found;
 }
 of(step, layer, beside = false) {
 const self = this;
-let packing, where;
+let packing, where, special, patterns;
 if ($has(checkpoint$_NEVER_PACKED, step)) {
 return null;
 }
@@ -3606,8 +3612,10 @@ if (!$truth(self.kept) && !$truth(self.special)) {
 return packing;
 }
 where = [step, layer, beside];
-if (checkpoint$_names(self._special, ...where)) {
-return $next((function* () { for (const [pattern, each] of self.special) if (checkpoint$_names([pattern], ...where)) yield each; })());
+for ([special, patterns] of self._special) {
+if (checkpoint$_names(patterns, ...where)) {
+return special;
+}
 }
 return ((packing === null) || checkpoint$_names(self.kept, ...where) ? null : packing);
 }
@@ -3761,32 +3769,24 @@ inside = $iadd(inside, ($has(checkpoint$_LINEAR, last) ? $list([`linear_attn.${$
 return $tuple((() => { const $ = []; for (const prefix of checkpoint$_PREFIXES) for (const path of inside) $.push(`${$str(prefix)}.${$str(path)}`); return $; })());
 })]);
 function checkpoint$_names(patterns, step, layer, beside) {
-let _, pattern;
+let _, is_numbered;
 if (!$truth(checkpoint$_plainly(patterns, step, beside).isdisjoint(["", $str(layer)]))) {
 return true;
 }
-[_, pattern] = checkpoint$_compiled(patterns);
-if ((pattern === null)) {
-return false;
+[_, _, is_numbered] = checkpoint$_compiled(patterns);
+return checkpoint$_fits(patterns, step, ($truth(is_numbered) ? layer : 0), beside);
 }
-return $any((function* () { for (const path of checkpoint$_paths_in(layer, step, beside)) yield pattern.match(path); })());
-}
-let checkpoint$_paths_in = $call($lru_cache(512), [(function _paths_in(layer, step, beside) {
-return $tuple((() => { const $ = []; for (const path of checkpoint$_paths(step, beside)) $.push($str_replace(path, "{i}", $str(layer))); return $; })());
+let checkpoint$_fits = $call($lru_cache(4096), [(function _fits(patterns, step, layer, beside) {
+let _, pattern, paths;
+[_, pattern, _] = checkpoint$_compiled(patterns);
+paths = (function* () { for (const path of checkpoint$_paths(step, beside)) yield $str_replace(path, "{i}", $str(layer)); })();
+return ((pattern !== null) && $any((function* () { for (const path of paths) yield pattern.match(path); })()));
 })]);
 let checkpoint$_plainly = $call($lru_cache(4096), [(function _plainly(patterns, step, beside) {
-let known, layers, name, parts, at, part;
-[known, layers] = [checkpoint$_nested(checkpoint$_paths(step, beside)), $set()];
-for (name of $at(checkpoint$_compiled(patterns), 0)) {
-parts = $str_split(name, ".");
-layers = $ior(layers, ($has(known, name) ? $set([""]) : $set()));
-for ([at, part] of $enumerate(parts)) {
-if ($has(known, $str_join(".", [...$part(parts, null, at, null), "{i}", ...$part(parts, $add(at, 1), null, null)]))) {
-layers.add(part);
-}
-}
-}
-return $frozenset(layers);
+let named, _, known;
+[named, _, _] = checkpoint$_compiled(patterns);
+known = checkpoint$_nested(checkpoint$_paths(step, beside));
+return $frozenset((() => { const $ = []; for (const name of known) for (const layer of named.get(name, [])) $.push(layer); return $; })());
 })]);
 let checkpoint$_nested = $call($lru_cache(512), [(function _nested(paths) {
 let split;
@@ -3794,34 +3794,63 @@ split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
-let plain, others, ways, name, shown, problem;
-plain = $frozenset((() => { const $ = []; for (const p of patterns) if (!$truth($str_startswith(p, "re:")) && !$has(p, "*")) $.push(p); return $; })());
+let named, others, ways, name, expression, listed, path, layer, shown, is_numbered, one, problem;
+named = $dict([]);
 [others, ways] = [$list([]), 0.0];
 for (name of patterns) {
-if (!$has(plain, name)) {
-others.append(($truth($str_startswith(name, "re:")) ? $part(name, 3, null, null) : checkpoint$_wildcard(name)));
-ways = $iadd(ways, checkpoint$_ways($at(others, -1)));
+expression = ($truth($str_startswith(name, "re:")) ? $part(name, 3, null, null) : checkpoint$_wildcard(name));
+listed = checkpoint$_LISTED.fullmatch(expression);
+if ($truth(listed)) {
+path = $str_replace(`${$str($at(listed, "front"))}{i}${$str($at(listed, "rest"))}`, "\\.", ".");
+named.setdefault(path, $list([])).extend($str_split($at(listed, "layers"), "|"));
+} else {
+if ($eq(expression, name)) {
+for ([path, layer] of checkpoint$_in_each_place(name)) {
+named.setdefault(path, $list([])).append(layer);
+}
+} else {
+others.append(expression);
+ways = $iadd(ways, checkpoint$_ways(expression));
+}
 }
 if ($gt(ways, checkpoint$_MOST_WAYS)) {
 shown = ($le($len(name), 60) ? name : `${$str($part(name, null, 59, null))}…`);
 throw new $ValueError().__init__([`modules are named by ${$repr(shown)}: ${$str(checkpoint$_TOO_MANY_WAYS)}`]);
 }
 }
+is_numbered = $any((function* () { for (const other of others) yield $re_findall(checkpoint$_NUMBERED, other); })());
 try {
-return [plain, ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null)];
+one = ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null);
 } catch ($problem0) {
 if ($caught($problem0, [$re_error])) {
 problem = $problem0;
 throw new $ValueError().__init__(["a name of modules after 're:' is no regular expression"]);
 } else throw $problem0;
 }
-return null;
+return [named, one, is_numbered];
 })]);
+function* checkpoint$_in_each_place(name) {
+let parts, at, part;
+yield [name, ""];
+parts = $str_split(name, ".");
+for ([at, part] of $enumerate(parts)) {
+if ($truth($str_isdecimal(part))) {
+yield [$str_join(".", [...$part(parts, null, at, null), "{i}", ...$part(parts, $add(at, 1), null, null)]), part];
+}
+}
+}
 function checkpoint$_wildcard(pattern) {
 let inside;
+if (!$has(pattern, "*")) {
+return pattern;
+}
 inside = ($truth($str_endswith(pattern, "*")) ? "" : "(?:\\..*)?$");
 return $add($str_join(".*", $map($re_escape, [$str_split(pattern, "*")])), inside);
 }
+let checkpoint$_LISTED;
+checkpoint$_LISTED = $re_compile("(?P<front>(?:\\w|\\\\\\.)+\\\\\\.)\\(\\?:(?P<layers>[0-9|]+)\\)(?P<rest>(?:\\w|\\\\\\.)+)\\(\\?:\\\\\\.\\.\\*\\)\\?\\$");
+let checkpoint$_NUMBERED;
+checkpoint$_NUMBERED = "[0-9]|\\\\\\w|(?<!\\\\)\\[|(?<!\\\\)\\.(?![*+])";
 let checkpoint$_MOST_WAYS;
 checkpoint$_MOST_WAYS = 20000;
 let checkpoint$_TOO_MANY_WAYS;
