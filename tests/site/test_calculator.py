@@ -128,6 +128,11 @@ def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
         assert alike(values, [*answers.values()]), line
 
 
+def test_a_server_stands_on_what_has_a_memory() -> None:
+    [hosts] = in_page("costlib.js", "page.hosts", [0])
+    assert hosts == [name for name, device in costlib.devices.items() if device.capacity]
+
+
 def test_what_is_suggested_is_so() -> None:
     body = f"""[{{}}, ...page.tries.map(({{ state }}) => state)].map((state) =>
       page.compute({{ ...{FIRST}, ...state }}).found.map(({{ by }}) =>
@@ -324,7 +329,9 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     modules = {name.partition("?")[0] for name in asked if "/explorers/" in name}
     assert {each for each in modules if each.endswith(".js")} - {*early} == {
         f"{page.url.partition('/book/')[0]}/_static/explorers/main.js"
-    }  # all others are asked for at once
+    }  # all others are asked for at once, and after the text
+    late = "[...document.querySelectorAll('[rel=modulepreload]')].map((e) => e.fetchPriority)"
+    assert {*page.evaluate(late)} == {"low"}
     page.click("text=Your own config.json")
     wrong = page.locator(".own-model .own-wrong")
     unknown = json.dumps({"model_type": "perceiver"})

@@ -136,7 +136,9 @@ def preloads(root: Path, name: str) -> str:
     """What a page all of an explorer's asks for at once, rather than module by module."""
     found = modules(root / "book" / "_static" / "explorers", "frame.js", f"{name}.js")
     folder = "../_static/explorers"
-    links = [f'<link rel="modulepreload" href="{folder}/{each}" />' for each in found]
+    links = [
+        f'<link rel="modulepreload" fetchpriority="low" href="{folder}/{each}" />' for each in found
+    ]  # the text comes first
     return "\n    ".join(["", *links, ""])
 
 

@@ -1,6 +1,6 @@
 // What everybody asks who serves a model: costlib.answer in the page, up to four choices side by side, each number with its sum.
 import { Answers } from './answers_table.js';
-import { answered, cutOf, formats, models, nameOf, places, recipes, stepOf, wholeNameOf } from './costs.js';
+import { answered, cutOf, formats, models, nameOf, places, prepared, recipes, stepOf, wholeNameOf } from './costs.js';
 import { make } from './dom.js';
 import { plain, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
@@ -10,7 +10,7 @@ import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_s
 
 const whole = (id, label, unit, value, max) => ({ id, label, unit, type: 'number', min: 1, max, value, powers: true });
 const more = (control) => ({ ...control, more: true });
-const kind = (id, label) => ({ id, label, type: 'choice', value: 'own', more: true, options: [['own', 'as that has them'], ...Object.entries(formats).map(([name, bytes]) => [name, `${name}: ${plain(bytes)} ${bytes === 1 ? 'byte' : 'bytes'}`])] });
+const kind = (id, label) => ({ id, label, type: 'choice', value: 'own', more: true, options: [['own', 'as that has them'], ...Object.entries(formats).map(([name, bytes]) => [name, `${name}: ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`])] });
 const same = (names) => names.map((name) => [name, name]);
 let offered = same(models); // made again when a model is brought
 function modelChoices() {
@@ -67,10 +67,16 @@ function answersOf(choice) {
   return remembered(JSON.stringify(choice), () => answered(choice));
 }
 
-/** Every batch that fits, with the seconds of its step. */
-function curve(choice, { by }) {
+/** The largest batch that a curve goes to; 0 where none has an end. */
+function mostOf({ by }) {
   const most = by?.get('largest_batch').value;
-  if (!most || !Number.isFinite(most)) return null;
+  return Number.isFinite(most) ? most : 0;
+}
+
+/** Every batch that fits, with the seconds of its step. */
+function curve(choice, found) {
+  const most = mostOf(found);
+  if (!most) return null;
   const { batch, price, watts, ...rest } = choice;
   const seconds = remembered(`step ${JSON.stringify(rest)}`, () => stepOf(choice));
   const whole = remembered(`curve ${JSON.stringify(rest)}`, () => sweep(1, most, SHOWN).map((each) => ({ batch: each, seconds: seconds(each) })));
@@ -87,6 +93,19 @@ function wordsOf(id, choice) {
   if (id === 'device') return value;
   return SAID[id]?.(value) ?? `${id} ${typeof value === 'number' ? plain(value) : value}`;
 }
+
+/** What the first picture needs, in tasks short enough that the page answers in between. */
+export function* ahead(state) {
+  for (const choice of choicesOf(settings, state)) {
+    prepared(choice);
+    yield;
+    answersOf(choice);
+    yield;
+  }
+}
+
+/** The curve comes after the answers. */
+export const chartsLater = true;
 
 export function compute(state) {
   const [choices, place] = [choicesOf(settings, state), placeOf(state)];
@@ -224,7 +243,7 @@ export function draw(explorer, state) {
   first.update(some, explorer.result);
   others.update(keys.filter((key) => !FIRST.includes(key)), explorer.result);
   if (wasOn && enough.hidden) first.rows.get('fits')?.button.focus();
-  explorer.rest.classList.toggle('calculator-no-room', !explorer.charts.length || !found.some(({ by }) => by?.get('largest_batch').value));
+  explorer.rest.classList.toggle('calculator-no-room', !found.some(mostOf));
   const [inPython, inShell, elsewhere] = taken.lines;
   const files = filesOf(choices);
   inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');

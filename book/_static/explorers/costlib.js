@@ -13,6 +13,7 @@ import {
   Server,
   Transformer,
 } from './generated/costlib.js';
+import { devices as figures } from './generated/entries.js';
 import { call, Dict } from './python_values.js';
 
 /** Names of the catalogue. */
@@ -20,7 +21,7 @@ export const models = [...modelsByName];
 export const devices = [...devicesByName];
 export const nodes = [...nodesByName];
 /** Devices whose memory is known: a server can stand on them. */
-export const hosts = devices.filter((name) => devicesByName.__getitem__(name).capacity !== null);
+export const hosts = devices.filter((name) => figures[name].capacity);
 /** Formats of elements, with their bytes, and recipes: a format for each kind of tensor. */
 export const formats = Object.fromEntries(FORMATS.items());
 export const recipes = [...RECIPES];

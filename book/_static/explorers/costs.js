@@ -74,5 +74,14 @@ export function answered(choice) {
   }
 }
 
+/** The model of a choice read beforehand, if it can be. */
+export function prepared(choice) {
+  try {
+    return modelOfChoice(choice);
+  } catch {
+    return null; // which is said when it is asked
+  }
+}
+
 /** Seconds of a step at any batch. */
 export const stepOf = (choice) => stepSeconds(modelOfChoice(choice), deviceOf(choice), { ...cutOf(choice), precision: precisionIn(choice), context: choice.prompt + choice.answer });

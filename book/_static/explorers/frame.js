@@ -213,11 +213,9 @@ export class Explorer {
     const begun = performance.now();
     for (const control of this.page.controls) this.show(control);
     this.result = this.page.compute(this.state);
-    const charts = this.page.charts?.(this.state, this.result) ?? [];
-    charts.forEach((chart, at) => {
-      this.charts[at] ??= new Chart(at || chart.below ? this.rest : this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
-      this.charts[at].update(chart);
-    });
+    clearTimeout(this.drawing);
+    if (this.page.chartsLater) this.drawing = setTimeout(() => this.drawCharts());
+    else this.drawCharts();
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))));
     this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
@@ -225,6 +223,14 @@ export class Explorer {
     if (this.details.open) this.fillTable();
     if (this.own) this.own.hash = new URLSearchParams(this.state);
     this.root.dataset.script = (performance.now() - begun).toFixed(2); // milliseconds, read by a test
+  }
+
+  drawCharts() {
+    const charts = this.page.charts?.(this.state, this.result) ?? [];
+    charts.forEach((chart, at) => {
+      this.charts[at] ??= new Chart(at || chart.below ? this.rest : this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
+      this.charts[at].update(chart);
+    });
   }
 
   show(control) {
@@ -262,7 +268,12 @@ function shown(value) {
   return typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 20, maximumSignificantDigits: 17 }) : String(value ?? '');
 }
 
-export function start(root, page, keys) {
+const otherThings = () => new Promise((done) => { setTimeout(done); });
+
+export async function start(root, page, keys) {
+  const state = stateFrom(page.controls, keysOf(named(location.hash), root.dataset.key, keys) ?? {});
+  await otherThings(); // the modules were a task of their own
+  for (const _ of page.ahead?.(state) ?? []) await otherThings();
   const stand = root.closest('.cell_output') ?? root;
   for (const figure of stand.querySelectorAll('svg.explorer-stand-in')) figure.remove();
   root.explorer = new Explorer(root, page, keys);

@@ -17,7 +17,7 @@ const keys = roots.map((root) => root.dataset.key);
 async function begin(root) {
   try {
     const [{ start }, page] = await Promise.all([import('./frame.js'), import(`./${root.dataset.explorer}.js`)]);
-    start(root, page, keys);
+    await start(root, page, keys);
   } catch (error) {
     root.classList.add('explorer-failed'); // the figure and the table stay
     throw error;
