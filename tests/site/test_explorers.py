@@ -1252,6 +1252,25 @@ def test_words_of_a_chart_stand_apart(name: str) -> None:
                     assert apart, (word, other)
 
 
+def test_words_say_whose_they_are() -> None:
+    """Values stand in the order of their dots, dots on one another have one label, and what is held
+    is named on top of its line."""
+    spec = """{title: '', alt: '', x: {label: ''}, y: {label: ''}, xs: [1, 10, 100], names: state,
+      marks: [{x: 9, label: 'mark'}], at: {x: 10, label: 'held'}, drag: () => ({}),
+      series: [[11, 12, 13], [90, 80, 70], [10, 10.5, 11], [6, 7, 8]].map((ys, at) =>
+        ({label: 'line ' + at, ys})).concat({label: 'dots', ys: [5, null, 40], scatter: true},
+        {label: 'others', ys: [5.1, null, null], scatter: true})}"""
+    [svg] = in_page("picture.js", f"page.picture({spec}, 700).svg", [["first", "", "last"]])
+    texts = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"[^>]*>([^<]*)<', svg)
+    at = {words: (float(x), float(y)) for x, y, words in texts}
+    values = sorted((y, words) for words, (_, y) in at.items() if words in ("80", "12", "10.5", "7"))
+    assert [words for _, words in values] == ["80", "12", "10.5", "7"]
+    assert sum("first" in words for _, _, words in texts) == 1
+    held = float(re.search(r'd="M([\d.]+) [\d.]+V[\d.]+" class="chart-held"', svg)[1])
+    assert at["held"] == (pytest.approx(held), 24)
+    assert at["mark"][1] > 24
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_nothing_is_hidden_by_what_one_takes_hold_of(name: str) -> None:
     """No number of an axis is under a handle as it opens, and all words are on top of lines."""
@@ -1757,10 +1776,12 @@ def test_a_target_is_dragged_on_the_chart(open_page: Any) -> None:
     page.click("button:text-is('Too fast')")
     settle(page)
     assert "2 devices would do" in page.evaluate(SUMMARY)
-    assert page.locator(".explorer-said").is_visible()
+    assert page.locator(".explorer-said:not(.explorer-over)").is_visible()
     page.press("#explorer-frontier-target", "ArrowUp")
     settle(page)
-    assert not page.locator(".explorer-said").is_visible()  # it was said of another state
+    assert page.locator(".explorer-said.explorer-over").is_visible()  # said of another state
+    page.click("button:text-is('Start again')")
+    assert page.inner_text(".explorer-said") == ""
 
 
 FINGERS = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
@@ -1845,6 +1866,10 @@ def test_film_of_a_server_is_dragged_and_says_what_does_not_fit(open_page: Any) 
     page.click("button:text-is('Start again')")
     settle(page)
     assert page.locator(".server-lines").count() == 2
+    page.click("button:text-is('Play')")
+    page.wait_for_timeout(100)
+    page.click("button:text-is('A quiet hour')")
+    assert page.locator("button:text-is('Play')").count() == 1, "it does not play on"
 
 
 def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:

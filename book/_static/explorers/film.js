@@ -270,6 +270,7 @@ export function build(explorer) {
   const last = () => explorer.result.clocks.length - 1;
   const put = (frame) => explorer.set({ ...explorer.state, frame: Math.min(last(), Math.max(0, frame)) });
   const stop = () => { clearInterval(timer); timer = null; button.textContent = 'Play'; };
+  explorer.stop = stop;
   const move = (by) => { put(explorer.result.frame + by); return explorer.result.frame + by < last(); };
   const play = () => {
     if (timer) { stop(); return; }

@@ -117,7 +117,7 @@ export class Explorer {
     const { home } = this.root.dataset; // where the book is, in a frame on another page
     this.own = location.pathname.split('/').pop().startsWith(own) ? null : make('a', { href: `${home ?? ''}${own}.html`, target: home ? '_blank' : null }, 'Open on its own page');
     return make('div', { class: 'explorer-buttons' },
-      button('Start again', () => this.set(stateFrom(this.page.controls, {}))),
+      button('Start again', () => this.begin({}, '')),
       button('Copy a link to this', () => this.share()),
       button('Copy the numbers as CSV', () => this.copied(csv(this.table()), 'The numbers are copied.')),
       this.own);
@@ -127,13 +127,18 @@ export class Explorer {
   tries() {
     if (!this.page.tries) return [];
     this.seen = make('p', { class: 'explorer-said', role: 'status' });
-    const button = ({ label, state, say }) => make('button', { type: 'button', '.onclick': () => {
-      this.set({ ...stateFrom(this.page.controls, {}), ...state });
-      this.tried = this.held();
-      this.seen.textContent = say;
-      this.seen.classList.remove('explorer-over');
-    } }, label);
+    const button = ({ label, state, say }) => make('button', { type: 'button', '.onclick': () => this.begin(state, say) }, label);
     return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button)), this.seen)];
+  }
+
+  /** Everything as it opens, but for a suggested state; what plays stops. */
+  begin(state, say) {
+    this.stop?.();
+    this.set({ ...stateFrom(this.page.controls, {}), ...state });
+    if (!this.seen) return;
+    this.tried = this.held();
+    this.seen.textContent = say;
+    this.seen.classList.remove('explorer-over');
   }
 
   /** The state, but for what only plays: as long as it stays, what a suggestion said of it is so. */

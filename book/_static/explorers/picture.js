@@ -5,6 +5,7 @@ import { plain, quantity } from './numbers.js';
 export const COLOURS = ['#2f7fc1', '#d0640c', '#14916a', '#b5559b', '#808080', '#7a74c9', '#a8801a'];
 const DASHES = ['', '8 4', '2 3', '10 3 2 3', '1 4', '6 2', '4 4'];
 const LINE = 14; // pixels, of a line of words
+const SAME = 7; // pixels between dots that look like one
 
 const narrow = /[iljtfrI.,:;'|()[\] ]/;
 const wide = /[mwMW%@]/;
@@ -112,15 +113,17 @@ class Places {
     return box.left >= left && box.right <= right && box.top >= top && box.bottom <= bottom && !this.taken.some((other) => crosses(box, other));
   }
 
-  /** Where to put words of a size beside a dot: the box, or nothing if it is crowded. */
-  beside(x, y, r, width, height) {
+  /** Where to put words of a size beside a dot, not above a height: the box, or nothing if it is crowded. */
+  beside(x, y, r, width, height, below = -Infinity) {
     const [near, up] = [r + 4, height / 2];
     const corners = [[near, -up], [-near - width, -up], [-width / 2, -near - height], [-width / 2, near], [near, -height - 2], [near, 2], [-near - width, -height - 2], [-near - width, 2]];
     const further = [20, 36].flatMap((far) => [[near, far], [-near - width, far], [-width / 2, far], [near, -far - height], [-near - width, -far - height]]);
-    const open = (places) => places.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => this.free(box));
-    const beside = open(corners);
-    const best = this.clearest(beside.length ? beside : open(further));
-    return best && { ...best, far: !beside.length };
+    const open = (places) => places.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => box.top >= below && this.free(box));
+    const beside = this.clearest(open(corners));
+    if (beside && !this.crossed(beside, 1)) return beside;
+    const clear = this.clearest(open(further));
+    const isClearer = clear && (!beside || this.crossed(clear, 99) < this.crossed(beside, 99));
+    return isClearer ? { ...clear, far: true } : beside;
   }
 
   /** The first of some boxes that covers the fewest points on lines. */
@@ -227,13 +230,23 @@ function rules(marks, frame) {
   });
 }
 
+/** The words of an upright line that one holds: on its upper end. */
+function topped({ mark: { label }, place }, { left, right, top }, places) {
+  const half = widthOf(label) / 2;
+  const middle = Math.max(left + half, Math.min(right - half, place));
+  places.take({ left: middle - half, right: middle + half, top: top - LINE + 2, bottom: top });
+  return text(middle, top - 2, label, 'chart-word', 'middle');
+}
+
 /** The words of such a line: beside an upright one, above a level one, and perhaps under it. */
 function ruled({ mark, upright, place }, { left, right, top }, places) {
   const lines = upright ? wrapped(mark.label, right - left < 350 ? 90 : 150) : [mark.label, ...(mark.under ? [mark.under] : [])];
   const [width, height] = [Math.max(...lines.map(widthOf)), lines.length * LINE + (mark.under ? 4 : 0)];
   const rows = upright ? Array.from({ length: 6 }, (_, row) => top + row * LINE) : mark.under ? [place - LINE - 2] : [place - LINE - 2, place + 2];
-  const sides = upright ? [place + 5, place - 5 - width] : [0, 1, 0.5, 0.25, 0.75].map((share) => left + 6 + share * (right - left - 12 - width));
-  const box = places.among(rows.flatMap((row) => sides.map((side) => ({ left: side, right: side + width, top: row, bottom: row + height }))));
+  const sides = upright ? [place + 5, place - 5 - width] : [0, 1, 0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875].map((share) => left + 6 + share * (right - left - 12 - width));
+  // An upright line has its words at its right wherever there is room: at its left they could be its neighbour's.
+  const boxOf = (side, row) => ({ left: side, right: side + width, top: row, bottom: row + height });
+  const box = places.among(upright ? sides.flatMap((side) => rows.map((row) => boxOf(side, row))) : rows.flatMap((row) => sides.map((side) => boxOf(side, row))));
   return lines.map((line, row) => text(box.left, box.top + 11 + row * (upright ? LINE : LINE + 4), line, 'chart-word')).join('');
 }
 
@@ -263,14 +276,23 @@ function rings(marks, { x, y, left, right }, places) {
 }
 
 /** Dots with their names, the largest named first; and where they are. */
-function dots(spec, { x, y }, places) {
+function dots(spec, { x, y, left, right }, places) {
   const found = spec.series.flatMap((series, at) => (series.scatter ? series.ys.flatMap((value, index) => (value === null || value === undefined ? []
     : [{ x: x.place(spec.xs[index]), y: y.place(value), r: series.sizes?.[index] ?? 5, index, colour: colourOf(series, at), name: spec.names?.[index] ?? series.label, names: series.unnamed || [...(spec.marks ?? []), spec.at].some((mark) => mark?.x === spec.xs[index] && (mark !== spec.at || mark.label === series.label)) ? '' : spec.names?.[index] ?? series.label }])) : []))
     .sort((a, b) => b.r - a.r);
   for (const { x: cx, y: cy, r } of found) places.take({ left: cx - r * 0.7, right: cx + r * 0.7, top: cy - r * 0.7, bottom: cy + r * 0.7 });
-  const named = found.map((dot) => {
-    const words = dot.names ? places.beside(dot.x, dot.y, dot.r, widthOf(dot.names), LINE) : null;
-    return words ? leader(dot.x, dot.y, words) + text(places.take(words).left, words.top + 11, dot.names, 'chart-word') : '';
+  const groups = []; // dots on one another are named together
+  for (const dot of found.filter(({ names }) => names)) {
+    const under = groups.find((each) => Math.hypot(each.x - dot.x, each.y - dot.y) < SAME);
+    if (under) under.names += `, ${dot.names}`;
+    else groups.push({ ...dot });
+  }
+  const named = groups.map((dot) => {
+    const lines = wrapped(dot.names, right - left < 350 ? 110 : 150);
+    const box = places.beside(dot.x, dot.y, dot.r, Math.max(...lines.map(widthOf)), lines.length * LINE);
+    if (!box) return '';
+    places.take(box);
+    return leader(dot.x, dot.y, box) + lines.map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word')).join('');
   });
   return { found, svg: named.join('') + found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') };
 }
@@ -297,10 +319,12 @@ function held({ at }, { left, bottom, x, y }) {
 /** What one takes hold of, and the values on the line. */
 function handle(spec, frame, { upright, place, across: right, down: low }, places) {
   const knob = `<g transform="translate(${fixed(right)} ${fixed(low)})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" class="chart-arrows"/></g>`;
-  const read = onHandle(spec, frame).map(([down, each, which, value]) => {
+  let below; // the words of the value above: values are read downwards
+  const read = onHandle(spec, frame).sort(([one], [other]) => one - other).map(([down, each, which, value]) => {
     const words = brief(value, spec.y);
-    const box = places.beside(place, down, 4, widthOf(words), LINE);
-    return `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" fill="${colourOf(each, which)}" class="chart-dot"/>${box ? text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong') : ''}`;
+    const box = places.beside(place, down, 4, widthOf(words), LINE, below);
+    below = box?.top ?? below;
+    return `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" fill="${colourOf(each, which)}" class="chart-dot"/>${box ? leader(place, down, box) + text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong') : ''}`;
   });
   return knob + read.join('');
 }
@@ -323,11 +347,12 @@ export function picture(spec, width) {
   const hold = held(spec, frame);
   if (hold) places.take(hold.box);
   for (const [down] of onHandle(spec, frame)) places.take({ left: hold.place - 4, right: hold.place + 4, top: down - 4, bottom: down + 4 });
+  for (const mark of marks) if (mark.x !== undefined && mark.y !== undefined) places.take({ left: x.place(mark.x) - 6, right: x.place(mark.x) + 6, top: y.place(mark.y) - 6, bottom: y.place(mark.y) + 6 });
   const all = rules(marks, frame).sort((one, other) => other.place - one.place); // whoever stands furthest right has most room
   // The words that matter most are put first; what is drawn last is on top: words on lines.
   const regions = (spec.words ?? []).map((each) => region(each, frame, places)).join('');
   const named = hold && spec.at.label && !spec.at.unwritten ? [{ ...hold, mark: spec.at }] : [];
-  const beside = [...named, ...all].map((rule) => ruled(rule, frame, places)).join('');
+  const beside = [...named, ...all].map((rule) => (rule.mark === spec.at && rule.upright ? topped : ruled)(rule, frame, places)).join('');
   const scattered = dots(spec, frame, places);
   const turns = rings(marks, frame, places);
   const grip = hold ? handle(spec, frame, hold, places) : '';

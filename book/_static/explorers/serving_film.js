@@ -208,6 +208,7 @@ export function build(explorer) {
   let timer = null;
   const put = (moment) => explorer.set({ ...explorer.state, moment });
   const stop = () => { clearInterval(timer); timer = null; button.textContent = 'Play'; };
+  explorer.stop = stop;
   const play = () => {
     if (timer) { stop(); return; }
     let moment = explorer.state.moment >= POSITIONS ? 0 : explorer.state.moment;

@@ -84,7 +84,7 @@ const WORDS = { caches: 'caches outweigh weights', arithmetic: 'arithmetic overt
 
 /** What is to be seen at this number of users. */
 export function story(state, { users, here, most, alone, server, keeps, capacity, fits }) {
-  if (!here) return `${quantity(keeps.weights, 'B', 3)} of weights and a cache do not fit into the ${quantity(capacity, 'B', 3)} that ${state.device} gives out. ${fits.length ? `They would in ${fits.join(' or ')}.` : 'Choose a larger device.'}`;
+  if (!here) return `${quantity(keeps.weights, 'B', 3)} of weights and a cache do not fit into the ${quantity(capacity, 'B', 3)} that ${state.device} gives out. ${fits.length ? `They would in ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(fits)}.` : 'Choose a larger device.'}`;
   const [longest] = Object.entries(here.parts).sort((a, b) => b[1] - a[1])[0];
   const more = () => quantity(step(server, users + 1, state.context) - here.seconds, 's', 2);
   if (users === most) return `Memory is full: ${people(most)} and no more. Arithmetic units are busy ${percent(here.busy / here.seconds)} of the time.`;
