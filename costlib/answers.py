@@ -16,7 +16,7 @@ from typing import Any
 from costlib.display import facts_html, quantity
 from costlib.kvcache import RESERVE, largest_context, memory
 from costlib.ledger import Ledger
-from costlib.numbers import amount, size
+from costlib.numbers import amount, is_zero, size
 from costlib.precision import Precision
 from costlib.roofline import Limit, limits
 from costlib.serving.money import per_million
@@ -106,6 +106,7 @@ def answer(
     pipeline: int = 1,
     expert: int = 1,
     data: int = 1,
+    latency: float | None = None,
     batch: int = 1,
     context: int = 4096,
     prompt: int | None = None,
@@ -129,7 +130,7 @@ def answer(
     >>> next(row.why for row in found if row.key == "held_bytes").partition(": ")[2]
     '63 of 126 layers and the unembedding, on the fullest of 16 devices'
     """
-    server = Server(model, device, precision, tensor, pipeline, expert, data)
+    server = Server(model, device, precision, tensor, pipeline, expert, data, latency)
     batch, context = int(size("batch", batch)), int(size("context", context))
     prompt = context if prompt is None else int(size("prompt", prompt))
     rows = [*_of_model(server), *_of_memory(server, batch, context)]
@@ -282,7 +283,9 @@ def _spent_on(server: Server, passes: list[tuple[Ledger, int]], told: str = "") 
     why = f"{told}computing {quantity(flops, 'FLOP')} in {rate} takes {quantity(computing, 's')}, "
     why += f"moving {quantity(moved, 'B')} takes {quantity(moving, 's')}"
     sending = spent.get("sending", 0)
+    waiting = spent.get("waiting", 0)
     why += f", sending takes {quantity(sending, 's')}" if sending else ""
+    why += f", waiting for messages {quantity(waiting, 's')}" if waiting else ""
     why += "; op by op, the longer of computing and moving counts"
     seconds = sum(n * float(server.seconds(work)) for work, n in passes)
     return _Pass(seconds, max(spent, key=lambda name: spent[name]), why)
@@ -292,7 +295,7 @@ def _parts(point: Limit) -> Iterator[tuple[str, float]]:
     """Seconds of one op, by what they are spent on."""
     busy = "compute" if point.is_compute_bound else "memory"
     yield busy, float(point.busy)
-    yield "overhead", float(point.overhead)
+    yield "overhead" if is_zero(point.sending_time) else "waiting", float(point.overhead)
     yield "sending", float(point.sending_time)
 
 

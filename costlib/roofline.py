@@ -123,7 +123,7 @@ class Limit:
         times = {
             "compute": self.compute_time,
             "memory": self.memory_time,
-            "overhead": self.overhead,
+            "overhead" if is_zero(self.sending_time) else "waiting": self.overhead,
             "sending": self.sending_time,
             "floor": self.floor,
         }

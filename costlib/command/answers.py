@@ -41,7 +41,7 @@ class Sheet:
     found: Sequence[Answer]
     asked: dict[str, Any]
     why: bool = False
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Names and values; with ``why`` each sum and the section that derives it."""
@@ -55,7 +55,7 @@ class Sheet:
             lines.append(f"{row.name.ljust(width)}  {row.shown}")
             if self.why:
                 lines += [*wrap.wrap(f"= {row.why}"), f"{indent}{row.where}"]
-        notes = [self.note, _book() if self.why else ""]
+        notes = [*self.notes, _book() if self.why else ""]
         return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, WIDTH))])
 
     def json(self) -> str:
@@ -96,6 +96,7 @@ def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, 
         model,
         device,
         **plan,
+        latency=_latency(given),
         batch=given.batch,
         context=given.context,
         prompt=getattr(given, "prompt", None),
@@ -105,14 +106,22 @@ def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, 
     )
 
 
-_CASE = ("model", "on", "plan", "batch", "context", "prompt", "precision", "price", "watts")
+def _latency(given: Namespace) -> float | None:
+    """Seconds of the microseconds that were asked for."""
+    wait = getattr(given, "wait", None)
+    return None if wait is None else wait / 1e6
+
+
+_OF_SERVERS = ("model", "on", "plan", "wait", "precision", "price", "watts")
+_CASE = (*_OF_SERVERS, "batch", "context", "prompt")
 
 
 def everything(given: Namespace) -> tuple[Any, int]:
     """Does it fit, how fast, what binds, what does it cost?"""
     found = _answers(given, asked.model(given.model), given.on, given.plan)
     title = f"{_title(given)}: {_load(given, [given.plan])}"
-    sheet = Sheet(title, found.rows, _asked(given, *_CASE), given.why, _what_would_do(found))
+    notes = (_what_would_do(found), asked.more_than_a_node(given.on))
+    sheet = Sheet(title, found.rows, _asked(given, *_CASE), given.why, notes)
     return sheet, 0 if found.fits else 1
 
 
@@ -256,7 +265,8 @@ def time(given: Namespace) -> tuple[Any, int]:
 
 
 def _server(given: Namespace) -> Server:
-    return Server(asked.model(given.model), given.on, given.precision, **given.plan)
+    model, wait = asked.model(given.model), _latency(given)
+    return Server(model, given.on, given.precision, **given.plan, latency=wait)
 
 
 def _and_sum(values: Iterable[Any]) -> list[float]:
@@ -360,7 +370,7 @@ def serve(given: Namespace) -> tuple[Any, int]:
     batch = max(1, min(best.batch, int(server.room(given.prompt + given.answer))))
     full = saturation(server, given.prompt, given.answer, batch=batch)
     title = f"{_title(given)}: prompts of {given.prompt:,}, answers of {given.answer:,}"
-    names = ("model", "on", "plan", "prompt", "answer", "within", "rate", "precision", "price")
+    names = (*_OF_SERVERS, "prompt", "answer", "within", "rate")
     found = [*_served(given, server, batch, full), *_rented(given, server, full)]
     return Sheet(title, found, _asked(given, *names), given.why), 0
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from costlib import numbers as numbers_of
 from costlib.catalog import Node, devices, models, nodes
-from costlib.numbers import size
+from costlib.numbers import ceil_div, size
 from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
 from costlib.precision import RECIPES
@@ -25,6 +25,7 @@ __all__ = [
     "amount",
     "cluster",
     "model",
+    "more_than_a_node",
     "numbers",
     "plan",
     "positive",
@@ -202,6 +203,23 @@ def cluster(text: str) -> Cluster:
     if one.interconnect is None and many > 1:
         raise ValueError(f"no link joins {text}: costlib nodes has machines with one")
     return Cluster(Node(name=text, device=one, devices=many, link=one.interconnect))
+
+
+def more_than_a_node(text: str) -> str:
+    """What to say of more devices than any node has of them.
+
+    >>> more_than_a_node("H100-SXMx8"), more_than_a_node("DGX-H100x2")
+    ('', '')
+    >>> more_than_a_node("H100-SXMx16")
+    'H100-SXMx16 are 16 on one switch; nodes of 8 are --on DGX-H100x2.'
+    """
+    name, many = times(text)
+    widths = {node.devices: kind for kind, node in nodes.items() if node.device.name == name}
+    if many is None or name in nodes or not widths or many <= (most := max(widths)):
+        return ""
+    node = widths[most].replace(" ", "-")
+    so_many = f"{node}x{ceil_div(many, most)}"
+    return f"{text} are {many} on one switch; nodes of {most} are --on {so_many}."
 
 
 def numbers(text: str) -> list[int]:

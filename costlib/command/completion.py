@@ -35,7 +35,11 @@ _costlib() {{
 {values}
 {places}
     *" -"*) ;;
-    *) words="$models"; ((COMP_CWORD == 1)) && words="{commands} $models" ;;
+    *)
+      words="$models"
+      [[ " {commands} " == *" $first "* ]] && ((place = 2)) || ((place = 1))
+      ((COMP_CWORD > place)) && [[ $first != compare && $first != sweep ]] && words="$options"
+      ((COMP_CWORD == 1)) && words="{commands} $models" ;;
   esac
   [[ $word == -* ]] && words="$options"
   COMPREPLY=($(compgen -P "$prefix" -W "$words" -- "${{word#"$prefix"}}"))

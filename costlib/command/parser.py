@@ -116,6 +116,10 @@ def _cut(command: Any, *, several: bool = False) -> None:
     command.add_argument("--plan", type=_read(asked.plan), metavar="CUTS", help=says, **how)
 
 
+def _wait(command: Any) -> None:
+    _amount(command, "--wait", "microseconds that each round of messages waits (0)")
+
+
 def _step(command: Any) -> None:
     """What a step is."""
     _whole(command, "--batch", 1, "sequences at once in each copy")
@@ -153,6 +157,7 @@ def _amount(command: Any, name: str, says: str, reads: Any = asked.amount) -> No
 def _answer(command: Any) -> None:
     _of(command)
     _cut(command)
+    _wait(command)
     _case(command)
     command.add_argument("--why", action="store_true", help=_WHY)
 
@@ -171,12 +176,14 @@ def _memory(command: Any) -> None:
 
 def _time(command: Any) -> None:
     _memory(command)
+    _wait(command)
     _whole(command, "--prompt", None, "tokens of a prompt, which is read in place of a step")
 
 
 def _compare(command: Any) -> None:
     _of(command, several=True)
     _cut(command, several=True)
+    _wait(command)
     _case(command)
 
 
@@ -213,6 +220,7 @@ def _plan(command: Any) -> None:
 def _serve(command: Any) -> None:
     _of(command)
     _cut(command)
+    _wait(command)
     _whole(command, "--prompt", 1000, "tokens of a prompt")
     _whole(command, "--answer", 200, "tokens of an answer")
     _amount(command, "--within", "milliseconds that a token may take", asked.positive)

@@ -74,7 +74,7 @@ class Cluster:
     ``per_node`` uses fewer devices of each node than it has: jobs on racks of 72 often use 64.
     ``latency`` is the seconds that each round of a collective waits. Unless given, training waits a
     hop of a torus or `ROUND`, while a server's times are the least that a datasheet allows: there
-    no round waits (see `costlib.serving.server`).
+    no round waits (see `costlib.serving.Server`).
 
     >>> cluster = Cluster("DGX-H100", nodes=16)
     >>> cluster.devices, cluster.device.name, cluster.device.link("data.network")

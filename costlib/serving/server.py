@@ -15,8 +15,8 @@ A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
                 attention and all that is no expert is copied, as copies have tokens of their own
 
 Times are the least that a datasheet allows, of one device and of many: however the machine is
-named, no round of messages waits. A `costlib.parallel.Cluster` with a ``latency`` says how long one
-does; at some microseconds each, the many rounds of few tokens can take longer than all else.
+named, no round of messages waits. ``latency`` says how long one does; at some microseconds each,
+the many rounds of few tokens can take longer than all else.
 
 Left out: sampling, the tokenizer and the network between the reader and the server; experts that
 are dealt within a tensor group; experts that are asked more often than others; and that only one
@@ -31,10 +31,10 @@ from math import inf
 from typing import Any
 
 from costlib.catalog import Node, model_of
-from costlib.device import Device
+from costlib.device import Device, Link
 from costlib.kvcache import Memory, kv_bytes, largest_batch, memory
 from costlib.ledger import Ledger
-from costlib.numbers import Number, ceil_div, maximum, minimum, size
+from costlib.numbers import Number, amount, ceil_div, is_zero, maximum, minimum, size
 from costlib.parallel import Cluster, expert_parallel, stage_models, tensor_parallel
 from costlib.parallel.cluster import machine_of
 from costlib.parallel.degrees import Degrees
@@ -60,8 +60,9 @@ class Server:
 
     ``device`` is a device, a node or a `costlib.parallel.Cluster`; names of the catalogue will do,
     and "H100-SXMx8" for eight of one. A device has as many others beside it as the plan asks for,
-    over its ``interconnect``. No message waits unless a cluster has a ``latency``. Unless given,
-    ``tensor`` is what the other cuts leave of the devices.
+    over its ``interconnect``. Each round of messages waits ``latency`` seconds, or if not given, a
+    cluster's own, or not at all. Unless given, ``tensor`` is what the other cuts leave of the
+    devices.
     Without a precision the model's own is meant. Batches are those of one copy.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
@@ -88,6 +89,7 @@ multiple, got 3; the nearest is 2
     pipeline: int = 1
     expert: int = 1
     data: int = 1
+    latency: Number | None = None
     #: What a device of each kind of stage holds and computes, and how many stages are of a kind.
     stages: tuple[tuple[Transformer, int], ...] = field(init=False, repr=False, compare=False)
     #: The cluster it is cut for, or the device of which there are as many as the plan needs.
@@ -111,8 +113,14 @@ multiple, got 3; the nearest is 2
             raise ValueError(wrong)
         mesh = Mesh(plan, cluster)
         axes = {**mesh.axes, "expert": mesh.expert}
-        waits = 0 if cluster.latency is None else cluster.latency
-        put(self, "device", cluster.device_on(axes, waits) if cluster is place else place)
+        given = (
+            cluster.latency if self.latency is None else amount("latency", self.latency, least=0)
+        )
+        waits = 0 if given is None else given
+        if isinstance(place, Cluster):
+            put(self, "device", place.device_on(axes, waits))
+        else:
+            put(self, "device", _waiting(place, waits))
         share = tensor_parallel(model, self.tensor, nodes=axes["tensor"].across)
         share = expert_parallel(share, self.expert, nodes=mesh.expert.across)
         axis = "pipeline.network" if mesh.neighbour.across > 1 else "pipeline"
@@ -295,6 +303,13 @@ def _of_one_node(device: Device, many: int) -> Cluster:
     """As many of a device as a plan needs, next to one another; their links are the device's own,
     which are asked for when something is sent."""
     return Cluster(Node(name=device.name, device=device, devices=many, link=inf))
+
+
+def _waiting(device: Device, waits: Number) -> Device:
+    """A device over whose interconnect each round of messages waits."""
+    if is_zero(waits) or device.interconnect is None:
+        return device
+    return device.with_(links={**device.links, "node": Link(device.interconnect, waits)})
 
 
 def server_of(value: Any, name: str = "server") -> Server:

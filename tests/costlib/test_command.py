@@ -273,6 +273,19 @@ def test_programs_get_reasons_where_they_ask_for_them(capsys):
             assert [*told[name].values()] == [row[name] for row in table] == said
 
 
+def test_each_round_waits_as_long_as_is_said(capsys):
+    asks = "llama-3.1-8b --on DGX-H100 --json"
+    ideal, waiting = (json.loads(read(asks + more, capsys)) for more in ("", " --wait 2"))
+    rounds = 2 * 32 * 14
+    spent = [each["answers"]["per_token_s"] for each in (ideal, waiting)]
+    assert spent[1] - spent[0] == pytest.approx(2e-6 * rounds)
+    assert waiting["answers"]["per_token_bound"] == "waiting"
+    assert f"waiting for messages {2e-3 * rounds:.3f} ms" in read(f"{asks} --wait 2 --why", capsys)
+    rows = json.loads(read(f"time {asks} --wait 2", capsys))["rows"]
+    assert rows[-1]["bound"] == "waiting"
+    assert "nodes of 8 are --on DGX-H100x2." in read("gpt2 --on H100-SXMx12", capsys)
+
+
 def test_what_would_do_is_said_of_what_does_not_fit(capsys):
     for typed, said in (
         ("llama-3.1-70b --on T4", "tensor=16 would do."),
@@ -362,6 +375,9 @@ COMPLETED = {
     "costlib gpt2 --on T4 --plan tensor = 2,da": {"2,data=2", "2,data=4", "2,data=8"},  # in bash
     "costlib gpt2 --on T4 --batch 1": set(),
     "costlib completion z": {"zsh"},
+    "costlib gpt2 gpt2-x": set(),
+    "costlib params gpt2 gpt2-x": set(),
+    "costlib compare gpt2 gpt2-x": {"gpt2-xl"},
     "costlib devices H20": {"H20", "H200"},
     "costlib gpt2 --precision mxfp": {"mxfp4", "mxfp6", "mxfp8"},
     "costlib measure --figure x.svg --qu": {"--quick"},

@@ -147,6 +147,11 @@ def test_tensor_alone_is_what_it_was(name):
         other = Server(name, same)
         assert (other.tensor, other.devices) == (8, 8)
         assert other.step(3, 1000) == pytest.approx(server.step(3, 1000), rel=1e-12)
+    waiting = server.step(3, 1000) + 1e-6 * sum(op.rounds for op in work)
+    for same, tensor in (("H100-SXM", 8), ("H100-SXMx8", None), ("DGX-H100", None)):
+        other = Server(name, same, tensor=tensor, latency=1e-6)
+        assert other.step(3, 1000) == pytest.approx(waiting, rel=1e-12)
+        assert other.with_(latency=0).step(3, 1000) == pytest.approx(server.step(3, 1000))
 
 
 @pytest.mark.parametrize("batch", [1, 3, 100])
@@ -212,13 +217,14 @@ def test_groups_in_several_nodes_cross_the_network():
     tiers = Tiers(8, 2).send("all_reduce", models["llama-3.1-70b"].d_model, "tensor", count=160)
     assert work.over("tensor").sends == tiers.sends
     assert far.step(1, 1000) > near.step(1, 1000)
-    same, waits = (
-        Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=wait), tensor=16)
-        for wait in (None, 3.1e-6)
-    )
-    assert same.step(1, 1000) == far.step(1, 1000)
+    assert Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2)).step(1, 1000) == far.step(1, 1000)
     rounds = sum(op.rounds for op in work)
-    assert waits.step(1, 1000) - far.step(1, 1000) == pytest.approx(rounds * 3.1e-6)
+    for waits in (
+        Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=3.1e-6)),
+        Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=1), latency=3.1e-6),
+        Server("llama-3.1-70b", "DGX-H100x2", latency=3.1e-6),
+    ):
+        assert waits.step(1, 1000) - far.step(1, 1000) == pytest.approx(rounds * 3.1e-6)
 
 
 def test_many_batches_are_as_one_after_another():

@@ -1,7 +1,7 @@
 // Made from costlib by `make sync`: never edit this.
 import { Ellipsis as $Ellipsis, KeyError as $KeyError, NotImplemented as $NotImplemented, OverflowError as $OverflowError, RecursionError as $RecursionError, TypeError as $TypeError, ValueError as $ValueError, abc_Mapping as $abc_Mapping, abs as $abs, absent as $absent, add as $add, all as $all, and as $and, any as $any, at as $at, bool as $bool, both as $both, cache as $cache, call as $call, called as $called, caught as $caught, class as $class, dict as $dict, dict_fromkeys as $dict_fromkeys, difflib_get_close_matches as $difflib_get_close_matches, div as $div, divmod as $divmod, either as $either, enumerate as $enumerate, eq as $eq, fields as $fields, filter as $filter, float as $float, floordiv as $floordiv, format as $format, frozenset as $frozenset, ge as $ge, getattr as $getattr, gt as $gt, has as $has, hasattr as $hasattr, hash as $hash, iadd as $iadd, int as $int, ior as $ior, is_dataclass as $is_dataclass, isinstance as $isinstance, iter as $iter, itertools_product as $itertools_product, json_JSONDecodeError as $json_JSONDecodeError, json_loads as $json_loads, le as $le, len as $len, list as $list, lru_cache as $lru_cache, lt as $lt, map as $map, math_inf as $math_inf, math_isqrt as $math_isqrt, max as $max, min as $min, mod as $mod, mul as $mul, next as $next, numpy_all as $numpy_all, numpy_asarray as $numpy_asarray, numpy_isfinite as $numpy_isfinite, numpy_isin as $numpy_isin, object as $object, object___setattr__ as $object___setattr__, once as $once, or as $or, part as $part, partial as $partial, pow as $pow, put as $put, range as $range, re_compile as $re_compile, re_error as $re_error, re_escape as $re_escape, re_findall as $re_findall, reduce as $reduce, replace as $replace, repr as $repr, round as $round, set as $set, signed as $signed, slice as $slice, sorted as $sorted, spread as $spread, str as $str, str_casefold as $str_casefold, str_endswith as $str_endswith, str_is_integer as $str_is_integer, str_isdecimal as $str_isdecimal, str_join as $str_join, str_lower as $str_lower, str_lstrip as $str_lstrip, str_partition as $str_partition, str_replace as $str_replace, str_rpartition as $str_rpartition, str_split as $str_split, str_startswith as $str_startswith, str_strip as $str_strip, sub as $sub, sum as $sum, truth as $truth, tuple as $tuple, type as $type, types_MappingProxyType as $types_MappingProxyType, zip as $zip } from "../python.js";
 import { catalogue as $catalogue } from "../catalogues.js";
-$signed(answers$answer, "model device / tensor= pipeline= expert= data= batch= context= prompt= precision= price_per_hour= watts=");
+$signed(answers$answer, "model device / tensor= pipeline= expert= data= latency= batch= context= prompt= precision= price_per_hour= watts=");
 $signed(families_config$parsed, "text where=");
 $signed(families_family$family, "model_type architecture / wrapped_by= **facts");
 $signed(families_readers$experts, "c name / width= chosen= shared= default= **more");
@@ -8033,7 +8033,7 @@ serving_server$CUTS = ["tensor", "pipeline", "expert", "data"];
 class serving_server$Server extends $object {
 __post_init__() {
 const self = this;
-let model, place, many, put, name, rest, cluster, plan, wrong, mesh, axes, waits, share, axis;
+let model, place, many, put, name, rest, cluster, plan, wrong, mesh, axes, given, waits, share, axis;
 [model, [place, many]] = [catalog$model_of(self.model), parallel_cluster$machine_of(self.device)];
 if ((self.precision !== null)) {
 precision$precision_of(self.precision);
@@ -8054,8 +8054,13 @@ throw new $ValueError().__init__([wrong]);
 }
 mesh = new parallel_mesh$Mesh().__init__(plan, cluster);
 axes = $dict([...mesh.axes.items(), ["expert", mesh.expert]]);
-waits = ((cluster.latency === null) ? 0 : cluster.latency);
-$call(put, [self, "device", ((cluster === place) ? cluster.device_on(axes, waits) : place)], null);
+given = ((self.latency === null) ? cluster.latency : numbers$amount("latency", self.latency, 0));
+waits = ((given === null) ? 0 : given);
+if ((place instanceof parallel_cluster$Cluster)) {
+$call(put, [self, "device", place.device_on(axes, waits)], null);
+} else {
+$call(put, [self, "device", serving_server$_waiting(place, waits)], null);
+}
 share = parallel_shares$tensor_parallel(model, self.tensor, $at(axes, "tensor").across);
 share = parallel_shares$expert_parallel(share, self.expert, mesh.expert.across);
 axis = ($gt(mesh.neighbour.across, 1) ? "pipeline.network" : "pipeline");
@@ -8152,7 +8157,7 @@ let own;
 own = $at($at(self.stages, 0), 0).precision;
 return ((self.precision === null) ? own : precision$precision_of(self.precision)).kv;
 }
-__init__(model, device, precision = null, tensor = null, pipeline = 1, expert = 1, data = 1) {
+__init__(model, device, precision = null, tensor = null, pipeline = 1, expert = 1, data = 1, latency = null) {
 this.model = model;
 this.device = device;
 this.precision = precision;
@@ -8160,14 +8165,21 @@ this.tensor = tensor;
 this.pipeline = pipeline;
 this.expert = expert;
 this.data = data;
+this.latency = latency;
 this.__post_init__();
 return this;
 }
 }
-$class(serving_server$Server, "Server", "model device precision tensor pipeline expert data stages!^~ place!^", "model device precision= tensor= pipeline= expert= data=");
+$class(serving_server$Server, "Server", "model device precision tensor pipeline expert data latency stages!^~ place!^", "model device precision= tensor= pipeline= expert= data= latency=");
 $signed(serving_server$Server.prototype.with_, "/ **changes");
 function serving_server$_of_one_node(device, many) {
 return new parallel_cluster$Cluster().__init__(new catalog_node$Node().__init__(device.name, device, many, $math_inf));
+}
+function serving_server$_waiting(device, waits) {
+if (numbers$is_zero(waits) || (device.interconnect === null)) {
+return device;
+}
+return $call($getattr(device, "with_"), [], $dict([["links", $dict([...device.links.items(), ["node", new device$Link().__init__(device.interconnect, waits)]])]]));
 }
 let serving_money$_MILLION;
 serving_money$_MILLION = 1000000.0;
@@ -8249,9 +8261,9 @@ return this;
 }
 }
 $class(answers$Answers, "Answers", "server batch context prompt rows", "server batch context prompt rows");
-function answers$answer(model, device, tensor = null, pipeline = 1, expert = 1, data = 1, batch = 1, context = 4096, prompt = null, precision = null, price_per_hour = null, watts = null) {
+function answers$answer(model, device, tensor = null, pipeline = 1, expert = 1, data = 1, latency = null, batch = 1, context = 4096, prompt = null, precision = null, price_per_hour = null, watts = null) {
 let server, rows, step, first;
-server = new serving_server$Server().__init__(model, device, precision, tensor, pipeline, expert, data);
+server = new serving_server$Server().__init__(model, device, precision, tensor, pipeline, expert, data, latency);
 [batch, context] = [$int(numbers$size("batch", batch)), $int(numbers$size("context", context))];
 prompt = ((prompt === null) ? context : $int(numbers$size("prompt", prompt)));
 rows = $list([...answers$_of_model(server), ...answers$_of_memory(server, batch, context)]);
@@ -8381,7 +8393,7 @@ function answers$_through_all(server) {
 return `through one device of each of ${$str(server.pipeline)} stages: `;
 }
 function answers$_spent_on(server, passes, told = "") {
-let device, precision, points, spent, point, n, name, time, computing, moving, moved, flops, rate, why, sending, seconds;
+let device, precision, points, spent, point, n, name, time, computing, moving, moved, flops, rate, why, sending, waiting, seconds;
 [device, precision] = [server.device, server.precision];
 points = (() => { const $ = $list(); for (const [work, n] of passes) for (const point of roofline$limits(work, device, precision)) $.push([point, n]); return $; })();
 spent = $dict([]);
@@ -8398,7 +8410,9 @@ rate = $max([(() => { const $ = []; for (const [point, _] of points) $.push(poin
 why = `${$str(told)}computing ${$str(display$quantity(flops, "FLOP"))} in ${$str(rate)} takes ${$str(display$quantity(computing, "s"))}, `;
 why = $iadd(why, `moving ${$str(display$quantity(moved, "B"))} takes ${$str(display$quantity(moving, "s"))}`);
 sending = spent.get("sending", 0);
+waiting = spent.get("waiting", 0);
 why = $iadd(why, ($truth(sending) ? `, sending takes ${$str(display$quantity(sending, "s"))}` : ""));
+why = $iadd(why, ($truth(waiting) ? `, waiting for messages ${$str(display$quantity(waiting, "s"))}` : ""));
 why = $iadd(why, "; op by op, the longer of computing and moving counts");
 seconds = $sum((() => { const $ = []; for (const [work, n] of passes) $.push($mul(n, $float(server.seconds(work)))); return $; })());
 return new answers$_Pass().__init__(seconds, $max([spent], ((name) => $at(spent, name))), why);
@@ -8407,7 +8421,7 @@ function* answers$_parts(point) {
 let busy;
 busy = ($truth(point.is_compute_bound) ? "compute" : "memory");
 yield [busy, $float(point.busy)];
-yield ["overhead", $float(point.overhead)];
+yield [(numbers$is_zero(point.sending_time) ? "overhead" : "waiting"), $float(point.overhead)];
 yield ["sending", $float(point.sending_time)];
 }
 function* answers$_of_time(server, batch, context, prompt, step, first) {
