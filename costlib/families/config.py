@@ -26,7 +26,7 @@ OLD_KINDS = {
 
 #: No size of a model comes near these; a larger one is a slip, and would overflow a float.
 MOST_OF_A_SIZE = 10**12
-MOST_LAYERS = 10_000
+MOST_LAYERS = 1_000
 
 #: Fields of the whole model, which no layer can have for itself.
 _OF_THE_MODEL = {"hidden_size", "vocab_size", "num_hidden_layers", "layer_types", "skip"}

@@ -527,7 +527,12 @@ def same(a: Any, b: Any) -> bool:
                 return False
         return True
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(same(*pair) for pair in zip(a, b, strict=True))
+        if len(a) != len(b):
+            return False
+        for index, one in enumerate(a):
+            if one is not b[index] and not same(one, b[index]):
+                return False
+        return True
     return bool((isinstance(a, (int, float, str)) or is_symbolic(a)) and a == b)
 
 

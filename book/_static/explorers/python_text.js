@@ -100,6 +100,7 @@ const cut = (text, count) => [...text].slice(0, count).join('');
 const ESCAPES = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 function quoted(text) {
+  if (/^[\w ,.:()-]*$/.test(text)) return `'${text}'`;
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
   const shown = [...text].map((letter) => {
     if (letter === mark) return `\\${letter}`;

@@ -195,11 +195,12 @@ export function call(f, given, named = null) {
 }
 
 function bound(f, { names, needed, places, many, more }, given, named) {
-  const placed = names.map((_, at) => (at < places ? given[at] : undefined));
+  const placed = given.slice(0, places);
+  placed.length = names.length;
   if (many >= 0) placed[many] = given.slice(places);
   else if (given.length > places) wrong(f, 'is given too many arguments');
   if (more >= 0) placed[more] = new Dict();
-  for (const [name, value] of named?.items() ?? []) {
+  if (named !== null) for (const [name, value] of named.entries()) {
     const at = names.indexOf(name);
     if (at >= 0 && at !== many && at !== more) {
       if (placed[at] !== undefined) wrong(f, `got multiple values for argument '${name}'`);
@@ -207,9 +208,9 @@ function bound(f, { names, needed, places, many, more }, given, named) {
     } else if (more >= 0) placed[more].set(name, value);
     else wrong(f, `got an unexpected keyword argument '${name}'`);
   }
-  names.forEach((name, at) => {
-    if (needed[at] && placed[at] === undefined) wrong(f, `misses the argument '${name}'`);
-  });
+  for (let at = 0; at < names.length; at += 1) {
+    if (needed[at] && placed[at] === undefined) wrong(f, `misses the argument '${names[at]}'`);
+  }
   return placed;
 }
 

@@ -1178,7 +1178,7 @@ moved = $dict([["reads", width], ["writes", width], ...others.items()]);
 return $call(layers_parts$PerToken, [name, $mul($at(attention$FLOPS_PER_ELEMENT, kind), width)], $dict([...moved.items()]));
 }
 function layers_parts$same(a, b) {
-let name, one, other;
+let name, one, other, index;
 if ((a === b)) {
 return true;
 }
@@ -1198,7 +1198,15 @@ return false;
 return true;
 }
 if ($isinstance(a, [$tuple])) {
-return ($eq($len(a), $len(b)) && $all((function* () { for (const pair of $zip([a, b], true)) yield layers_parts$same(...pair); })()));
+if (!$eq($len(a), $len(b))) {
+return false;
+}
+for ([index, one] of $enumerate(a)) {
+if ((one !== $at(b, index)) && !layers_parts$same(one, $at(b, index))) {
+return false;
+}
+}
+return true;
 }
 return $bool((($isinstance(a, [$int, $float, $str]) || false) && $eq(a, b)));
 }
@@ -3884,7 +3892,7 @@ families_config$OLD_KINDS = $dict([["attention", "full_attention"], ["mamba", "l
 let families_config$MOST_OF_A_SIZE;
 families_config$MOST_OF_A_SIZE = $pow(10, 12);
 let families_config$MOST_LAYERS;
-families_config$MOST_LAYERS = 10000;
+families_config$MOST_LAYERS = 1000;
 let families_config$_OF_THE_MODEL;
 families_config$_OF_THE_MODEL = $set(["hidden_size", "vocab_size", "num_hidden_layers", "layer_types", "skip"]);
 let families_config$_KINDS;
