@@ -432,6 +432,13 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
         settle(page)
     on = "document.activeElement.innerText"
     assert page.evaluate(on) == heads.all_inner_texts()[3]  # the button has gone
+    page.evaluate("""() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
+      document.execCommand = () => false;
+    }""")
+    page.click("text=Copy a link to this")
+    said = "document.querySelector('.explorer-live').innerText.includes('Nothing was copied')"
+    page.wait_for_function(said)
 
 
 def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:

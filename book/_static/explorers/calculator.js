@@ -2,7 +2,7 @@
 import { Answers } from './answers_table.js';
 import { answered, cutOf, formats, models, nameOf, places, prepared, recipes, stepOf, wholeNameOf } from './costs.js';
 import { make } from './dom.js';
-import { plain, sweep } from './numbers.js';
+import { counted, plain, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
 import { filesOf, frameFor, json, markdown, python, shell } from './share.js';
@@ -201,8 +201,11 @@ async function hold(explorer) {
   const plans = powers(DOUBLED).flatMap((more) => powers(STAGED).map((pipeline) => ({ many: choices[place].many * more, pipeline })));
   for (const plan of plans.filter(({ many, pipeline }) => many >= pipeline)) {
     const { fits } = answered({ ...choices[place], ...plan });
-    if (fits) explorer.set({ ...state, ...plan });
-    if (fits) return;
+    if (fits) {
+      explorer.set({ ...state, ...plan });
+      explorer.say(`${counted(plan.many, 'devices')}${plan.pipeline > 1 ? ` in ${counted(plan.pipeline, 'stages')}` : ''} ${plan.many > 1 ? 'hold' : 'holds'} it.`);
+      return;
+    }
     await otherThings();
     if (explorer.state !== state) return; // another was chosen meanwhile
   }

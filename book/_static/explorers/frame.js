@@ -250,6 +250,7 @@ export class Explorer {
         Object.assign(input, { key, options });
       }
       if (input.select.value !== value) input.select.value = value;
+      input.select.title = input.select.selectedOptions[0]?.title ?? '';
     } else {
       if (input.shown !== value) {
         input.slider.value = position(control, value);
