@@ -1263,7 +1263,9 @@ def test_words_say_whose_they_are() -> None:
     [svg] = in_page("picture.js", f"page.picture({spec}, 700).svg", [["first", "", "last"]])
     texts = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"[^>]*>([^<]*)<', svg)
     at = {words: (float(x), float(y)) for x, y, words in texts}
-    values = sorted((y, words) for words, (_, y) in at.items() if words in ("80", "12", "10.5", "7"))
+    values = sorted(
+        (y, words) for words, (_, y) in at.items() if words in ("80", "12", "10.5", "7")
+    )
     assert [words for _, words in values] == ["80", "12", "10.5", "7"]
     assert sum("first" in words for _, _, words in texts) == 1
     held = float(re.search(r'd="M([\d.]+) [\d.]+V[\d.]+" class="chart-held"', svg)[1])
