@@ -82,8 +82,9 @@ mark();
 
 // It gives way to what stands in the margin, where there is one.
 const taken = new Set();
+const list = document.querySelector('.sidebar-secondary-items')?.getBoundingClientRect();
 const margin = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) taken[isIntersecting ? 'add' : 'delete'](target);
   root.classList.toggle('margin-taken', taken.size > 0);
-});
+}, { rootMargin: `0px 0px ${Math.min(0, Math.round((list?.bottom ?? 0) - innerHeight))}px` }); // as far down as the list goes
 for (const each of document.querySelectorAll('.aside, .pst-scrollable-table-container:has(th:nth-child(8))')) margin.observe(each);

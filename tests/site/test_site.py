@@ -250,6 +250,22 @@ def test_a_dark_page_is_printed_in_light(browser: Any, address: str) -> None:
         assert (printed, visit.page.evaluate(theme)) == ("light", "dark")
 
 
+@pytest.mark.parametrize("name", ["devices", "models"])
+def test_a_wide_table_is_printed_whole(browser: Any, address: str, name: str) -> None:
+    """On a sheet of A4 with the browser's margins, and from its page's first sheet on."""
+    sheet = {"width": 718, "height": 1000}
+    with Visit(browser, address, f"book/{name}.html", viewport=sheet) as visit:
+        visit.page.emulate_media(media="print")
+        right, inside = visit.page.evaluate(
+            """() => { const all = [...document.querySelectorAll('table.rows')];
+              return [Math.max(...all.map((table) => table.getBoundingClientRect().right)),
+                all.map((table) => getComputedStyle(table).breakInside)]; }"""
+        )
+        visit.page.emulate_media(media="screen")
+    assert right <= sheet["width"]
+    assert set(inside) == {"auto"}
+
+
 @pytest.mark.parametrize("page", PAGES, **by_name)
 def test_every_internal_link_leads_somewhere(page: Path) -> None:
     dead = []

@@ -25,6 +25,10 @@ PHONE = 46  # characters of code that fit the width of a phone
 COLUMNS = 6  # and more do not stand beside one another there
 SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
+#: Code in a text: words that a browser would break after a hyphen, and those too long for a line.
+INLINE = re.compile(r"(<code [^>]*>)([^<]+)(</code>)")
+WORD = re.compile(r"[^ \n]+")
+SHORT = 24  # letters of a word that are never parted
 #: A formula and the comma after it, which stay on one line.
 WITH_COMMA = re.compile(
     r'(?<!<span class="whole">)<span class="math">(?:(?!<span class="math">).)*?'
@@ -61,6 +65,7 @@ def lean(html: str) -> str:
     html = re.sub(
         r"<code [^>]*>(?:(?!</code>).)*</code>", lambda m: PLAIN_SPAN.sub(r"\1", m[0]), html
     )
+    html = INLINE.sub(lambda m: m[1] + WORD.sub(parted, m[2]) + m[3], html)
     html = TEX.sub(r"\1", html)
     html = FIGURE.sub(lambda m: brief(m[0]), html)
     html = WITH_COMMA.sub(whole, html)
@@ -75,6 +80,17 @@ def whole(formula: re.Match[str]) -> str:
     """A formula and its comma as one, which may break between the formula's parts alone."""
     parts = formula[0].replace('</span><span class="base">', '</span><wbr><span class="base">')
     return f'<span class="whole">{parts}</span>'
+
+
+def parted(word: re.Match[str]) -> str:
+    """A word of code as one, or, if it is long, with places where it may go on below.
+
+    >>> WORD.sub(parted, "costlib --on A100 costlib.iomodel.algorithms.other_orders")
+    'costlib <span class="whole">--on</span> A100 costlib.<wbr>iomodel.<wbr>algorithms.<wbr>other_<wbr>orders'
+    """
+    if len(word[0]) > SHORT:
+        return re.sub(r"([._/])(?=\w)", r"\1<wbr>", word[0])
+    return f'<span class="whole">{word[0]}</span>' if "-" in word[0] else word[0]
 
 
 def with_names(table: re.Match[str]) -> str:
