@@ -85,8 +85,8 @@ def whole(formula: re.Match[str]) -> str:
 def parted(word: re.Match[str]) -> str:
     """A word of code as one, or, if it is long, with places where it may go on below.
 
-    >>> WORD.sub(parted, "costlib --on A100 costlib.iomodel.algorithms.other_orders")
-    'costlib <span class="whole">--on</span> A100 costlib.<wbr>iomodel.<wbr>algorithms.<wbr>other_<wbr>orders'
+    >>> WORD.sub(parted, "--on costlib.iomodel.algorithms.other_orders")
+    '<span class="whole">--on</span> costlib.<wbr>iomodel.<wbr>algorithms.<wbr>other_<wbr>orders'
     """
     if len(word[0]) > SHORT:
         return re.sub(r"([._/])(?=\w)", r"\1<wbr>", word[0])
