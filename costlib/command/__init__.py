@@ -50,9 +50,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = str(problem) or type(problem).__name__
         if isinstance(problem, OSError) and problem.filename:
             said = f"{problem.filename}: {problem.strerror}"
-        said = re.sub(r"list\(costlib\.(\w+)\)", r"costlib \1", said)  # as one would type it here
+        for in_python, here in _TYPED.items():
+            said = re.sub(in_python, here, said)
         complain(said)
         return 2
+
+
+#: What would be written in Python, and what is typed here in its place.
+_TYPED = {
+    r"list\(costlib\.(\w+)\)": r"costlib \1",
+    r"give it one with with_\(\)": "copies alone (--plan data=2) need none",
+    r": give one with node\.with_\(.*?\)": "",
+}
 
 
 def _printed(arguments: list[str]) -> int:

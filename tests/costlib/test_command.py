@@ -176,6 +176,8 @@ WRONG = {
     "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is none of fp32, bf16,",
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 0": "top must be at least 1",
     "measure --figure no/such/folder/x.svg": "no/such/folder/x.svg: No such file",
+    "llama-3-8b --on M4x2": "M4 has no interconnect: copies alone (--plan data=2) need none",
+    "plan llama-3-8b --on 8xMI355Xx2 --batch 64": "no network, over which this plan sends",
     "params  --csv": "what is missing: MODEL",
     "llama-3-8b --on H1000": "the nearest is H100-SXM",
     "llama-3-8b --on T4x0": "at least 1",
