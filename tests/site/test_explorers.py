@@ -971,10 +971,11 @@ def test_replayed_optimum_is_complete(name: str) -> None:
     settings = [{"graph": name, "red": str(red), "tool": "auto", "moves": ""} for red in reds]
     body = """((first) => {
       const {board, complete} = page.compute({...state, moves: first.moves.replaceAll(' ', '')});
-      return [board.rule ?? '', board.cost, complete, first.cost];
+      return [board.rule ?? '', board.cost, complete, first.cost, board.moves.at(-1)[0]];
     })(page.compute(state).best)"""
-    for rule, cost, complete, best in in_page("pebbles.js", body, settings):
+    for rule, cost, complete, best, last in in_page("pebbles.js", body, settings):
         assert (rule, complete, cost) == ("", True, best)
+        assert last == "W", "nothing is left to do once the last output is written"
 
 
 # ---------------------------------------------------------------- the mesh
@@ -1910,6 +1911,9 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
     settle(page)
     page.wait_for_function("location.hash.includes('moves=R0R1C4W4')")
     assert page.locator(".pebble-menu").count() == 0
+    page.click("button:text-is('Undo')")
+    settle(page)
+    assert page.inner_text(".explorer-live") == "Taken back: write 4. I/O 2"
     page.click("button:text-is('Clear the board')")
     settle(page)
     best = page.evaluate("document.querySelector('[data-explorer]').explorer.result.best")
@@ -1922,6 +1926,10 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Any) -> None:
     )
     assert best["cost"] == 14
     assert "nothing left promised less" in page.inner_text(".pebble-proof")
+    page.click("button:text-is('Clear the board')")
+    page.click("button:text-is('Compute twice')")
+    settle(page)
+    assert page.locator(".pebble-blue").count() == page.locator(".pebble-output").count() == 1
 
 
 def test_a_tile_is_dragged_and_a_button_pressed(open_page: Any) -> None:
@@ -1953,6 +1961,8 @@ def test_a_tile_is_dragged_and_a_button_pressed(open_page: Any) -> None:
     page.click("button:text-is('Fold it for me')")
     page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('fastest')")
     assert "tensor=4" in page.inner_text(".mesh-code")
+    page.click("button:text-is('Start again')")
+    assert page.inner_text(".explorer-live") == "", "said of another fold"
 
 
 @pytest.mark.parametrize("name", sampling.some(NAMES, 2, "no script"))
@@ -1966,6 +1976,17 @@ def test_without_javascript_a_figure_and_a_table_stand_in(
         assert stand_in.locator("table tr").count() >= 4
         cell = visit.page.locator(".cell_output", has=stand_in)
         assert cell.locator("svg.costlib-figure.explorer-stand-in").is_visible()
+
+
+def test_where_the_script_does_not_come_a_figure_and_a_table_stand_in(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    page.route("**/explorers/main.js*", lambda route: route.abort())
+    page.goto(f"{address}/book/explore_step.html")
+    page.wait_for_selector("[data-explorer] table")
+    assert page.locator("svg.explorer-stand-in").is_visible()
+    page.close()
 
 
 @pytest.mark.parametrize("name", NAMES)

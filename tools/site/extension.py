@@ -142,13 +142,17 @@ def preloads(root: Path, name: str) -> str:
     return "\n    ".join(["", *links, ""])
 
 
+#: Where the script does not come, figures and tables stay: a page that is opened as a file, say.
+LOST = "document.documentElement.classList.add('explorers-lost')"
+
+
 def add_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """A page loads the scripts of what it has: an explorer, a prediction, numbers that move."""
     body = context.get("body", "")
     if "data-explorer=" in body:
-        app.add_js_file("explorers/main.js", type="module")
+        app.add_js_file("explorers/main.js", type="module", onerror=LOST)
         context["body"] = with_stand_ins_named(body, page)
         if name := page.partition("book/explore_")[2]:
             context["metatags"] = context.get("metatags", "") + preloads(Path(app.srcdir), name)

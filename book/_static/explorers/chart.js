@@ -1,7 +1,7 @@
 // A chart on the page: its picture, what a pointer and the arrow keys do with it, and its values in words.
 import { hold, make } from './dom.js';
 import { plain } from './numbers.js';
-import { picture } from './picture.js';
+import { brief, picture } from './picture.js';
 
 /** A value as it is said: three digits are enough to hear, but whole numbers on an axis may have been typed. */
 const heard = (value) => plain(Number(value.toPrecision(3)));
@@ -121,7 +121,9 @@ export class Chart {
     const [x, y] = this.pointed(event);
     const { left, right, top, bottom } = this.frame;
     const dot = this.near(x, y);
-    if (!dot && (this.spec.names || x < left || x > right || y < top || y > bottom)) { this.tip.hidden = true; return; }
+    const { names } = this.spec;
+    if (!dot && ((names && !names.every(Boolean)) || // it has nothing to say but at its dots
+      x < left || x > right || y < top || y > bottom)) { this.tip.hidden = true; return; }
     const value = this.frame.x.value(x);
     const { xs } = this.spec;
     this.show(dot ? dot.index : xs.reduce((best, each, at) => (Math.abs(Math.log(each / value)) < Math.abs(Math.log(xs[best] / value)) ? at : best), 0));
@@ -129,9 +131,9 @@ export class Chart {
 
   /** A note beside a place, with the values there. */
   show(at) {
-    const { x, xs, series, names, details } = this.spec;
-    const values = series.flatMap(({ label, ys, quiet }) => (quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${plain(ys[at])}`]));
-    const lines = details?.[at] ?? [names?.[at] ?? `${along(xs[at])} ${x.label}`, ...values];
+    const { x, y, xs, series, names, details } = this.spec;
+    const values = series.flatMap(({ label, ys, quiet }) => (quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${brief(ys[at], y)}`]));
+    const lines = details?.[at] ?? [names?.[at] ?? `${along(xs[at])} ${x.label}`, ...values, ...(y.unit ? [] : [`(${y.label})`])];
     this.tip.replaceChildren(...lines.map((line) => make('span', {}, line)));
     const place = this.frame.x.place(xs[at]);
     const beyond = place > this.frame.width / 2;

@@ -175,6 +175,7 @@ export class Explorer {
 
   set(texts, remember = true) {
     this.state = stateFrom(this.page.controls, texts);
+    if (!this.spoken && this.live.textContent) this.live.textContent = '';
     this.seen?.classList.toggle('explorer-over', this.tried !== this.held());
     if (remember) {
       clearTimeout(this.later);
@@ -206,8 +207,11 @@ export class Explorer {
     this.say(await copy(text) ? said : 'Nothing was copied: this page, or the one around it, does not let a script copy.');
   }
 
+  /** What is said stands until something changes, but for what its own move changes. */
   say(text) {
     this.live.textContent = text;
+    this.spoken = true;
+    setTimeout(() => { this.spoken = false; });
   }
 
   table() {

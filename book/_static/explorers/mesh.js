@@ -216,7 +216,7 @@ function foldTo(explorer, best) {
   if (!best) return explorer.say('No fold of these devices has room for it: take more of them, or shorter sequences.');
   const next = { ...explorer.state, zero: String(best.zero), recompute: best.recompute, chunks: String(best.chunks), microbatch: String(best.microbatch), expert: String(best.expert) };
   explorer.set(folded(next, best));
-  return explorer.say(`The fastest that fits, of all folds with context ${best.context}: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}, ZeRO ${best.zero}, stages in ${counted(best.chunks, 'pieces')}, microbatch ${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed again.`);
+  return explorer.say(`The fastest that fits, of all folds with context ${best.context}: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}${best.expert > 1 ? `, of which ${best.expert} share the experts` : ''}, ZeRO ${best.zero}, stages in ${counted(best.chunks, 'pieces')}, microbatch ${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed again.`);
 }
 
 /** For each factor of two of an axis: whether its two halves share a node. */

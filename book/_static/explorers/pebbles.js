@@ -98,11 +98,20 @@ export function build(explorer) {
   explorer.proof = make('div', { class: 'pebble-proof', hidden: true }, make('p', {}), make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Best play' },
     button('Play it', () => explorer.replay(0, true)), button('Back', () => follow(-1)), button('Step', () => follow(1)), button('Stop', stop)));
   explorer.stage.after(make('div', { class: 'explorer-buttons', role: 'group', 'aria-label': 'Game' },
-    button('Undo', () => { stop(); put(explorer.result.board.moves.slice(0, -1).join('')); }),
+    button('Undo', () => { stop(); undo(explorer); put(explorer.result.board.moves.slice(0, -1).join('')); }),
     button('Clear the board', () => { stop(); explorer.asked = null; put(''); explorer.tell('The board is as at the start.'); }),
     button('Show the best play and its proof', () => explorer.replay(0, true))), explorer.proof);
   for (const id of ['graph', 'red']) explorer.inputs.get(id)?.select.addEventListener('change', () => { stop(); put(''); });
   explorer.best = new Map(); // of the reader, by board
+}
+
+/** Says which move is taken back, and what is left of the cost. */
+function undo({ tell, result: { board, game, graph } }) {
+  const moves = parse(board.moves.join(''));
+  if (!moves.length) { tell('There is no move to take back.'); return; }
+  const [kind, vertex] = moves.pop();
+  const before = moves.reduce((now, move) => after(now, ...move), opening(game.parents));
+  tell(`Taken back: ${WORDS[kind]} ${short(graph.names[vertex])}. I/O ${before.cost}`);
 }
 
 const key = ({ graph, red }) => `${graph} ${red}`;
@@ -203,7 +212,7 @@ function scored(explorer, state, { board, best, game, graph, complete }) {
 
 export function draw(explorer, state, result) {
   const { graph, board } = result;
-  if (explorer.laid !== state.graph) { explorer.closed?.(); lay(explorer, result); }
+  if (explorer.laid !== state.graph) { explorer.closed?.(); lay(explorer, result); explorer.moved = null; }
   explorer.laid = state.graph;
   explorer.vertices.forEach((each, vertex) => {
     const [red, blue, output] = [board.red.has(vertex), board.blue.has(vertex), graph.outputs.includes(vertex)];

@@ -298,7 +298,7 @@ function dots(spec, { x, y, left, right }, places) {
 }
 
 /** A value as short as it can be read: with the unit of its axis, if that has one. */
-const brief = (value, { unit }) => (unit || value >= 1e6 ? quantity(value, unit ?? '', 3).trim() : plain(Number(value.toPrecision(value < 1000 ? 3 : 4))));
+export const brief = (value, { unit }) => (unit || value >= 1e6 ? quantity(value, unit ?? '', 3).trim() : plain(Number(value.toPrecision(value < 1000 ? 3 : 4))));
 
 /** What the marked point has a dot on: where, the series and its place, the value. */
 function onHandle({ at, xs, series }, { y }) {

@@ -87,7 +87,7 @@ export function charts(state, { points, gains, ridge: bend, crossings, gained, b
   const found = best.fresh > 1 ? [{ x: best.fresh, y: best.faster, label: `best: ${counted(best.fresh, 'new tokens')}, ${times(best.faster)}` }] : [];
   const chosen = { x: state.fresh, label: `${plain(state.fresh)} new` };
   return [
-    { title: gained.faster >= 1 ? `${times(gained.faster)} as fast with ${counted(state.fresh, 'new tokens')} a step` : `Slower with ${counted(state.fresh, 'new tokens')} a step: ${times(gained.faster)}`, alt: `${state.accepted}% accepted: ${yielded(gained)}; ${most(best)}.`,
+    { title: gained.faster >= 1 ? `${times(gained.faster).replace(/^1 times/, 'Just')} as fast with ${counted(state.fresh, 'new tokens')} a step` : `Slower with ${counted(state.fresh, 'new tokens')} a step: ${times(gained.faster)}`, alt: `${state.accepted}% accepted: ${yielded(gained)}; ${most(best)}.`,
       x: { label: 'new tokens a step' }, y: { label: 'times as fast as one token a step', linear: true, range: [0, top] }, xs: gains.map(({ fresh }) => fresh),
       series: [{ label: 'speed-up', dash: 0, ys: gains.map((each) => each.faster) }],
       marks: [...found, ...(within && crossings[2] <= LONG ? [{ x: crossings[2], label: 'arithmetic binds' }] : []), { y: 1, label: 'no gain' }], at: state.fresh <= LONG ? chosen : { x: LONG, label: `${chosen.label}, beyond` }, drag: move },
@@ -99,7 +99,7 @@ export function charts(state, { points, gains, ridge: bend, crossings, gained, b
 
 export function summary(state, { here, crossings, rate, bandwidth, ridge: bend, gained, best }) {
   return [
-    ['Speed-up', `${times(gained.faster)}: ${yielded(gained)}, which takes ${times(gained.check)} a plain step; ${most(best)}`],
+    ['Speed-up', `${times(gained.faster)}: ${yielded(gained)}, which takes ${times(gained.check).replace(/^1 times/, 'as long as')} a plain step; ${most(best)}`],
     ['Attainable', `${quantity(attainable(here.intensity[2], rate, bandwidth), 'FLOP/s')}, ${percent(attainable(here.intensity[2], rate, bandwidth) / rate)} of the peak (${here.intensity[2] >= bend ? 'compute' : 'memory'} binds)`],
     ...NAMES.map((name, which) => [name[0].toUpperCase() + name.slice(1), `${plain(here.intensity[which])} FLOPs per byte; ridge reached ${crossings[which] ? `from ${counted(crossings[which], 'new tokens')} on` : 'never'}`]),
   ];
