@@ -142,7 +142,14 @@ def _load(given: Namespace, plans: Iterable[dict[str, int]]) -> str:
 
 
 def _title(given: Namespace) -> str:
-    return _case(given.model, given.on, _cuts(given.plan))
+    return _told(given, _case(given.model, given.on, _cuts(given.plan)))
+
+
+def _told(given: Namespace, case: str) -> str:
+    """A case, and what else was asked for that changes its numbers."""
+    precision = f"in {given.precision}" if given.precision else ""
+    wait = f"{given.wait:g} µs a round" if getattr(given, "wait", None) else ""
+    return ", ".join(part for part in (case, precision, wait) if part)
 
 
 def _cuts(plan: dict[str, int]) -> str:
@@ -173,7 +180,7 @@ def compare(given: Namespace) -> tuple[Any, int]:
         told = (part if new else "" for part, new in zip(case, differ, strict=True))
         shown["\n".join(" ".join(told).split())] = [texts.get(key, "") for key in keys]
     same = ("" if new else values[0] for values, new in zip(asks.values(), differ, strict=True))
-    about = _case(*same)
+    about = _told(given, _case(*same))
     title = f"{about}: " * bool(about) + _load(given, given.plan)
     return Table(title, columns, shown, _asked(given, *_CASE)), 0
 
@@ -332,7 +339,7 @@ def sweep(given: Namespace) -> tuple[Any, int]:
     for name, values in (("model", given.model), ("device", given.on)):
         if len(values) == 1:
             del shown[name]
-    title = f"{', '.join(given.model)} on {', '.join(given.on)}"
+    title = _told(given, f"{', '.join(given.model)} on {', '.join(given.on)}")
     return Table(title, columns, shown, _asked(given, "model", "on", "precision")), 0
 
 

@@ -288,6 +288,19 @@ def test_each_round_waits_as_long_as_is_said(capsys):
     assert "nodes of 8 are --on DGX-H100x2." in read("gpt2 --on H100-SXMx12", capsys)
 
 
+def test_a_title_has_all_that_changes_the_numbers(capsys):
+    for typed, title in (
+        ("gpt2 --on H100-SXM --precision fp8", "gpt2 on H100-SXM, in fp8: 1 × 4,096 tokens"),
+        ("compare gpt2 --on T4 L4 --precision int8", "gpt2, in int8: 1 × 4,096 tokens"),
+        ("sweep gpt2 --on T4 L4 --precision int8", "gpt2 on T4, L4, in int8"),
+        (
+            "compare llama-3-8b --on H100-SXMx4 --wait 3 --plan tensor=4 tensor=2,data=2",
+            "llama-3-8b on H100-SXMx4, 3 µs a round: 1 × 4,096 tokens in each copy",
+        ),
+    ):
+        assert read(typed, capsys).splitlines()[0] == title
+
+
 def test_what_would_do_is_said_of_what_does_not_fit(capsys):
     for typed, said in (
         ("llama-3.1-70b --on T4", "tensor=16 would do."),
