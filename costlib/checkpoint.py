@@ -18,7 +18,7 @@ from math import inf
 from typing import Any
 
 from costlib.layers.encoder import Encoder, WhereSeen
-from costlib.layers.parts import Block, PerToken
+from costlib.layers.parts import Block, PerToken, same
 from costlib.numbers import Number, is_zero
 
 __all__ = ["Packing", "Storage", "step_bytes", "weight_bytes"]
@@ -152,11 +152,16 @@ class _Matrices:
 def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> Iterator[_Matrices]:
     """Each product inside the layers, those of an encoder among them."""
     first = storage.first_layer
+    seen: list[tuple[Block, list[PerToken]]] = []  # kinds of layers take turns
     for block in blocks:
         layers = int(block.layers)
         if not is_zero(block.borrowed):
             raise ValueError("layers share weights: what packing saves of them is not counted")
-        steps = [*_products(block, d_model)]
+        alike = (known for other, known in seen[-8:] if _alike(other, block))
+        steps = next(alike, None)
+        if steps is None:
+            steps = [*_products(block, d_model)]
+            seen.append((block, steps))
         beside = any(step.name.startswith("ffn.") for step in steps)
         for step in steps:
             packings = _packings(storage, step.name, first, layers, beside)
@@ -193,6 +198,10 @@ def _packed(
         one = step.weights * plain if packing is None else packing.bytes(step.weights, inputs)
         held, layers = held + count * matrices * one, layers + count
     return _Matrices(step.name, matrices * step.weights * layers, held)
+
+
+def _alike(one: Block, other: Block) -> bool:
+    return same(one.parts, other.parts) and same(one.extra, other.extra)
 
 
 def _products(block: Block, d: Number) -> Iterator[PerToken]:
@@ -263,15 +272,16 @@ def _names(patterns: tuple[str, ...], step: str, layer: int, beside: bool) -> bo
     """Whether a list of modules names a step's, itself or what it is inside of."""
     if not _plainly(patterns, step, beside).isdisjoint(("", str(layer))):
         return True
-    _, _, is_numbered = _compiled(patterns)
-    return _fits(patterns, step, layer if is_numbered else 0, beside)
+    _, _, digits = _compiled(patterns)
+    is_told = any(digit in str(layer) for digit in digits)
+    return _fits(patterns, step, str(layer) if is_told else "{i}", beside)
 
 
 @lru_cache(maxsize=4096)
-def _fits(patterns: tuple[str, ...], step: str, layer: int, beside: bool) -> bool:
+def _fits(patterns: tuple[str, ...], step: str, layer: str, beside: bool) -> bool:
     """Whether an expression of a list means a step's module in a layer."""
     _, pattern, _ = _compiled(patterns)
-    paths = (path.replace("{i}", str(layer)) for path in _paths(step, beside))
+    paths = (path.replace("{i}", layer) for path in _paths(step, beside))
     return pattern is not None and any(pattern.match(path) for path in paths)
 
 
@@ -298,9 +308,9 @@ def _nested(paths: tuple[str, ...]) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _compiled(
     patterns: tuple[str, ...],
-) -> tuple[dict[str, list[str]], re.Pattern[str] | None, bool]:
+) -> tuple[dict[str, list[str]], re.Pattern[str] | None, tuple[str, ...]]:
     """Names as `_nested` has them, each with its layers; one regular expression for what is left;
-    and whether that can tell a layer by its number."""
+    and the digits by which that can tell a layer from others, "" for any."""
     named: dict[str, list[str]] = {}
     others, ways = [], 0.0
     for name in patterns:
@@ -318,12 +328,13 @@ def _compiled(
         if ways > _MOST_WAYS:
             shown = name if len(name) <= 60 else f"{name[:59]}…"
             raise ValueError(f"modules are named by {shown!r}: {_TOO_MANY_WAYS}")
-    is_numbered = any(re.findall(_NUMBERED, other) for other in others)
+    tells = any(re.findall(_ANY_NUMBER, other) for other in others)
+    digits = tuple({digit for other in others for digit in re.findall(r"[0-9]", other)})
     try:
         one = re.compile("|".join(f"(?:{other})" for other in others)) if others else None
     except re.error as problem:
         raise ValueError("a name of modules after 're:' is no regular expression") from problem
-    return named, one, is_numbered
+    return named, one, ("",) if tells else digits
 
 
 def _in_each_place(name: str) -> Iterator[tuple[str, str]]:
@@ -347,8 +358,8 @@ def _wildcard(pattern: str) -> str:
 _LISTED = re.compile(
     r"(?P<front>(?:\w|\\\.)+\\\.)\(\?:(?P<layers>[0-9|]+)\)(?P<rest>(?:\w|\\\.)+)\(\?:\\\.\.\*\)\?\$"
 )
-#: What tells one number from another: a digit, a set, or one letter of any kind.
-_NUMBERED = r"[0-9]|\\\w|(?<!\\)\[|(?<!\\)\.(?![*+])"
+#: What tells any number from another, beside its digits: a set, or one letter of any kind.
+_ANY_NUMBER = r"\\\w|(?<!\\)\[|(?<!\\)\.(?![*+])"
 
 #: An expression is tried on thousands of names: one that goes through each in many ways, as
 #: "(a+)+" does, would keep whoever asks waiting for hours.

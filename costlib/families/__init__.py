@@ -202,13 +202,17 @@ def _tied(config: Config, entry: Family) -> bool:
 
 def _runs(layers: Any) -> tuple[Block, ...]:
     """Layers in order, those alike after one another as one block."""
+    kinds: list[Block] = []
     runs: list[tuple[Block, int]] = []
     for one in layers:
-        if runs and same(runs[-1][0], one):
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        kind = next((known for known in kinds[-8:] if same(known, one)), None)
+        if kind is None:
+            kinds.append(one)
+        if kind is not None and runs[-1][0] is kind:
+            runs[-1] = (kind, runs[-1][1] + 1)
         else:
-            runs.append((one, 1))
-    return tuple(replace(one, layers=layers) for one, layers in runs)
+            runs.append((kind or one, 1))
+    return tuple(replace(kind, layers=layers) for kind, layers in runs)
 
 
 def _is_named(entry: Family, name: str) -> bool:

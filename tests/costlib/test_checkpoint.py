@@ -2,11 +2,13 @@
 
 import contextlib
 import json
+import re
 from math import ceil
 
 import pytest
 
 import costlib
+from costlib import checkpoint
 from costlib.transformer import Transformer
 
 #: A decoder small enough to sum by hand, in llama's fields, whose sizes groups and blocks divide.
@@ -87,6 +89,29 @@ def test_a_few_stars_are_read_and_hundreds_are_not():
         model = Transformer.from_hf(CONFIG | {"quantization_config": kept})
         with contextlib.nullcontext() if read else pytest.raises(ValueError, match="stars"):
             assert model.weight_bytes() == 2 * model.params()
+
+
+#: Names that tell layers apart, each in its own way, and that do not.
+TELLING = (
+    *("re:.*[.]1[.].*q_proj", "model.layers.6*", r"re:model\.layers\.[0-3].*", "re:.*_proj"),
+    *("re:model.layers...mlp.*", r"re:.*\.\d\d\.mlp.*", "*.2*.self_attn.*", "re:.*12?.*up_proj"),
+    *(r"re:model\.layers\.(?:3|12)\.mlp(?:\..*)?$", "model.layers.7.mlp.up_proj", "lm_head"),
+)
+
+
+@pytest.mark.parametrize("name", TELLING)
+@pytest.mark.parametrize("step", ["q_proj", "ffn.up"])
+def test_a_name_means_the_layers_that_its_expression_fits(name, step):
+    """Each layer's paths tried on the expression itself, one by one."""
+    storage = checkpoint.Storage(name="", packing=checkpoint.Packing(bits=4), kept=(name,))
+    written = name.removeprefix("re:")
+    if written == name:
+        written = name.replace(".", r"\.").replace("*", ".*") + r"(?:\..*)?$"
+    expression = re.compile(written)
+    paths = {"q_proj": "self_attn.q_proj", "ffn.up": "mlp.up_proj"}
+    for layer in (*range(40), 60, 61, 112):
+        is_kept = bool(expression.match(f"model.layers.{layer}.{paths[step]}"))
+        assert (storage.of(step, layer) is None) == is_kept, layer
 
 
 @pytest.mark.parametrize("folder", [False, True])

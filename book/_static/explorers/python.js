@@ -238,6 +238,7 @@ export function part(values, from, to, step) {
 export function has(values, x) {
   if (values instanceof Items || values instanceof Dict) return values.has(x);
   if (typeof values === 'string') return values.includes(x);
+  if (typeof x === 'string' && Array.isArray(values)) return values.includes(x);
   if (values.__contains__) return values.__contains__(x);
   for (const value of values) if (eq(value, x)) return true;
   return false;

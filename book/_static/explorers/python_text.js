@@ -20,6 +20,8 @@ function digitsOf(value, count) {
   const shortened = value.toExponential(count - 1);
   const [, whole, rest = '', power] = shortened.match(/^(\d)(?:\.(\d+))?e(.+)$/);
   const digits = whole + rest;
+  const all = value.toExponential().replace(/e.*|\./g, '');
+  if (count < 15 && !(all.length === count + 1 && all.endsWith('5'))) return [digits, Number(power)]; // no tie
   const exact = value.toExponential(Math.min(100, count + 60)).replace(/e.*|\./g, '');
   const isTie = /^50*$/.test(exact.slice(count)) && '02468'.includes(exact[count - 1]);
   return [isTie ? exact.slice(0, count) : digits, Number(power)];

@@ -3681,14 +3681,20 @@ return this;
 }
 $class(checkpoint$_Matrices, "_Matrices", "name weights bytes", "name weights bytes");
 function* checkpoint$_matrices(blocks, d_model, storage) {
-let first, block, layers, steps, beside, step, packings, part, prefix, matrix;
+let first, seen, block, layers, alike, steps, beside, step, packings, part, prefix, matrix;
 first = storage.first_layer;
+seen = $list([]);
 for (block of blocks) {
 layers = $int(block.layers);
 if (!numbers$is_zero(block.borrowed)) {
 throw new $ValueError().__init__(["layers share weights: what packing saves of them is not counted"]);
 }
+alike = (function* () { for (const [other, known] of $part(seen, -8, null, null)) if (checkpoint$_alike(other, block)) yield known; })();
+steps = $next(alike, null);
+if ((steps === null)) {
 steps = $list([...checkpoint$_products(block, d_model)]);
+seen.append([block, steps]);
+}
 beside = $any((function* () { for (const step of steps) yield $str_startswith(step.name, "ffn."); })());
 for (step of steps) {
 packings = checkpoint$_packings(storage, step.name, first, layers, beside);
@@ -3725,6 +3731,9 @@ one = ((packing === null) ? $mul(step.weights, plain) : packing.bytes(step.weigh
 [held, layers] = [$add(held, $mul($mul(count, matrices), one)), $add(layers, count)];
 }
 return new checkpoint$_Matrices().__init__(step.name, $mul($mul(matrices, step.weights), layers), held);
+}
+function checkpoint$_alike(one, other) {
+return (layers_parts$same(one.parts, other.parts) && layers_parts$same(one.extra, other.extra));
 }
 function* checkpoint$_products(block, d) {
 let part;
@@ -3777,17 +3786,18 @@ inside = $iadd(inside, ($has(checkpoint$_LINEAR, last) ? $list([`linear_attn.${$
 return $tuple((() => { const $ = []; for (const prefix of checkpoint$_PREFIXES) for (const path of inside) $.push(`${$str(prefix)}.${$str(path)}`); return $; })());
 })]);
 function checkpoint$_names(patterns, step, layer, beside) {
-let _, is_numbered;
+let _, digits, is_told;
 if (!$truth(checkpoint$_plainly(patterns, step, beside).isdisjoint(["", $str(layer)]))) {
 return true;
 }
-[_, _, is_numbered] = checkpoint$_compiled(patterns);
-return checkpoint$_fits(patterns, step, ($truth(is_numbered) ? layer : 0), beside);
+[_, _, digits] = checkpoint$_compiled(patterns);
+is_told = $any((function* () { for (const digit of digits) yield $has($str(layer), digit); })());
+return checkpoint$_fits(patterns, step, ($truth(is_told) ? $str(layer) : "{i}"), beside);
 }
 let checkpoint$_fits = $call($lru_cache(4096), [(function _fits(patterns, step, layer, beside) {
 let _, pattern, paths;
 [_, pattern, _] = checkpoint$_compiled(patterns);
-paths = (function* () { for (const path of checkpoint$_paths(step, beside)) yield $str_replace(path, "{i}", $str(layer)); })();
+paths = (function* () { for (const path of checkpoint$_paths(step, beside)) yield $str_replace(path, "{i}", layer); })();
 return ((pattern !== null) && $any((function* () { for (const path of paths) yield pattern.match(path); })()));
 })]);
 let checkpoint$_plainly = $call($lru_cache(4096), [(function _plainly(patterns, step, beside) {
@@ -3802,7 +3812,7 @@ split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
-let named, others, ways, name, expression, listed, path, layer, shown, is_numbered, one, problem;
+let named, others, ways, name, expression, listed, path, layer, shown, tells, digits, one, problem;
 named = $dict([]);
 [others, ways] = [$list([]), 0.0];
 for (name of patterns) {
@@ -3826,7 +3836,8 @@ shown = ($le($len(name), 60) ? name : `${$str($part(name, null, 59, null))}…`)
 throw new $ValueError().__init__([`modules are named by ${$repr(shown)}: ${$str(checkpoint$_TOO_MANY_WAYS)}`]);
 }
 }
-is_numbered = $any((function* () { for (const other of others) yield $re_findall(checkpoint$_NUMBERED, other); })());
+tells = $any((function* () { for (const other of others) yield $re_findall(checkpoint$_ANY_NUMBER, other); })());
+digits = $tuple($set((() => { const $ = []; for (const other of others) for (const digit of $re_findall("[0-9]", other)) $.push(digit); return $; })()));
 try {
 one = ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null);
 } catch ($problem0) {
@@ -3835,7 +3846,7 @@ problem = $problem0;
 throw new $ValueError().__init__(["a name of modules after 're:' is no regular expression"]);
 } else throw $problem0;
 }
-return [named, one, is_numbered];
+return [named, one, ($truth(tells) ? [""] : digits)];
 })]);
 function* checkpoint$_in_each_place(name) {
 let parts, at, part;
@@ -3857,8 +3868,8 @@ return $add($str_join(".*", $map($re_escape, [$str_split(pattern, "*")])), insid
 }
 let checkpoint$_LISTED;
 checkpoint$_LISTED = $re_compile("(?P<front>(?:\\w|\\\\\\.)+\\\\\\.)\\(\\?:(?P<layers>[0-9|]+)\\)(?P<rest>(?:\\w|\\\\\\.)+)\\(\\?:\\\\\\.\\.\\*\\)\\?\\$");
-let checkpoint$_NUMBERED;
-checkpoint$_NUMBERED = "[0-9]|\\\\\\w|(?<!\\\\)\\[|(?<!\\\\)\\.(?![*+])";
+let checkpoint$_ANY_NUMBER;
+checkpoint$_ANY_NUMBER = "\\\\\\w|(?<!\\\\)\\[|(?<!\\\\)\\.(?![*+])";
 let checkpoint$_MOST_WAYS;
 checkpoint$_MOST_WAYS = 20000;
 let checkpoint$_TOO_MANY_WAYS;
@@ -6826,16 +6837,21 @@ stated = config.flag("tie_word_embeddings", ((entry.always_tied === null) ? entr
 return ((entry.always_tied === null) ? stated : entry.always_tied);
 }
 function families$_runs(layers) {
-let runs, one;
+let kinds, runs, one, kind;
+kinds = $list([]);
 runs = $list([]);
 for (one of layers) {
-if ($truth(runs) && layers_parts$same($at($at(runs, -1), 0), one)) {
-$put(runs, -1, [$at($at(runs, -1), 0), $add($at($at(runs, -1), 1), 1)]);
+kind = $next((function* () { for (const known of $part(kinds, -8, null, null)) if (layers_parts$same(known, one)) yield known; })(), null);
+if ((kind === null)) {
+kinds.append(one);
+}
+if ((kind !== null) && ($at($at(runs, -1), 0) === kind)) {
+$put(runs, -1, [kind, $add($at($at(runs, -1), 1), 1)]);
 } else {
-runs.append([one, 1]);
+runs.append([($truth(kind) ? kind : one), 1]);
 }
 }
-return $tuple((() => { const $ = []; for (const [one, layers] of runs) $.push($replace(one, $dict([["layers", layers]]))); return $; })());
+return $tuple((() => { const $ = []; for (const [kind, layers] of runs) $.push($replace(kind, $dict([["layers", layers]]))); return $; })());
 }
 function families$_is_named(entry, name) {
 let others;
