@@ -1441,6 +1441,18 @@ def test_a_suggestion_is_read_beside_its_picture(open_page: Any, name: str) -> N
     assert said - top < 667 - 60 - 24  # less the page's bar, and a line
 
 
+def test_a_suggestion_goes_along_to_a_picture_that_is_far(open_page: Any) -> None:
+    """On a phone, where settings and picture fill the screen, its words stay at the lower edge."""
+    page = open_page("mesh", viewport={"width": 375, "height": 667}).page
+    page.locator(".explorer-tries button").first.click()
+    settle(page)
+    page.evaluate("document.querySelector('.explorer-stage').scrollIntoView()")
+    page.wait_for_timeout(100)
+    said = page.locator(".explorer-said").bounding_box()
+    assert said["y"] > 400
+    assert said["y"] + said["height"] <= 667
+
+
 WHAT_IS_SAID = """((state) => {
   const seen = [];
   const plain = Object.fromEntries(page.controls.map((c) => [c.id, c.value]));

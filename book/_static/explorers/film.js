@@ -223,7 +223,7 @@ function lanes({ both, clocks }, width) {
 function lay(explorer) {
   explorer.title = make('p', { class: 'explorer-title film-title' });
   explorer.panels = [0, 1].map(() => ({ title: make('p', { class: 'film-who' }), doing: make('p', { class: 'film-doing' }), picture: make('div', { class: 'film-picture' }), fast: make('div', {}) }));
-  const keys = [['film-key-computed', 'computed'], ['film-key-moved', 'moved, darker each time'], ['film-key-held', 'in fast memory'], ['film-key-read', 'being read'], ['film-key-written', 'being written']];
+  const keys = [['film-key-computed', 'computed'], ['film-key-moved', 'moved, stronger each time'], ['film-key-held', 'in fast memory'], ['film-key-read', 'being read'], ['film-key-written', 'being written']];
   explorer.line = make('div', { class: 'film-line', tabindex: '0', role: 'slider', 'aria-label': 'Step', 'aria-valuemin': 0 });
   explorer.stage.replaceChildren(make('div', { class: 'explorer-panel film' }, explorer.title,
     make('div', { class: 'film-pair' }, ...explorer.panels.map(({ title, doing: words, picture, fast: memory }) => make('div', { class: 'film-side' }, title, words, picture, memory))),

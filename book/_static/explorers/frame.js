@@ -128,7 +128,7 @@ export class Explorer {
     if (!this.page.tries) return [];
     this.seen = make('p', { class: 'explorer-said', role: 'status' });
     const button = ({ label, state, say }) => make('button', { type: 'button', '.onclick': () => this.begin(state, say) }, label);
-    return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button)), this.seen)];
+    return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button))), this.seen];
   }
 
   /** Everything as it opens, but for a suggested state; what plays stops. */
