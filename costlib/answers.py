@@ -205,7 +205,8 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     longest = [largest_context(each, server.device, batch, precision) for each in stages]
     each = "one sequence" if batch == 1 else f"each of {batch:,} sequences"
     room = max(0, given - one.weights) / 1e9
-    why = f"so many tokens of {each} fit in the {room:.4g} GB beside the weights"
+    why = f"so many tokens of {each}, and one that is written, fit in the {room:.4g} GB "
+    why += "beside the weights"
     long = max(0, min(each.largest for each in longest) - 1)
     yield Answer("largest_context", "longest context", long, "tokens", why, where)
 

@@ -2,12 +2,24 @@
 // box says is in its page, folded; this only asks first, and says how far off the guess was.
 
 const POWERS = { k: 3, thousand: 3, m: 6, million: 6, g: 9, b: 9, billion: 9, t: 12, trillion: 12 };
-const NUMBER = /(\d[\d, ]*(?:\.\d+)?(?:e\d+)?|\.\d+)\s*(thousand|[mbtr]+illion|[kmgbt](?![a-z]))?/i;
+const NUMBER = /([1-9]\d{0,2}(?:[, ]\d{3})+(?:\.\d+)?|\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(thousand|[mbtr]+illion|[kmgbt](?![a-z]))?/i;
 
-/** The number in a text, be it the page's or what a reader types: 10,000, 10k, 1e4, 2.5 million. */
+/** The number in a text, be it the page's or what a reader types: 10,000, 10k, 1e4, 2.5 million.
+    A comma before three digits parts thousands; before others it is a decimal one. */
 export function number(text) {
   const [, digits, power] = NUMBER.exec(text) ?? [];
-  return digits === undefined ? null : Number(digits.replace(/[, ]/g, '')) * 10 ** (POWERS[power?.toLowerCase()] ?? 0);
+  if (digits === undefined) return null;
+  const whole = /^[1-9]\d{0,2}[, ]\d{3}/.test(digits);
+  return Number(whole ? digits.replace(/[, ]/g, '') : digits.replace(',', '.')) * 10 ** (POWERS[power?.toLowerCase()] ?? 0);
+}
+
+const simple = (words) => words.toLowerCase().replace(/per ?cent/, '%').replace(/^(about|~|≈)/, '').trim();
+
+/** What a reader typed with the answer's unit; null where it is no such number. */
+export function guessed(typed, unit) {
+  const [digits] = NUMBER.exec(typed) ?? [''];
+  const others = simple(typed.replace(digits, ' '));
+  return number(typed) && simple(unit).startsWith(others) ? `${digits.trim()} ${unit}`.trim() : null;
 }
 
 /** How far a guess is from the answer, in a sentence; both are texts. */
@@ -84,9 +96,9 @@ function typed(question, right, commit) {
   const form = made('form', { class: 'predict-typed' }, input, ` ${unit} `, button);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const typed = input.value.trim();
-    if (number(typed)) commit(typed.endsWith(unit) ? typed : `${typed} ${unit}`);
-    else input.setCustomValidity('A number, please, such as 400, 10k or 2.5 million.');
+    const guess = guessed(input.value, unit);
+    if (guess) commit(guess);
+    else input.setCustomValidity(`A number${unit && ` (${unit})`}, please, such as 400, 10k or 2.5 million.`);
     input.reportValidity();
     input.focus(); // the button is gone, and focus should not be
   };

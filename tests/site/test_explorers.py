@@ -32,7 +32,7 @@ from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.numbers import ceil_div
 from costlib.parallel import Cluster, Plan, search, tensor_parallel
 from costlib.precision import Precision, precision_of
-from costlib.serving import Server
+from costlib.serving import Server, simulate
 from costlib.sources import jamesnulliu
 from costlib.training import RECIPES
 from in_node import HERE, in_page, same
@@ -839,6 +839,17 @@ def test_film_of_a_server() -> None:
         assert row[1:] == [f"{1000 * each:,.0f}" for each in shown]
     drawn_at = serving.poisson(2.5, 48, prompt=1, answer=1, seed=1).arrival[:20]
     assert asked["arrival"] == pytest.approx(drawn_at.tolist(), rel=1e-12)
+
+
+def test_where_memory_is_short_prompts_in_pieces_do_not_fill_it() -> None:
+    requests = some_requests(100, 20, 4000, 100, seed=1)
+    server, full = Server("llama-3.1-8b", "RTX-4090"), []
+    for chunk in (None, 256):
+        with warnings.catch_warnings(action="ignore"):
+            run = simulate(requests, server, chunk=chunk, most=32, one_by_one=True)
+        full.append(run.column("blocks").max() / run.pages.blocks)
+    assert full[0] > 0.95
+    assert full[1] < 0.75
 
 
 # ---------------------------------------------------------------- the film

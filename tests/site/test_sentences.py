@@ -65,9 +65,11 @@ def test_every_chapter_has_a_prediction() -> None:
 
 
 SAID = """
-const {number, verdict} = await import(`${process.argv[1]}/predict.js`);
-const read = ['10,000 tokens', '10k', '1e4', '2.5 million', '18 bytes', 'none'].map(number);
-console.log(JSON.stringify([read,
+const {guessed, number, verdict} = await import(`${process.argv[1]}/predict.js`);
+const read = ['10,000 s', '10k', '1e4', '2.5 million', '1,5', '0,125', '.5', 'none'].map(number);
+const typed = ['18', '18 bytes', 'about 18', '-5', '60 %', '0', '18 BYTES', '1e-3'];
+console.log(JSON.stringify([read, typed.map((text) => guessed(text, 'bytes')),
+  ['40 percent', '40%', '40 GB', '40'].map((text) => guessed(text, 'per cent of the time')),
   verdict('30 times', '30 times'), verdict('100 GB', '101 GB'), verdict('80 GB', '100 GB'),
   verdict('180', '100'), verdict('5 ms', '10 ms'), verdict('400 times', '30 times'),
   verdict('memory', 'arithmetic')]));
@@ -87,8 +89,11 @@ def in_node(script: str, *arguments: str) -> Any:
 
 
 def test_how_far_off_a_guess_is() -> None:
-    read, *said = in_node(SAID)
-    assert read == [10_000, 10_000, 10_000, 2_500_000, 18, None]
+    read, typed, shares, *said = in_node(SAID)
+    assert read == [10_000, 10_000, 10_000, 2_500_000, 1.5, 0.125, 0.5, None]
+    assert typed == 3 * ["18 bytes"] + 3 * [None] + ["18 bytes", "1e-3 bytes"]
+    share = "40 per cent of the time"
+    assert shares == [share, share, None, share]
     assert said == [
         "You said 30 times: right.",
         "You said 100 GB: right.",

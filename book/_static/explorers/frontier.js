@@ -141,7 +141,7 @@ export function draw(explorer, state, { parts, best, keeps, server }) {
     ...stack(`What each device keeps, of the ${inBytes(server.device.capacity)} that it gives out`, ['weights', 'caches', 'activations'].map((name, at) => `${name} ${quantity(memory[at], 'B', 3)}`), memory, server.device.capacity, PARTS));
 }
 
-export const note = () => 'A step is op by op the larger of computing and moving, at the peak rates of the datasheet; messages are added. A tenth of the memory is kept back. Prompts that are read in between are left out: the film of a server has them.';
+export const note = () => 'A step is op by op the larger of computing and moving, at the peak rates of the datasheet, and its bar shows that one alone: what is read while more is computed is not in it. Messages are added. A tenth of the memory is kept back. Prompts that are read in between are left out: the film of a server has them.';
 
 export function table(state, { frontier, server }) {
   return { columns: ['batch', 'seconds a token', 'tokens a second for one', 'tokens a second for all', 'price of a million'],

@@ -28,7 +28,7 @@ export const controls = [
 export const tries = [
   { label: 'A quiet hour', state: { rate: 0.5 }, say: 'Few meet. Whoever does stands still for a prompt above, and hardly below; in pieces the first token comes a little later.' },
   { label: 'All at once', state: { rate: 100 }, say: 'Above, who has begun stands still until all twenty prompts are read. Below, they write on, one token a piece.' },
-  { label: 'Memory is short', state: { rate: 100, prompt: 4000 }, say: 'Requests wait, hollow, though places are free: the memory beneath is full. They are let in one by one, as others leave.' },
+  { label: 'Memory is short', state: { rate: 100, prompt: 4000 }, say: 'Above, requests wait, hollow, though places are free: the memory beneath is full, and one is let in as another leaves. Below, prompts are read one after another, and who is done has left before memory is full.' },
   { label: 'Block by block', state: { rate: 100, count: 30, answer: 300, reserve: 'blocks' }, say: 'More are let in, for no room is kept. When memory is out the newest goes back, and all that it wrote is read again.' },
   { label: 'Tiny pieces', state: { piece: 32 }, say: 'Each piece reads all weights, so a prompt takes dozens of steps, and the first tokens come late.' },
 ];

@@ -66,7 +66,7 @@ function scene(state) {
 export function compute(state) {
   const found = scene(state);
   const users = Math.min(state.users, found.most);
-  const fits = found.most ? [] : precisionChoices(state).filter(([precision]) => room(serverOf({ ...state, precision }), state.context + 1)).map(([, words]) => words);
+  const fits = found.most ? [] : precisionChoices(state).filter(([precision]) => room(serverOf({ ...state, precision }), state.context + 1)).map(([, words]) => words.replace(' weights', ''));
   return { ...found, users, here: users ? found.now(users) : null, fits };
 }
 
@@ -220,7 +220,7 @@ export function build(explorer) {
   }).observe(explorer.stage);
 }
 
-export const note = ({ context }) => `Each user has sent ${plain(context, 9)} tokens, whose keys and values are kept: a cache. Op by op a step takes the longer of reading and computing, at the peak rates of the datasheet: no machine is faster. A tenth of the memory is kept back for the driver, workspaces and gaps.`;
+export const note = ({ context }) => `Each user has sent ${plain(context, 9)} tokens, whose keys and values are kept: a cache. Op by op a step takes the longer of reading and computing, and its bar shows that one alone, at the peak rates of the datasheet: no machine is faster. A tenth of the memory is kept back for the driver, workspaces and gaps.`;
 
 export function table(state, { most, now }) {
   const columns = ['users', 'tokens/s for each', 'tokens/s for all', 'step s', 'weights s', 'caches s', 'arithmetic s', 'the rest s', 'units busy s'];

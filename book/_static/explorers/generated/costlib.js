@@ -8359,7 +8359,8 @@ yield new answers$Answer().__init__("largest_batch", "largest batch", most, "", 
 longest = (() => { const $ = $list(); for (const each of stages) $.push(kvcache$largest_context(each, server.device, batch, precision)); return $; })();
 each = ($eq(batch, 1) ? "one sequence" : `each of ${$format(batch, `,`)} sequences`);
 room = $div($max([0, $sub(given, one.weights)]), 1000000000.0);
-why = `so many tokens of ${$str(each)} fit in the ${$format(room, `.4g`)} GB beside the weights`;
+why = `so many tokens of ${$str(each)}, and one that is written, fit in the ${$format(room, `.4g`)} GB `;
+why = $iadd(why, "beside the weights");
 long = $max([0, $sub($min([(() => { const $ = []; for (const each of longest) $.push(each.largest); return $; })()]), 1)]);
 yield new answers$Answer().__init__("largest_context", "longest context", long, "tokens", why, where);
 }
