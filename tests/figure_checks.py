@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 
 from costlib.figures import COLOURS, Figure
+from costlib.figures.canvas import PAGE, RED
 
 SVG = "{http://www.w3.org/2000/svg}"
+Extent = tuple[float, ...]  #: left, top, right, bottom
 
 
 def check_described(figure: Figure) -> None:
@@ -42,8 +44,47 @@ def check_colours(figure: Figure) -> None:
     """The colours of light and dark pages alone."""
     found = {colour.lower() for colour in re.findall(r"#[0-9a-fA-F]{6}\b", figure.svg)}
     paper, ink = "#ffffff", "#1f2328"  # the rectangle that dark pages clear, the default ink
-    assert found <= {*COLOURS, paper, ink}
+    assert found <= {*COLOURS, RED, paper, ink}
     assert "black" not in figure.svg
+
+
+def check_legends_beside_what_is_drawn(figure: Figure) -> None:
+    """A legend among data has a frame, and nothing that a reader would look for lies behind it."""
+    root = ElementTree.fromstring(figure.svg)
+    words = list(_words(root, np.eye(3)))
+    for axes in root.iter(SVG + "g"):
+        paths = axes.findall("./*/*/" + SVG + "path")
+        for left, top, right, bottom in filter(None, map(_frame, paths)):
+            for x, y in _drawn(axes):
+                behind = left < x < right and top < y < bottom
+                assert not behind, f"a legend covers a place of {figure.title!r}"
+            for text, (begin, above, end, below) in words:
+                apart = end < left or begin > right or below < top or above > bottom
+                inside = begin > left and end < right + 6  # here the font is wider than most
+                assert apart or inside, f"a legend covers {text!r} in {figure.title!r}"
+
+
+def _frame(path: ElementTree.Element) -> Extent | None:
+    """Where the frame of a legend lies, which is filled with what the page is made of."""
+    style = path.get("style", "")
+    if f"fill: {PAGE}" not in style or f"stroke: {COLOURS[4]}" not in style:
+        return None
+    places = np.array(_places(path))
+    return (*places.min(axis=0), *places.max(axis=0))
+
+
+def _drawn(axes: ElementTree.Element) -> Iterator[tuple[float, float]]:
+    """Markers and the corners of lines; those of a grid are pale."""
+    for node in axes.iterfind(".//*[@clip-path]"):
+        if node.tag == SVG + "path" and "stroke-opacity: 0.25" not in node.get("style", ""):
+            yield from _places(node)
+        for marker in node.iter(SVG + "use"):
+            yield float(marker.get("x")), float(marker.get("y"))
+
+
+def _places(path: ElementTree.Element) -> list[tuple[float, float]]:
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path.get("d"))]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def check_words_apart(figure: Figure) -> None:
@@ -59,9 +100,6 @@ def check_words_apart(figure: Figure) -> None:
         wide = min(one[2], two[2]) - max(one[0], two[0])
         high = min(one[3], two[3]) - max(one[1], two[1])
         assert wide < 1.5 or high < 1.5, f"{text!r} on {other!r} in {figure.title!r}"
-
-
-Extent = tuple[float, ...]  #: left, top, right, bottom
 
 
 def _words(node: ElementTree.Element, within: np.ndarray) -> Iterator[tuple[str, Extent]]:

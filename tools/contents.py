@@ -82,7 +82,7 @@ PARTS = (
                     "iomodel.algorithms",
                     *(f"iomodel.counting.{name}" for name in ("counts", "block_sizes", "coverage")),
                 ),
-                figure="fig-iomodel-traffic",
+                figure="fig-iomodel-order",
             ),
             Chapter(
                 "lowerbounds",
@@ -99,13 +99,13 @@ PARTS = (
                 "training",
                 "what does a training run compute, what must it hold, and what will it cost?",
                 ("training",),
-                figure="fig-training-tide",
+                figure="fig-training-lives",
             ),
             Chapter(
                 "parallel",
                 "who should hold what, and when do the wires decide?",
                 ("parallel", "measured.collectives"),
-                figure="fig-parallel-ring",
+                figure="fig-parallel-experts",
             ),
             Chapter(
                 "serving",
@@ -180,15 +180,16 @@ PARTS = (
 )
 
 CHAPTERS = tuple(chapter for part in PARTS for chapter in part.chapters)
-#: Pages that calculate with what the reader has: on the front page they follow the chapters.
-CALCULATORS = (
-    "explore_calculator",
-    "explore_step",
-    "explore_memory",
-    "explore_mesh",
-    "explore_frontier",
-    "explore_budget",
-)
+#: Pages that calculate with what the reader has: on the front page they follow the chapters. Their
+#: own figure stands for them, or one of a chapter that says less.
+CALCULATORS = {
+    "explore_calculator": None,
+    "explore_step": ("roofline", "fig-roofline-roofs"),
+    "explore_memory": None,
+    "explore_mesh": None,
+    "explore_frontier": None,
+    "explore_budget": None,
+}
 #: The pages of the API reference, in reading order, and the modules that each describes.
 REFERENCE = {
     "vocabulary": ("numbers", "precision", "ledger", "display"),

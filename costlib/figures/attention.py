@@ -37,7 +37,7 @@ def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
     alt = (
         f"A query of {head_dim} entries stands above a grid of {keys} keys, the rows, of "
         f"{head_dim} entries each. Each row gives one of {keys} scores, softmax turns them into "
-        f"{keys} weights, one darker than the others, and each weight stands beside a row of the "
+        f"{keys} weights, one larger than the others, and each weight stands beside a row of the "
         f"grid of {keys} values. Below the values stands the output, {head_dim} entries. The two "
         f"products take {keys}·{head_dim} multiply-adds each."
     )
@@ -85,7 +85,7 @@ def layer_shares(ledger: Ledger, name: str) -> Figure:
             for row, share in zip(rows, shares, strict=True):
                 axes.text(share + 0.01, row + shift, f"{share:.1%}", va="center", fontsize=11)
         axes.set_yticks(rows, ledger.names)
-        axes.set(xlim=(0, max(*flops, *moved) * 1.2), ylim=(len(ledger) - 0.5, -0.5), title=title)
+        axes.set(xlim=(0, max(*flops, *moved) * 1.2), ylim=(len(ledger) - 0.5, -0.5))
         axes.set_xticks([])
         axes.grid(visible=False)
         axes.legend(loc="lower right", fontsize=11)
@@ -117,7 +117,7 @@ def score_intensity(heads: int, head_dim: int, ridges: Mapping[str, float]) -> F
         for name, ridge in ridges.items():
             axes.axhline(ridge, color=COLOURS[4], linewidth=1.2, linestyle=":")
             axes.text(70000, ridge * 1.12, f"{name}: {ridge:,.0f}", ha="right", fontsize=11)
-        axes.set(xlabel="sequence length S", ylabel="FLOPs per byte", title=title)
+        axes.set(xlabel="sequence length S", ylabel="FLOPs per byte")
         axes.set(xlim=(14, 80000), ylim=(5, 60000))
     return drawing.result
 
@@ -151,7 +151,7 @@ def running_maximum(scores: Sequence[float]) -> Figure:
                 fontsize=11,
             )
         low, high = float(min(scores)), float(max(scores))
-        axes.set(xlabel="key", ylabel="score", title=title)
+        axes.set(xlabel="key", ylabel="score")
         axes.set(ylim=(low - 0.2, high + 0.18 * (high - low)))
     return drawing.result
 
@@ -295,7 +295,7 @@ def latent_forms(heads: int, mla: MLA, context: int) -> Figure:
         axes.plot([dearer] * 2, [bottom, crossing], ":", color=COLOURS[4], linewidth=1.5)
         axes.text(dearer * 1.2, naive[0] / 1e9 * 0.2, f"{dearer} new", fontsize=11)
         axes.set_ylim(bottom, absorbed[-1] / 1e9 * 1.8)
-        axes.set(xlabel=f"new tokens, of {context:,} keys", ylabel="GFLOP in a layer", title=title)
+        axes.set(xlabel=f"new tokens, of {context:,} keys", ylabel="GFLOP in a layer")
     return drawing.result
 
 

@@ -19,18 +19,25 @@ from zlib import crc32
 
 from costlib.numbers import extra
 
-__all__ = ["ARRAYS", "COLOURS", "INK", "Figure", "canvas"]
+__all__ = ["ARRAYS", "COLOURS", "INK", "PAGE", "PAPER", "RED", "Figure", "canvas"]
 
 #: Seven hues that keep a contrast of 3:1 on white and on the dark page, told apart by colour-blind
 #: readers in this order (blue, orange, green, purple, grey, violet, ochre).
 COLOURS = ("#2f7fc1", "#d0640c", "#14916a", "#b5559b", "#808080", "#7a74c9", "#a8801a")
+
+#: Of red pebbles alone, which are always discs: it is too near to the other hues.
+RED = "#d5403a"
 
 #: The arrays of a product and of attention, each in one colour in every chapter.
 ARRAYS = dict(zip("ABCQKOVSP", (*COLOURS[:3], *COLOURS[:4], *COLOURS[5:]), strict=True))
 
 #: Stands for the page's own text colour until the SVG is finished.
 INK = "#010203"
+#: Stands for what the page is made of, behind words that lie on lines.
+PAPER = "#fdfcfb"
 _FONTS = 'system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif'
+#: What a page is made of: white, where it does not say.
+PAGE = "var(--pst-color-background, #ffffff)"
 _STYLE = {
     "svg.hashsalt": "costlib",
     "svg.fonttype": "none",  # text stays text: small, searchable, sharp
@@ -44,7 +51,10 @@ _STYLE = {
     "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "grid.alpha": 0.25,
     "grid.linewidth": 0.6,
-    "legend.frameon": False,
+    "legend.facecolor": PAPER,
+    "legend.edgecolor": COLOURS[4],
+    "legend.framealpha": 1,
+    "legend.fancybox": False,
     "lines.linewidth": 2,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -101,6 +111,8 @@ def canvas(
         drawing.axes = drawing.figure.subplots(rows, columns)
         yield drawing
         _plain_powers(drawing.figure)
+        for legend in drawing.figure.legends:  # beside the data, where no frame is needed
+            legend.set_frame_on(False)
         raw = StringIO()
         drawing.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     drawing.result = Figure(_finish(raw.getvalue(), title, alt), title, alt)
@@ -172,7 +184,11 @@ def _finish(svg: str, title: str, alt: str) -> str:
     uses = re.compile(r'( id="|"#|url\(#)([^")]+)(?=["\)])')
     svg = uses.sub(lambda use: use[1] + names.get(use[2], use[2]), svg)
     svg = re.sub(r"<[^>]+>", lambda tag: _round(tag[0]), svg)
-    svg = svg.replace(INK, "currentColor").replace("'DejaVu Sans'", escape(_FONTS, quote=True))
+    svg = (
+        svg.replace(INK, "currentColor")
+        .replace(PAPER, PAGE)
+        .replace("'DejaVu Sans'", escape(_FONTS, quote=True))
+    )
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert size is not None
     head = (

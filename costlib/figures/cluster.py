@@ -62,7 +62,7 @@ def ring_rounds() -> Figure:
             "A strip is a device, its squares are",
             "the parts of its value. A number says",
             "how many values are added up in it",
-            "after the round; pale ones are its own.",
+            "after the round; without, it is its own.",
             "Framed parts go along the arrows.",
         )
         for number, line in enumerate(words):

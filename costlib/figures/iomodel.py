@@ -208,7 +208,8 @@ def _largest_marked(N: int, d: int) -> float:
 
 def _shade_bounds(axes: Any, N: int, d: int) -> None:
     M = np.unique(np.geomspace(4, _largest_marked(N, d), 200).astype(int))
-    floor = bounds.attention(N, d, M)
+    # less memory never moves less, so what binds a larger one binds every smaller one too
+    floor = np.maximum.accumulate(bounds.attention(N, d, M)[::-1])[::-1]
     must = float(bounds.compulsory(N, d))
     axes.set(xscale="log", yscale="log", xlim=(M[0] / d**2, M[-1] / d**2))
     axes.minorticks_off()  # a hundred marks that say little
@@ -217,7 +218,7 @@ def _shade_bounds(axes: Any, N: int, d: int) -> None:
     axes.fill_between(M / d**2, must / 30, floor, color=GREY, alpha=0.25, linewidth=0)
     axes.plot(M / d**2, floor, color=GREY, linewidth=1.2)
     axes.axhline(must, color=GREY, linewidth=1, linestyle="--")
-    axes.text(M[0] / d**2 * 1.3, must * 1.15, f"compulsory 4·N·d = {int(must):,}", fontsize=SMALL)
+    axes.text(M[0] / d**2 * 1.3, must / 1.5, f"compulsory 4·N·d = {int(must):,}", fontsize=SMALL)
     axes.text(M[0] / d**2 * 1.3, must * 3.2, "lower bounds", fontsize=SMALL)
     axes.set_ylim(must / 6)
 

@@ -65,7 +65,7 @@ def prefill_and_decode(model: Transformer, device: Device, prompt: int) -> Figur
     alt = (
         f"Two columns. Left, prefill: a sheet of {prompt:,} rows meets a matrix of weights. Right, "
         "decode: one row meets the same matrix. Under each two bars, all on one scale: the time "
-        f"that its bytes take on {device.name}, those of the weights darker, and that of its "
+        f"that its bytes take on {device.name}, those of the weights solid, and that of its "
         f"FLOPs. {told}."
     )
     scale = 160 / max(max(pair) for pair in spent)
@@ -169,7 +169,7 @@ def bytes_per_token(models: Mapping[str, Transformer]) -> Figure:
                 axes.text(1.18 * size, row, f"{size:,.0f}", va="center", fontsize=_SMALL)
         axes.set_yticks(range(len(sized)), [name for _, name, _ in sized], fontsize=_SMALL)
         axes.set(xscale="log", xlim=(8, sized[-1][0] / 1e3 * 4), xlabel="kB per token, 16 bits")
-        axes.legend(loc="lower right", fontsize=_SMALL)
+        drawing.figure.legend(loc="outside upper left", ncols=4, fontsize=_SMALL)
     return drawing.result
 
 

@@ -239,5 +239,9 @@ def matmul_rates(sizes: Sequence[int], seconds: Sequence[float]) -> Figure:
     )
     with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
         drawing.axes.loglog(sizes, [rate / 1e9 for rate in rates], "o-", color=COLOURS[0])
-        drawing.axes.set(xlabel="n", ylabel="GFLOP/s", title=title)
+        fastest = sizes[rates.index(best)], best / 1e9
+        words = quantity(best, "FLOP/s", 3)
+        drawing.axes.annotate(words, fastest, (0, 9), textcoords="offset points", ha="right")
+        drawing.axes.margins(y=0.2)
+        drawing.axes.set(xlabel="n", ylabel="GFLOP/s")
     return drawing.result

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from costlib.display import quantity
-from costlib.figures.canvas import COLOURS, INK, Figure, canvas
+from costlib.figures.canvas import COLOURS, INK, PAPER, Figure, canvas
 from costlib.figures.cluster import experts, folded, hidden, ring_rounds
 from costlib.figures.measured import dots
 from costlib.parallel import (
@@ -167,9 +167,9 @@ def _matrix(
         place = (left, top + number * thin) if cut == letters[0] else (left + number * thin, top)
         size = (side, thin) if cut == letters[0] else (thin, side)
         _box(axes, place, *size, COLOURS[number] if cut else COLOURS[4], 0.55 if cut else 0.15)
-    axes.text(
-        left + side / 2, top + side / 2, name, ha="center", va="center", fontsize=12, weight="bold"
-    )
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 12, "weight": "bold"}
+    ground = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}  # or lines run through it
+    axes.text(left + side / 2, top + side / 2, name, bbox=ground, **look)
     axes.text(left - 0.35, top + side / 2, letters[0], ha="center", va="center", fontsize=_SMALL)
     axes.text(left + side / 2, top + side + 0.45, letters[1], ha="center", fontsize=_SMALL)
 
@@ -188,7 +188,7 @@ def held(stages: Mapping[str, Mapping[str, float]], capacity: float, name: str) 
         for stage, parts in stages.items()
     )
     alt = f"Bars of bytes held by one device. {told}. {name} gives out {quantity(capacity, 'B')}."
-    with canvas(title, alt, width=WIDTH, height=3.1) as drawing:
+    with canvas(title, alt, width=WIDTH, height=3.3) as drawing:
         axes = drawing.axes
         _stacked(axes, stages)
         for row, total in enumerate(totals.values()):
@@ -197,7 +197,7 @@ def held(stages: Mapping[str, Mapping[str, float]], capacity: float, name: str) 
         axes.text(capacity / 1e9 + 1, 2.5, f"{name}\ngives out", fontsize=_SMALL, va="center")
         axes.invert_yaxis()
         axes.set(xlabel="GB on each device", xlim=(0, 1.12 * max(*totals.values(), capacity) / 1e9))
-        axes.legend(loc="lower right", fontsize=_SMALL)
+        drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
         axes.grid(False)
     return drawing.result
 
@@ -347,7 +347,7 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
     held, step = found["memory"] / 1e9, found["step"]
     best = found[found["frontier"]]
     told = {at: _told(best.iloc[at]) for at in named}
-    title = "Nobody beats a few dozen of thousands of plans"
+    title = f"Of {len(found):,} plans {len(best)} are beaten by none"
     points = "; ".join(
         f"{text}: {best['step'].iloc[at]:.3g} s, {best['memory'].iloc[at] / 1e9:.3g} GB"
         for at, text in told.items()

@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import Any
 
-from costlib.figures.canvas import COLOURS, Figure, canvas
+from costlib.figures.canvas import COLOURS, RED, Figure, canvas
 from costlib.figures.sketch import Sketch, sketch
 from costlib.figures.tiles import GREY, SMALL, WIDTH
 from costlib.iomodel.pebbles import Board, Dag, Game, Move, Part, minimum_dominator, minimum_set
@@ -93,8 +93,8 @@ def _draw_edges(
 #: the marker. Told above the pictures.
 _PEBBLES = (
     ("no pebble", "o", "none", GREY, 16.0),
-    ("slow memory", "s", COLOURS[0] + "55", COLOURS[0], 19.0),
-    ("fast memory", "o", COLOURS[1] + "aa", COLOURS[1], 15.0),
+    ("blue: slow memory", "s", COLOURS[0] + "55", COLOURS[0], 19.0),
+    ("red: fast memory", "o", RED + "aa", RED, 15.0),
 )
 
 #: Distances in points, which are also the units of a pebbling's axes.
@@ -147,8 +147,7 @@ def pebbling(
 
 
 def _legend(drawing: Sketch) -> None:
-    for number, (words, marker, colour, edge, size) in enumerate(_PEBBLES):
-        x = 20 + 125 * number
+    for x, (words, marker, colour, edge, size) in zip((12, 96, 228), _PEBBLES, strict=True):
         look = {"markerfacecolor": colour, "markeredgecolor": edge, "markersize": size * 0.75}
         drawing.axes.plot([x], [11], marker, **look)
         drawing.text((x + 13, 11), words)

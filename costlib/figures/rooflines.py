@@ -128,7 +128,7 @@ def journey(model: Transformer, device: Device, cached: int, prompts: Sequence[i
         f"ridge of {ridge:.0f} the bytes take longer, right of it the FLOPs. The model's steps: "
         f"{told}. Users have {cached:,} tokens cached each."
     )
-    with canvas(title, alt, width=WIDTH, height=4.1) as drawing:
+    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
         axes = drawing.axes
         ends = np.array([0.4, ridge, 6000])
         axes.loglog(ends, device.attainable(ends), color=INK, linewidth=1.6)

@@ -58,5 +58,5 @@ def predicted_against_published(
             label = None if number else "beyond a datasheet"
             drawing.axes.plot([times], [height], "o", label=label, **ring)
         if beyond:
-            drawing.axes.legend(fontsize=_SMALL, loc="upper right")
+            drawing.figure.legend(fontsize=_SMALL, loc="outside upper left")
     return drawing.result

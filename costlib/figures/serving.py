@@ -179,6 +179,7 @@ def timelines(
             top += many + 2
         axes.set(xlim=ends, ylim=(top - 1, -1.6), xlabel="seconds", yticks=[])
         axes.grid(False, axis="y")
+        axes.spines["left"].set_visible(False)  # names begin there
     return drawing.result
 
 

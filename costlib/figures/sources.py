@@ -119,7 +119,7 @@ def same_step(counts: Mapping[str, tuple[float | None, float | None]]) -> Figure
     flops = [pair[0] for pair in ratios.values() if pair[0] is not None]
     title = f"One step, and FLOPs that differ by a factor of {max(flops) / min(flops):.0f}"
     with canvas(
-        title, f"Dots for each source, log scale: {told}.", width=5.2, height=2.9
+        title, f"Dots for each source, log scale: {told}.", width=5.2, height=3.1
     ) as drawing:
         axes = drawing.axes
         for column, (what, colour) in enumerate((("FLOPs", COLOURS[0]), ("bytes", COLOURS[1]))):
@@ -142,7 +142,7 @@ def same_step(counts: Mapping[str, tuple[float | None, float | None]]) -> Figure
         axes.axvline(1, color=INK, linewidth=0.8, linestyle=":")
         axes.set_yticks(range(len(ratios)), list(ratios), fontsize=_SMALL)
         axes.set(ylim=(len(ratios) - 0.5, -0.6), xlabel="times what the ledger counts")
-        axes.legend(loc="center right", fontsize=_SMALL)
+        drawing.figure.legend(loc="outside upper left", ncols=2, fontsize=_SMALL)
     return drawing.result
 
 
@@ -155,7 +155,7 @@ def answers(counts: Mapping[str, tuple[float, str]], workload: str) -> Figure:
     title = f"One model, {different} answers: a factor of {highest / lowest:.1f}"
     told = ", ".join(f"{name} {quantity(flops, 'FLOP', 3)}" for name, (flops, _) in ordered)
     alt = f"Dots from few to many for {workload}: {told}."
-    with canvas(title, alt, width=5.2, height=1.1 + 0.36 * len(ordered)) as drawing:
+    with canvas(title, alt, width=5.2, height=1.4 + 0.36 * len(ordered)) as drawing:
         axes = drawing.axes
         for number, kind in enumerate(kinds):
             points = [
@@ -175,7 +175,7 @@ def answers(counts: Mapping[str, tuple[float, str]], workload: str) -> Figure:
             _note(axes, row, flops / 1e12, f"{flops / 1e12:.2f}")
         axes.set_yticks(range(len(ordered)), [name for name, _ in ordered], fontsize=_SMALL)
         axes.set(ylim=(len(ordered) - 0.4, -0.6), xlim=(0, highest * 1.17e-12), xlabel="TFLOP")
-        axes.legend(loc="lower left", fontsize=_SMALL)
+        drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
     return drawing.result
 
 

@@ -69,7 +69,7 @@ def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
             axes.text(total + 0.3, row, f"{total:.1f}", va="center", fontsize=_SMALL)
         axes.invert_yaxis()
         axes.set(xlabel="bytes a parameter", xlim=(0, most * 1.12))
-        axes.legend(ncols=3, loc="lower right", bbox_to_anchor=(1, 1), fontsize=_SMALL)
+        drawing.figure.legend(ncols=3, loc="outside upper left", fontsize=_SMALL)
     return drawing.result
 
 
@@ -207,7 +207,7 @@ def shares(found: Sequence[PublishedRun]) -> Figure:
         for run, share in zip(rows, implied, strict=True)
     )
     alt = f"Dots at the model FLOPs utilisation that the hours of each run imply: {told}."
-    with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.2) as drawing:
+    with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.4) as drawing:
         axes = drawing.axes
         axes.axvline(middle, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.plot(implied, range(len(rows)), "o", color=COLOURS[0], label="implied by hours")
@@ -217,7 +217,7 @@ def shares(found: Sequence[PublishedRun]) -> Figure:
             axes.plot([low, high], [at, at], "D-", color=COLOURS[1], markersize=5, label=label)
         axes.set_yticks(range(len(rows)), [run.name for run in rows], fontsize=_SMALL)
         axes.set(xlabel="share of the dense 16-bit peak", xlim=(0.1, 0.6))
-        axes.legend(fontsize=_SMALL, loc="lower right")
+        drawing.figure.legend(fontsize=_SMALL, loc="outside upper left", ncols=2)
     return drawing.result
 
 

@@ -22,7 +22,17 @@ from costlib.matmul import matmul
 from costlib.measured.calibration import Measurement, calibrate, error
 from costlib.precision import precision_of
 
-__all__ = ["COPIES", "PRODUCTS", "best_seconds", "copy", "machine", "measure", "report"]
+__all__ = [
+    "COPIES",
+    "PRODUCTS",
+    "best_seconds",
+    "copy",
+    "machine",
+    "measure",
+    "report",
+    "summary",
+    "table",
+]
 
 #: Products that are timed, as (m, k, n): squares, and a matrix times few vectors.
 PRODUCTS = (
@@ -116,31 +126,61 @@ def machine(rows: Sequence[Measurement], name: str = "this machine") -> Device:
 
 
 def report(rows: Sequence[Measurement]) -> str:
-    """The rows as text: seconds, rates, and what the calibrated roofline predicts for each.
+    """The table and the summary of the rows as text.
 
     >>> rows = [Measurement(matmul(100, 100, 100), 1e-3, name="p"), Measurement(copy(1000), 1e-6)]
     >>> print(report(rows).splitlines()[0].split())
     ['what', 'time', 'FLOP/s', 'B/s', 'predicted', 'error']
     """
+    told = table(rows)
+    lines = [dict(zip(told[0], told[0], strict=True)), *told]
+    widths = (-23, 10, 15, 13, 11, 8)
+    texts = ("".join(map(_aligned, line.values(), widths)) for line in lines)
+    return "\n".join((*texts, summary(rows)))
+
+
+def _aligned(text: str, width: int) -> str:
+    """At the left of so many places, or at the right."""
+    return text.ljust(-width) if width < 0 else text.rjust(width)
+
+
+def table(rows: Sequence[Measurement]) -> list[dict[str, str]]:
+    """Each row in words: seconds, rates, and what the calibrated roofline predicts.
+
+    >>> rows = [Measurement(matmul(100, 100, 100), 1e-3, name="p"), Measurement(copy(1000), 1e-6)]
+    >>> table(rows)[0]["time"], table(rows)[0]["FLOP/s"]
+    ('1 ms', '2 GFLOP/s')
+    """
+    fitted = calibrate(machine(rows), rows)
+    return [
+        {
+            "what": row.name,
+            "time": quantity(row.seconds, "s"),
+            "FLOP/s": quantity(row.work.flops / row.seconds, "FLOP/s"),
+            "B/s": quantity(row.work.bytes(row.precision) / row.seconds, "B/s"),
+            "predicted": quantity(predicted := row.predicted(fitted), "s"),
+            "error": f"{error(predicted, row.seconds):+.0%}",
+        }
+        for row in rows
+    ]
+
+
+def summary(rows: Sequence[Measurement]) -> str:
+    """The best rates of the rows, and the calibration to them, in two lines.
+
+    >>> rows = [Measurement(matmul(100, 100, 100), 1e-3, name="p"), Measurement(copy(1000), 1e-6)]
+    >>> summary(rows).splitlines()[0]
+    'best: 2 GFLOP/s (bf16), 4 GB/s, ridge 0.5 FLOPs per byte'
+    """
     ideal = machine(rows)
     fitted = calibrate(ideal, rows)
-    lines = [f"{'what':23}{'time':>10}{'FLOP/s':>15}{'B/s':>13}{'predicted':>11}{'error':>8}"]
-    for row in rows:
-        rate = row.work.flops / row.seconds
-        predicted = row.predicted(fitted)
-        lines.append(
-            f"{row.name:23}{quantity(row.seconds, 's'):>10}{quantity(rate, 'FLOP/s'):>15}"
-            f"{quantity(row.work.bytes(row.precision) / row.seconds, 'B/s'):>13}"
-            f"{quantity(predicted, 's'):>11}{error(predicted, row.seconds):>+8.0%}"
-        )
     [(compute, peak)] = ideal.flops_per_s.items()
-    lines.append(
+    return (
         f"best: {quantity(peak, 'FLOP/s')} ({compute}), "
-        f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(compute):.1f} FLOPs per byte"
+        f"{quantity(ideal.bytes_per_s, 'B/s')}, ridge {ideal.ridge(compute):.1f} FLOPs per byte\n"
+        f"calibrated: {quantity(fitted.overhead_per_op, 's')} a call; "
+        f"median error {fitted.median_error:.0%}"
     )
-    a_call = quantity(fitted.overhead_per_op, "s")
-    lines.append(f"calibrated: {a_call} a call; median error {fitted.median_error:.0%}")
-    return "\n".join(lines)
 
 
 class _Numpy:

@@ -8,6 +8,7 @@ from html import unescape
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,8 +18,14 @@ from PIL import Image
 
 import sampling
 from browsing import Visit
-from costlib.figures import Figure
-from figure_checks import check_colours, check_readable_on_a_phone, check_words_apart
+from costlib.figures import Figure, canvas
+from figure_checks import (
+    check_colours,
+    check_legends_beside_what_is_drawn,
+    check_readable_on_a_phone,
+    check_words_apart,
+)
+from tools.site import cards
 from tools.site.drawings import brief, strokes
 from tools.site.drawings import path as brief_path
 
@@ -27,9 +34,12 @@ BOOK = Path(__file__).parents[2] / "book"
 
 def figures(page: Path) -> list[Figure]:
     cells = json.loads(page.read_text("utf-8"))["cells"]
+    return [figure for cell in cells for figure in shown_by(cell)]
+
+
+def shown_by(cell: dict[str, Any]) -> list[Figure]:
     shown = [
         "".join(output["data"]["image/svg+xml"])
-        for cell in cells
         for output in cell.get("outputs", [])
         if "image/svg+xml" in output.get("data", {})
     ]
@@ -57,6 +67,7 @@ def test_words_stand_apart_and_are_legible_on_a_phone_in_the_books_colours(page:
     for figure in figures(page):
         check_colours(figure)
         check_words_apart(figure)
+        check_legends_beside_what_is_drawn(figure)
         check_readable_on_a_phone(figure)
 
 
@@ -65,6 +76,46 @@ def test_a_caption_begins_with_what_the_figure_says(page: Path) -> None:
     for caption in captions(page):
         assert (message := re.match(r"\*\*(.+?[.:,])\*\*", caption)), caption
         assert 25 < len(message[1]) < 130, message[1]
+
+
+@pytest.mark.parametrize("place", [(0.5, 0.5), (0.5, 0.9)])
+def test_a_legend_over_a_marker_or_a_word_is_found(place: tuple[float, float]) -> None:
+    with canvas("A legend in the middle", "It covers what is there.") as drawing:
+        drawing.axes.plot([0, 0.5, 1], [0, place[1], 1], "o", label="dots")
+        drawing.axes.text(*place, "a word that is wider than the legend is", ha="center")
+        drawing.axes.legend(loc="center")
+    if place[1] == 0.5:
+        with pytest.raises(AssertionError, match="covers"):
+            check_legends_beside_what_is_drawn(drawing.result)
+    else:
+        check_legends_beside_what_is_drawn(drawing.result)
+
+
+SHADE = r"\b(dark|pale|light|bright|faint)(er|est)?\b"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_is_said_of_a_figure_holds_on_light_and_dark_pages(page: Path) -> None:
+    """What is dark on white paper is bright on black: name a hue, a frame or a hatch."""
+    for told in (*captions(page), *(figure.svg for figure in figures(page))):
+        assert not re.search(SHADE, told), re.search(f".{{0,60}}{SHADE}", told)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_figure_with_a_caption_has_no_second_title(page: Path) -> None:
+    for cell in json.loads(page.read_text("utf-8"))["cells"]:
+        if "figure" in cell["metadata"].get("mystnb", {}):
+            for figure in shown_by(cell):
+                words = ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}text")
+                assert figure.title not in [text.text for text in words]
+
+
+def test_words_on_a_card_can_be_read() -> None:
+    """Where it stands beside another card, 20 rem wide and 13 high."""
+    for name, drawn in cards.pictures(BOOK):
+        scale = min(1, 320 / drawn.width, 208 / drawn.height)
+        sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", drawn.svg)
+        assert scale * min(map(float, sizes)) >= 7.5, name
 
 
 PLACES = st.tuples(*[st.integers(-50_000, 50_000).map(lambda n: n / 100)] * 2)

@@ -1,7 +1,7 @@
 """The front page's list of chapters becomes cards: a Sphinx extension.
 
-On a card stands the figure that `tools/contents.py` names, as the chapter's own cell made it, or
-what stands in for an explorer. It is a file beside the page, in light and in dark, that a browser
+On a card stands the figure that `tools/contents.py` names, as a chapter's cell made it, or what
+stands in for an explorer. It is a file beside the page, in light and in dark, that a browser
 fetches when the card comes near: the page itself stays as light as its list.
 """
 
@@ -67,10 +67,13 @@ def picture(page: Path, name: str | None) -> Picture:
 
 def pictures(book: Path) -> Iterator[tuple[str, Picture]]:
     """Every page of the build that has a card, and what is on it."""
-    figures = {chapter.name: chapter.figure for chapter in contents.CHAPTERS}
-    for name, figure in {**figures, **dict.fromkeys(contents.CALCULATORS)}.items():
-        if (page := book / f"{name}.ipynb").is_file():
-            yield name, picture(page, figure)
+    shown: dict[str, tuple[str, str | None]] = {
+        **{chapter.name: (chapter.name, chapter.figure) for chapter in contents.CHAPTERS},
+        **{name: figure or (name, None) for name, figure in contents.CALCULATORS.items()},
+    }
+    for name, (page, figure) in shown.items():
+        if (path := book / f"{page}.ipynb").is_file():
+            yield name, picture(path, figure)
 
 
 def front_again(app: Sphinx, *_: Any) -> list[str]:

@@ -140,7 +140,7 @@ function places(run, cell) {
   return { all: Object.fromEntries(Object.entries(all).filter(([name]) => name === 'S' || run.shapes[name])), width: left + (N + d + 2) * cell + 2 * gap + 2, height: top + N * cell + gap + d * cell + head };
 }
 
-/** Cells of an array, each as dark as often as it has moved: runs of equal ones are one box. */
+/** Cells of an array, each as strong as often as it has moved: runs of equal ones are one box. */
 function cells({ counts, cols }, [x, y, turned], cell, kind, shade) {
   const boxes = new Map();
   for (let row = 0; row < counts.length / cols; row += 1) {
@@ -241,7 +241,7 @@ export function draw(explorer, state, result) {
   const cell = Math.min(8, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
   explorer.panels.forEach((panel, at) => {
     const events = frame === clocks.length - 1 ? both[at].events.length : eventsBy(both[at], clock);
-    panel.title.textContent = `${names[at]}: ${shares[at] === 1 ? 'done' : percent(Math.floor(100 * shares[at]) / 100)}`;
+    panel.title.textContent = `${names[at]}: ${shares[at] === 1 ? 'done' : percent(Math.min(0.99, Math.round(100 * shares[at]) / 100))}`;
     panel.doing.textContent = shares[at] === 1 ? `all ${plain(both[at].reads + both[at].writes)} entries` : doing(both[at], standings[at].last);
     panel.picture.innerHTML = drawing(both[at], standings[at], traces(both[at], events), cell);
     panel.fast.replaceChildren(...fast(standings[at], Number(state.capacity)));

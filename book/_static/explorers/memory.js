@@ -99,7 +99,7 @@ export function charts(state, { contexts, curves, capacity, rows }) {
   const cacheOf = (context) => held(modelNamed(state.model), state.batch, context, [perWeight(state), 2, Number(state.kv)])[1];
   const within = (context) => Number.isFinite(context) && context >= 1 && context <= contexts.at(-1);
   const even = reaching(cacheOf, parts[0], contexts.at(-1));
-  const rings = [[longest, `full at ${counted(longest, 'tokens')}`], [even, `as much as the weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
+  const rings = [[longest, `full at ${counted(longest, 'tokens')}`], [even, `as much as all weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
   return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${counted(state.context, 'tokens')} and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context', range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)] }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
     series: curves.map(({ name, ys }, at) => ({ label: SHORT[name] ?? (at ? 'with a window' : name), quiet: at > 0, ys })), marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
     at: { x: state.context, label: counted(state.context, 'tokens') }, drag: (context) => ({ context: String(Math.round(context)) }) }];
