@@ -246,7 +246,7 @@ def test_a_config_is_a_short_text_and_comes_back() -> None:
     twice = sorted((unnamed, again))
     assert twice == [[len(f"qwen3 8.19 G{more}"), "qwen3 8.19 G"] for more in ("", " (2)")]
     assert long == [60, "a" * 500]
-    assert [whole for _, whole in nameless] == ["your config.json"] * 2
+    assert [whole for _, whole in nameless] == ["config.json"] * 2
     assert len(code) < 0.8 * len(text)
     wrong = ["config.AAAA", "config.", "config.%", code[:-9]]
     assert in_page("own_models.js", "page.decoded(state)", [code, *wrong]) == [text, *4 * [""]]

@@ -37,7 +37,7 @@ export function wholeNameOf(model) {
   try {
     return name || `${kind} ${quantity(modelOfChoice({ model }).params(), '', 3)}`;
   } catch {
-    return 'your config.json';
+    return 'config.json';
   }
 }
 
