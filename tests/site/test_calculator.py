@@ -21,7 +21,7 @@ import pytest
 import costlib
 import sampling
 from browsing import Visit
-from costlib.command import main
+from costlib.command import _TYPED, main
 from costlib.families.config import parsed
 from costlib.figures import explorers as fallbacks
 from in_node import in_page, same
@@ -120,6 +120,8 @@ def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
             code = main([*shlex.split(line)[1:], "--json"])
         if isinstance(page, str):
             assert code == 2
+            for in_python, here in _TYPED.items():
+                page = re.sub(in_python, here, page)
             assert page in " ".join(wrong.getvalue().split())
             continue
         answers = json.loads(said.getvalue())["answers"]
@@ -459,6 +461,12 @@ def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) 
     page.click("text=Copy a link to this")
     page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('copied')")
     assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.select_option(f"{FIELD}device", "EPYC-7763")
+    settle(page)
+    refused = page.locator(".own-wrong").last.inner_text()
+    assert refused == (
+        "EPYC-7763 has no interconnect: copies alone (Data, under More settings) need none"
+    )
     page.evaluate("location.hash = `model=config.${'A'.repeat(8000)}`")
     page.wait_for_selector(".own-wrong:not(:empty)")
     page.click("text=Copy a link to this")

@@ -117,12 +117,16 @@ export function compute(state) {
 
 // ---------------------------------------------------------------- what is shown
 
+/** What would be written in Python, and what is set here in its place. */
+const SET_HERE = [[/give it one with with_\(\)/, 'copies alone (Data, under More settings) need none'], [/: give one with node\.with_\(.*?\)/, '']];
+const refusal = (error) => SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
+
 /** A choice in a sentence. */
 function sentence(choice, { by, fits, error, reading }) {
   const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `, ${axis} ${degree}`).join('');
   const who = `${wordsOf('model', choice)} on ${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
   if (reading) return `${who}: its config is being read`;
-  if (error) return `${who}: ${error}`;
+  if (error) return `${who}: ${refusal(error)}`;
   const of = `of ${plain(choice.prompt + choice.answer)} tokens`;
   const asked = choice.batch > 1 ? `${plain(choice.batch)} sequences ${of}` : `one sequence ${of}`;
   const shown = (key) => by.get(key).shown;
@@ -241,7 +245,7 @@ export function draw(explorer, state) {
   add.hidden = choices.length >= MOST;
   const wasOn = document.activeElement === enough;
   enough.hidden = found[place].fits !== false;
-  refused.textContent = found.flatMap(({ error }, at) => (error ? [choices.length > 1 ? `${at + 1}: ${error}` : error] : [])).join(' ');
+  refused.textContent = found.flatMap(({ error }, at) => (error ? [choices.length > 1 ? `${at + 1}: ${refusal(error)}` : refusal(error)] : [])).join(' ');
   const some = keys.filter((key) => FIRST.includes(key)).sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
   first.update(some, explorer.result);
   others.update(keys.filter((key) => !FIRST.includes(key)), explorer.result);
