@@ -773,6 +773,8 @@ def days() -> list[dict[str, Any]]:
         ("gemma-2-9b", "RTX-4090", "int4", 1),
         ("qwen3-30b-a3b", "A100-80GB", "16-bit", 1),
         ("gpt2", "T4", "16-bit", 1),
+        ("deepseek-v2-lite", "H100-SXM", "16-bit", 2),
+        ("minicpm3-4b", "RTX-4090", "fp8", 1),
     )
     for model, device, precision, shared in servers_:
         for chunk in (0, 64, 512):

@@ -1,4 +1,5 @@
 // The event loop of costlib.serving.simulate, one step at a time: who waits, is read, writes, leaves.
+import { ledger } from './models.js';
 import { held, linked, serverOf, spent, step } from './server.js';
 
 export { serverOf };
@@ -6,10 +7,17 @@ export { serverOf };
 const CLOSE = 1e-6; // as costlib.serving.clock: how straight a line must be, or it is divided
 const PIECES = 32;
 const FAR = 2 ** 26; // tokens: two counts below it are one number, quicker to look up than a text
-const MIXING = ['scores', 'softmax', 'values'];
+const MIXING = ['kv_b_proj', 'q_absorb', 'scores', 'softmax', 'values', 'v_absorb'];
 
 const mixes = (name) => MIXING.includes(name);
 const treatsAlike = (name) => !mixes(name);
+
+/** How a piece of a prompt reads latents: in the form with fewer FLOPs; one token after others is absorbed. */
+function formOf({ model, shared }, fresh, cached) {
+  if (!model.latent || (fresh === 1 && cached)) return 'absorbed';
+  const flops = (latent) => ledger(model, { shared, batch: 1, cached, fresh, latent }).reduce((sum, op) => sum + (mixes(op.name) ? op.flops : 0), 0);
+  return flops('absorbed') <= flops('naive') ? 'absorbed' : 'naive';
+}
 
 /** Seconds of any pass: tables of what treats tokens alike, and of what mixes them. */
 export class Clock {
@@ -31,7 +39,7 @@ export class Clock {
   }
 
   reading(fresh, cached) {
-    return this.remember('reading', FAR * fresh + cached, () => spent(this.server, { batch: 1, cached, fresh }, mixes));
+    return this.remember('reading', FAR * fresh + cached, () => spent(this.server, { batch: 1, cached, fresh, latent: formOf(this.server, fresh, cached) }, mixes));
   }
 
   alike(tokens) {

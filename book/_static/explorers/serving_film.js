@@ -3,7 +3,7 @@ import { hold, make } from './dom.js';
 import { arrivals } from './generated/arrivals.js';
 import { Clock, simulate } from './loop.js';
 import { percent, plain, quantity } from './numbers.js';
-import { modelChoices, modelNamed } from './models.js';
+import { modelChoices } from './models.js';
 import { precisionChoices, prefill, serverOf, servingDevices, sharedChoices } from './server.js';
 
 const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
@@ -18,7 +18,7 @@ export const controls = [
   { id: 'count', label: 'Requests', type: 'number', min: 2, max: 48, value: 20, linear: true, more: true },
   { id: 'most', label: 'Places', unit: 'at once', type: 'number', min: 1, max: 64, value: 32, linear: true, more: true },
   { id: 'reserve', label: 'Memory is taken', type: 'choice', options: [['answer', 'for the whole answer'], ['blocks', 'block by block']], value: 'answer', more: true },
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices.filter(([name]) => !modelNamed(name).latent), value: 'llama-3.1-8b', more: true },
+  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3.1-8b', more: true },
   { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'RTX-4090', more: true },
   { id: 'shared', label: 'Devices that share a copy', type: 'choice', value: '1', options: sharedChoices, more: true },
   { id: 'precision', label: 'Precision', type: 'choice', value: '16-bit', options: precisionChoices, more: true },
