@@ -495,7 +495,8 @@ def _colours(names: Iterable[str]) -> dict[str, str]:
 def _capacity_line(axes: Any, capacity: int | None, left: int) -> None:
     if capacity is not None:
         axes.axhline(capacity, linestyle="--", color=ink(), linewidth=1.5)
-        axes.text(left, capacity * 1.03, f"M = {capacity:,}", fontsize=SMALL)
+        words = f"M = {capacity:,}"
+        axes.annotate(words, (left, capacity), (5, 3), textcoords="offset points", fontsize=SMALL)
 
 
 def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> None:

@@ -184,7 +184,7 @@ def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) 
             look = {"ha": "right", "va": "top", "color": COLOURS[number]}
             axes.text(4096, 0.84 * line[-1], f"{context:,} keys", fontsize=_SMALL, **look)
         axes.axhline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
-        axes.text(1, ridge * 1.12, f"ridge {ridge:.0f}", fontsize=_SMALL)
+        axes.text(1.2, ridge * 1.12, f"ridge {ridge:.0f}", fontsize=_SMALL)
         axes.set(xlabel="batch", ylabel="FLOPs per byte", xlim=(0.9, 5000))
     return drawing.result
 

@@ -71,7 +71,7 @@ def block_matrices(names: Sequence[str] = ("llama-2-7b", "llama-3.1-8b")) -> Fig
         axes, left = drawing.axes, 0.0
         for row, (name, each) in enumerate(shapes.items()):
             top = -row * _ROW
-            axes.text(0, top + 0.12, f"{name}: {_last_three(each):.0%} feed-forward", fontsize=11)
+            axes.text(0, top + 0.2, f"{name}: {_last_three(each):.0%} feed-forward", fontsize=11)
             right = _draw_matrices(axes, top, each)
             left = max(left, right)
         axes.set(aspect="equal", xlim=(-0.05, left), ylim=(-_ROW * len(shapes) + 0.5, 0.85))

@@ -155,10 +155,12 @@ def table(rows: Sequence[Measurement]) -> list[dict[str, str]]:
     return [
         {
             "what": row.name,
-            "time": quantity(row.seconds, "s"),
-            "FLOP/s": quantity(row.work.flops / row.seconds, "FLOP/s"),
-            "B/s": quantity(row.work.bytes(row.precision) / row.seconds, "B/s"),
-            "predicted": quantity(predicted := row.predicted(fitted), "s"),
+            "time": quantity(row.seconds, "s", 3),
+            "FLOP/s": quantity(row.work.flops / row.seconds, "FLOP/s", 3)
+            if row.work.flops
+            else "–",
+            "B/s": quantity(row.work.bytes(row.precision) / row.seconds, "B/s", 3),
+            "predicted": quantity(predicted := row.predicted(fitted), "s", 3),
             "error": f"{error(predicted, row.seconds):+.0%}",
         }
         for row in rows
