@@ -29,10 +29,11 @@ TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation>
 INLINE = re.compile(r"(<code [^>]*>)([^<]+)(</code>)")
 WORD = re.compile(r"[^ \n]+")
 SHORT = 24  # letters of a word that are never parted
-#: A formula and the comma after it, which stay on one line.
+FORMULA = r'<span class="math">(?:(?!<span class="math">).)*?</span></span></span>'
+#: A formula with a bracket before it or a comma after it, which stay on one line.
 WITH_COMMA = re.compile(
-    r'(?<!<span class="whole">)<span class="math">(?:(?!<span class="math">).)*?'
-    r"</span></span></span>[,.;:?!)”’]",
+    r'(?<!<span class="whole">)(?<!<span class="whole">\()'
+    rf"(?:\({FORMULA}[,.;:?!)”’]?(?=[^<])|{FORMULA}[,.;:?!)”’])",
     re.DOTALL,
 )
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
@@ -77,7 +78,13 @@ def lean(html: str) -> str:
 
 
 def whole(formula: re.Match[str]) -> str:
-    """A formula and its comma as one, which may break between the formula's parts alone."""
+    """A formula and its comma as one, which may break between the formula's parts alone.
+
+    >>> x = '<span class="math"><span><span>x</span></span></span>'
+    >>> once = lean(f"{x} ({x} and) ({x}), {x}.")
+    >>> [each.count("<") for each in once.split('<span class="whole">')], once == lean(once)
+    ([6, 7, 7, 7], True)
+    """
     parts = formula[0].replace('</span><span class="base">', '</span><wbr><span class="base">')
     return f'<span class="whole">{parts}</span>'
 
