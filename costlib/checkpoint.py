@@ -329,12 +329,17 @@ def _compiled(
             shown = name if len(name) <= 60 else f"{name[:59]}…"
             raise ValueError(f"modules are named by {shown!r}: {_TOO_MANY_WAYS}")
     tells = any(re.findall(_ANY_NUMBER, other) for other in others)
-    digits = tuple({digit for other in others for digit in re.findall(r"[0-9]", other)})
+    numbers = [r"[0-9]" if re.findall(r"[0-9][?*{]", other) else r"[0-9]+" for other in others]
+    digits = {
+        number
+        for each, other in zip(numbers, others, strict=True)
+        for number in re.findall(each, other)
+    }
     try:
         one = re.compile("|".join(f"(?:{other})" for other in others)) if others else None
     except re.error as problem:
         raise ValueError("a name of modules after 're:' is no regular expression") from problem
-    return named, one, ("",) if tells else digits
+    return named, one, ("",) if tells else tuple(digits)
 
 
 def _in_each_place(name: str) -> Iterator[tuple[str, str]]:

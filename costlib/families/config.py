@@ -59,9 +59,7 @@ class Config:
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}
         self.usual = usual or {}
-        self._right: set[tuple[Any, ...]] = (
-            set()
-        )  # lists that were looked through: once, not a layer
+        self._right: set[str] = set()  # lists that were looked through: once, not a layer
 
     def error(self, text: str, kind: type[Exception] = ValueError) -> Exception:
         """An error that says whose config it is."""
@@ -143,17 +141,19 @@ class Config:
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list whose entries have one type; empty where it is missing."""
         values: list[Any] = self.read(name, list, [])
-        if (name, kind) not in self._right:
+        looked_for = f"{name} {_KINDS[kind]}"
+        if looked_for not in self._right:
             if not set(map(type, values)) <= {kind}:
                 raise self._wrong(name, f"a list, each entry {_KINDS[kind]}", values)
-            self._right.add((name, kind))
+            self._right.add(looked_for)
         return values
 
     def each_layer(self, name: str, kind: type) -> list[Any]:
         """A list with an entry for each layer; empty where it is missing."""
         values, layers = self.entries(name, kind), self.layers
-        text = f"{name!r} has {len(values)} entries, but 'num_hidden_layers' is {layers}"
-        self.require(not values or len(values) == layers, text)
+        if values and len(values) != layers:
+            text = f"{name!r} has {len(values)} entries, but 'num_hidden_layers' is {layers}"
+            raise self.error(text)
         return values
 
     def of_layer(self, i: int, *names: str) -> Config:
@@ -226,11 +226,12 @@ class Config:
         'sliding'
         """
         kinds = self.each_layer(name, str)
-        if (name, among) not in self._right:
+        looked_for = " ".join((name, *among))
+        if looked_for not in self._right:
             unknown = sorted({OLD_KINDS.get(kind, kind) for kind in set(kinds)} - set(among))
             text = f"{self.spelled(name)!r} has {unknown}, which is not counted here"
             self.require(not unknown or not among, text)
-            self._right.add((name, among))
+            self._right.add(looked_for)
         if kinds:
             return str(OLD_KINDS.get(kinds[i], kinds[i]))
         if rule is None:

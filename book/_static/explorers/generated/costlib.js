@@ -3812,7 +3812,7 @@ split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
-let named, others, ways, name, expression, listed, path, layer, shown, tells, digits, one, problem;
+let named, others, ways, name, expression, listed, path, layer, shown, tells, numbers, digits, one, problem;
 named = $dict([]);
 [others, ways] = [$list([]), 0.0];
 for (name of patterns) {
@@ -3837,7 +3837,8 @@ throw new $ValueError().__init__([`modules are named by ${$repr(shown)}: ${$str(
 }
 }
 tells = $any((function* () { for (const other of others) yield $re_findall(checkpoint$_ANY_NUMBER, other); })());
-digits = $tuple($set((() => { const $ = []; for (const other of others) for (const digit of $re_findall("[0-9]", other)) $.push(digit); return $; })()));
+numbers = (() => { const $ = $list(); for (const other of others) $.push(($truth($re_findall("[0-9][?*{]", other)) ? "[0-9]" : "[0-9]+")); return $; })();
+digits = $set((() => { const $ = []; for (const [each, other] of $zip([numbers, others], true)) for (const number of $re_findall(each, other)) $.push(number); return $; })());
 try {
 one = ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null);
 } catch ($problem0) {
@@ -3846,7 +3847,7 @@ problem = $problem0;
 throw new $ValueError().__init__(["a name of modules after 're:' is no regular expression"]);
 } else throw $problem0;
 }
-return [named, one, ($truth(tells) ? [""] : digits)];
+return [named, one, ($truth(tells) ? [""] : $tuple(digits))];
 })]);
 function* checkpoint$_in_each_place(name) {
 let parts, at, part;
@@ -4009,13 +4010,14 @@ return $float(value);
 }
 entries(name, kind) {
 const self = this;
-let values;
+let values, looked_for;
 values = self.read(name, $list, $list([]));
-if (!$has(self._right, [name, kind])) {
+looked_for = `${$str(name)} ${$str($at(families_config$_KINDS, kind))}`;
+if (!$has(self._right, looked_for)) {
 if (!$le($set($map($type, [values])), $set([kind]))) {
 throw self._wrong(name, `a list, each entry ${$str($at(families_config$_KINDS, kind))}`, values);
 }
-self._right.add([name, kind]);
+self._right.add(looked_for);
 }
 return values;
 }
@@ -4023,8 +4025,10 @@ each_layer(name, kind) {
 const self = this;
 let values, layers, text;
 [values, layers] = [self.entries(name, kind), self.layers];
+if ($truth(values) && !$eq($len(values), layers)) {
 text = `${$repr(name)} has ${$str($len(values))} entries, but 'num_hidden_layers' is ${$str(layers)}`;
-self.require((!$truth(values) || $eq($len(values), layers)), text);
+throw self.error(text);
+}
 return values;
 }
 of_layer(i, names) {
@@ -4086,13 +4090,14 @@ return self.count("hidden_size");
 }
 kind(i, rule = null, among, name = "layer_types") {
 const self = this;
-let kinds, unknown, text;
+let kinds, looked_for, unknown, text;
 kinds = self.each_layer(name, $str);
-if (!$has(self._right, [name, among])) {
+looked_for = $str_join(" ", [name, ...among]);
+if (!$has(self._right, looked_for)) {
 unknown = $sorted($sub($set((() => { const $ = []; for (const kind of $set(kinds)) $.push(families_config$OLD_KINDS.get(kind, kind)); return $; })()), $set(among)));
 text = `${$repr(self.spelled(name))} has ${$str(unknown)}, which is not counted here`;
 self.require((!$truth(unknown) || !$truth(among)), text);
-self._right.add([name, among]);
+self._right.add(looked_for);
 }
 if ($truth(kinds)) {
 return $str(families_config$OLD_KINDS.get($at(kinds, i), $at(kinds, i)));
