@@ -289,8 +289,10 @@ def _fits(patterns: tuple[str, ...], step: str, layer: str, beside: bool) -> boo
 def _plainly(patterns: tuple[str, ...], step: str, beside: bool) -> frozenset[str]:
     """The layers in which plain names mean a step's module; "" among them: in every layer."""
     named, _, _ = _compiled(patterns)
-    known = _nested(_paths(step, beside))
-    return frozenset(layer for name in known for layer in named.get(name, ()))
+    paths = _paths(step, beside)
+    begun = (name for name in named if name.endswith("*"))
+    known = {name for name in begun if any(path.startswith(name[:-1]) for path in paths)}
+    return frozenset(layer for name in known | _nested(paths) for layer in named.get(name, ()))
 
 
 @lru_cache(maxsize=512)
@@ -309,8 +311,8 @@ def _nested(paths: tuple[str, ...]) -> frozenset[str]:
 def _compiled(
     patterns: tuple[str, ...],
 ) -> tuple[dict[str, list[str]], re.Pattern[str] | None, tuple[str, ...]]:
-    """Names as `_nested` has them, each with its layers; one regular expression for what is left;
-    and the digits by which that can tell a layer from others, "" for any."""
+    """Names as `_nested` has them, or begun ones with a star, each with its layers; one regular
+    expression for what is left; and digits by which that tells a layer from others, "" for any."""
     named: dict[str, list[str]] = {}
     others, ways = [], 0.0
     for name in patterns:
@@ -318,7 +320,12 @@ def _compiled(
         listed = _LISTED.fullmatch(expression)
         if listed:
             path = f"{listed['front']}{{i}}{listed['rest']}".replace("\\.", ".")
+            path = path + "*" if listed["star"] else path
             named.setdefault(path, []).extend(listed["layers"].split("|"))
+        elif re.findall(_BEGUN, name):
+            whole, *places = _in_each_place(name[:-1])
+            for path, layer in places or [whole]:
+                named.setdefault(f"{path}*", []).append(layer)
         elif expression == name:
             for path, layer in _in_each_place(name):
                 named.setdefault(path, []).append(layer)
@@ -359,10 +366,13 @@ def _wildcard(pattern: str) -> str:
     return ".*".join(map(re.escape, pattern.split("*"))) + inside
 
 
-#: A module in some layers, and what is inside of it.
+#: A module in some layers, and what is inside of it or, with a star, begins like it.
 _LISTED = re.compile(
-    r"(?P<front>(?:\w|\\\.)+\\\.)\(\?:(?P<layers>[0-9|]+)\)(?P<rest>(?:\w|\\\.)+)\(\?:\\\.\.\*\)\?\$"
+    r"(?P<front>(?:\w|\\\.)+\\\.)\(\?:(?P<layers>[0-9|]+)\)(?P<rest>(?:\w|\\\.)+)"
+    r"(?:(?P<star>\.\*)|\(\?:\\\.\.\*\)\?\$)"
 )
+#: The beginning of a name, which is no part of a number.
+_BEGUN = r"^(?!re:)[^*]*[^*0-9]\*$"
 #: What tells any number from another, beside its digits: a set, or one letter of any kind.
 _ANY_NUMBER = r"\\\w|(?<!\\)\[|(?<!\\)\.(?![*+])"
 

@@ -96,6 +96,7 @@ TELLING = (
     *("re:.*[.]1[.].*q_proj", "model.layers.6*", r"re:model\.layers\.[0-3].*", "re:.*_proj"),
     *("re:model.layers...mlp.*", r"re:.*\.\d\d\.mlp.*", "*.2*.self_attn.*", "re:.*12?.*up_proj"),
     *(r"re:model\.layers\.(?:3|12)\.mlp(?:\..*)?$", "model.layers.7.mlp.up_proj", "lm_head"),
+    *(r"re:model\.layers\.(?:3|12)\.self_at.*", "model.layers.3.ml*", "model.layers.*", "model.*"),
 )
 
 

@@ -3801,10 +3801,12 @@ paths = (function* () { for (const path of checkpoint$_paths(step, beside)) yiel
 return ((pattern !== null) && $any((function* () { for (const path of paths) yield pattern.match(path); })()));
 })]);
 let checkpoint$_plainly = $call($lru_cache(4096), [(function _plainly(patterns, step, beside) {
-let named, _, known;
+let named, _, paths, begun, known;
 [named, _, _] = checkpoint$_compiled(patterns);
-known = checkpoint$_nested(checkpoint$_paths(step, beside));
-return $frozenset((() => { const $ = []; for (const name of known) for (const layer of named.get(name, [])) $.push(layer); return $; })());
+paths = checkpoint$_paths(step, beside);
+begun = (function* () { for (const name of named) if ($truth($str_endswith(name, "*"))) yield name; })();
+known = $set((() => { const $ = []; for (const name of begun) if ($any((function* () { for (const path of paths) yield $str_startswith(path, $part(name, null, -1, null)); })())) $.push(name); return $; })());
+return $frozenset((() => { const $ = []; for (const name of $or(known, checkpoint$_nested(paths))) for (const layer of named.get(name, [])) $.push(layer); return $; })());
 })]);
 let checkpoint$_nested = $call($lru_cache(512), [(function _nested(paths) {
 let split;
@@ -3812,7 +3814,7 @@ split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
-let named, others, ways, name, expression, listed, path, layer, shown, tells, numbers, digits, one, problem;
+let named, others, ways, name, expression, listed, path, whole, places, layer, shown, tells, numbers, digits, one, problem;
 named = $dict([]);
 [others, ways] = [$list([]), 0.0];
 for (name of patterns) {
@@ -3820,7 +3822,14 @@ expression = ($truth($str_startswith(name, "re:")) ? $part(name, 3, null, null) 
 listed = checkpoint$_LISTED.fullmatch(expression);
 if ($truth(listed)) {
 path = $str_replace(`${$str($at(listed, "front"))}{i}${$str($at(listed, "rest"))}`, "\\.", ".");
+path = ($truth($at(listed, "star")) ? $add(path, "*") : path);
 named.setdefault(path, $list([])).extend($str_split($at(listed, "layers"), "|"));
+} else {
+if ($truth($re_findall(checkpoint$_BEGUN, name))) {
+[whole, places] = $spread(checkpoint$_in_each_place($part(name, null, -1, null)), 1, 0);
+for ([path, layer] of ($truth(places) ? places : $list([whole]))) {
+named.setdefault(`${$str(path)}*`, $list([])).append(layer);
+}
 } else {
 if ($eq(expression, name)) {
 for ([path, layer] of checkpoint$_in_each_place(name)) {
@@ -3829,6 +3838,7 @@ named.setdefault(path, $list([])).append(layer);
 } else {
 others.append(expression);
 ways = $iadd(ways, checkpoint$_ways(expression));
+}
 }
 }
 if ($gt(ways, checkpoint$_MOST_WAYS)) {
@@ -3868,7 +3878,9 @@ inside = ($truth($str_endswith(pattern, "*")) ? "" : "(?:\\..*)?$");
 return $add($str_join(".*", $map($re_escape, [$str_split(pattern, "*")])), inside);
 }
 let checkpoint$_LISTED;
-checkpoint$_LISTED = $re_compile("(?P<front>(?:\\w|\\\\\\.)+\\\\\\.)\\(\\?:(?P<layers>[0-9|]+)\\)(?P<rest>(?:\\w|\\\\\\.)+)\\(\\?:\\\\\\.\\.\\*\\)\\?\\$");
+checkpoint$_LISTED = $re_compile("(?P<front>(?:\\w|\\\\\\.)+\\\\\\.)\\(\\?:(?P<layers>[0-9|]+)\\)(?P<rest>(?:\\w|\\\\\\.)+)(?:(?P<star>\\.\\*)|\\(\\?:\\\\\\.\\.\\*\\)\\?\\$)");
+let checkpoint$_BEGUN;
+checkpoint$_BEGUN = "^(?!re:)[^*]*[^*0-9]\\*$";
 let checkpoint$_ANY_NUMBER;
 checkpoint$_ANY_NUMBER = "\\\\\\w|(?<!\\\\)\\[|(?<!\\\\)\\.(?![*+])";
 let checkpoint$_MOST_WAYS;
