@@ -6,13 +6,13 @@ plan filled in, and knows how much of its memory is left for the cache.
 
 A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
 
-    tensor      devices that share every layer: heads, widths, two sums a layer
-    pipeline    stages that have some of the layers each: B sequences go round in as many groups,
-                so that a token takes max(Σ t, groups · max t), with t a stage's time for one group
-                of ⌈B / pipeline⌉: all stages in turn, or the slowest one once for each group
-    data        copies, each with a batch of its own: rates, prices and energy add up
-    expert      of the copies, so many share one set of experts, each with E/e of every layer's;
-                attention and all that is no expert is copied, as copies have tokens of their own
+- `tensor`: devices that share every layer: heads, widths, two sums a layer.
+- `pipeline`: stages that have some of the layers each. B sequences go round in as many groups, so
+  that a token takes max(Σ t, groups · max t), with t a stage's time for one group of
+  ⌈B / pipeline⌉: all stages in turn, or the slowest one once for each group.
+- `data`: copies, each with a batch of its own: rates, prices and energy add up.
+- `expert`: of the copies, so many share one set of experts, each with E/e of every layer's;
+  attention and all that is no expert is copied, as copies have tokens of their own.
 
 Times are the least that a datasheet allows, of one device and of many: however the machine is
 named, no round of messages waits. ``latency`` says how long one does; at some microseconds each,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from browsing import Visit
-from paths import SITE
+from paths import ROOT, SITE
 from tools.site.page_weight import packaged_node
 from tools.site.search_index import other_words
 
@@ -99,6 +99,17 @@ def test_snippets_hold_no_tex_and_no_labels() -> None:
 def sections() -> dict[str, Any]:
     """What the search fetches."""
     return dict(json.loads((HOME / "sections.json").read_text("utf-8")))
+
+
+def test_no_snippet_gives_a_prediction_away() -> None:
+    told = json.loads((HOME / "sections.json").read_text("utf-8"))["sections"]
+    text = " ".join(words for _, _, _, words, *_ in told)
+    folded = r"<summary>Answer</summary>\n>\n> \*\*[^*]+\*\* (.+)"
+    sources = [page.read_text("utf-8") for page in (ROOT / "book").glob("*.md")]
+    answers = [each for source in sources for each in re.findall(folded, source)]
+    plain = [max(re.findall(r"[\w ,]+", answer), key=len) for answer in answers]
+    assert len(plain) > 12
+    assert [words for words in plain if len(words) > 25 and words in text] == []
 
 
 def test_the_index_is_small_and_every_place_in_it_exists() -> None:

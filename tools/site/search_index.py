@@ -2,8 +2,8 @@
 
 A section is found by its title, its page's, its text, and by other words that readers use for it
 (other_words.txt): titles here ask questions, and readers type the name of a thing. Text is without
-code, outputs and TeX. Terms of the glossary and exercises are sections too, and get an address.
-`book/_static/search/` does the finding.
+code, outputs, TeX and the answers of predictions. Terms of the glossary and exercises are sections
+too, and get an address. `book/_static/search/` does the finding.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,10 @@ def words(node: nodes.Node) -> str:
         return spoken(node.astext())
     if isinstance(node, nodes.Text):
         return node.astext()
-    text = "".join(words(child) for child in node.children)
+    shown = node.children
+    if isinstance(node, nodes.block_quote):  # a prediction's answer is folded, and not told here
+        shown = takewhile(lambda child: not isinstance(child, nodes.raw), shown)
+    text = "".join(words(child) for child in shown)
     apart = isinstance(node, (nodes.paragraph, nodes.entry, nodes.term, nodes.list_item))
     return re.sub(r"\s+", " ", text).strip() + " " if apart else text
 
