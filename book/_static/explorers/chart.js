@@ -133,7 +133,7 @@ export class Chart {
   show(at) {
     const { x, y, xs, series, names, details } = this.spec;
     const values = series.flatMap(({ label, ys, quiet }) => (quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${brief(ys[at], y)}`]));
-    const lines = details?.[at] ?? [names?.[at] ?? `${along(xs[at])} ${x.label}`, ...values, ...(y.unit ? [] : [`(${y.label})`])];
+    const lines = details?.[at] ?? [names?.[at] ?? `${x.label}: ${along(xs[at])}`, ...values, ...(y.unit ? [] : [`(${y.label})`])];
     this.tip.replaceChildren(...lines.map((line) => make('span', {}, line)));
     const place = this.frame.x.place(xs[at]);
     const beyond = place > this.frame.width / 2;
