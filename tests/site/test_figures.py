@@ -116,6 +116,7 @@ def test_words_on_a_card_can_be_read() -> None:
         scale = min(1, 320 / drawn.width, 208 / drawn.height)
         sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", drawn.svg)
         assert scale * min(map(float, sizes)) >= 7.5, name
+        assert "var(" not in drawn.on("light") + drawn.on("dark"), "a file has no page around it"
 
 
 PLACES = st.tuples(*[st.integers(-50_000, 50_000).map(lambda n: n / 100)] * 2)

@@ -17,12 +17,14 @@ from typing import Any
 import nbformat
 from sphinx.application import Sphinx
 
+from costlib.figures.canvas import PAGE
 from tools import contents
 
 FRONT = "book/index"
 FOLDER = "_static/cards"
-#: Ink and paper of the two kinds: the first is what a figure is born with.
+#: Ink and paper of the two kinds: the first ink is what a figure is born with.
 INKS = {"light": "#1f2328", "dark": "#ced6dd"}
+PAPERS = {"light": "#ffffff", "dark": "#15181d"}
 ITEM = re.compile(r'<li>(?=<p><strong><a class="reference internal" href="(\w+)\.html">)')
 LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="page-card">)')
 
@@ -50,6 +52,7 @@ class Picture:
     def on(self, kind: str) -> str:
         """The same on a light or dark card, which is its paper."""
         svg = self.svg.replace(f'color="{INKS["light"]}"', f'color="{INKS[kind]}"', 1)
+        svg = svg.replace(PAGE, PAPERS[kind])  # a file knows nothing of the page around it
         return re.sub(r'(<rect class="paper"[^>]*fill=")[^"]*"', r'\1none"', svg, count=1)
 
 
