@@ -220,6 +220,15 @@ def test_one_price_for_two_devices_makes_none_the_best() -> None:
 # ---------------------------------------------------------------- a model of one's own
 
 
+def test_a_name_that_is_cut_is_whole_in_a_title() -> None:
+    body = f"""own.coded(JSON.stringify({{ _name_or_path: 'a'.repeat(99) }})).then((model) => {{
+      const {{ names, whole }} = page.compute({{ ...{FIRST}, model }});
+      return [names[0].length, whole[0]];
+    }})"""
+    [[length, whole]] = in_page("calculator.js", body, [0], own="own_models.js")
+    assert (length, whole) == (len(", H100-SXM") + 60, "a" * 99 + ", H100-SXM")
+
+
 def test_two_models_of_ones_own_are_two_files() -> None:
     body = """page.coded('{"a": 1}').then(async (one) => {
       const other = await page.coded('{"a": 2}');

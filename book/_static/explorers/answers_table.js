@@ -39,9 +39,9 @@ export class Answers {
     this.heads[at].name.focus();
   }
 
-  update(keys, { choices, found, names, place }) {
+  update(keys, { choices, found, names, whole, place }) {
     if (this.count !== found.length) this.columns(found.length);
-    this.heads.forEach((head, at) => this.named(head, names[at], at, at === place));
+    this.heads.forEach((head, at) => this.named(head, names[at], whole[at], at, at === place));
     const rows = keys.map((key) => this.row(key));
     if (rows.some(({ parts }, at) => this.body.children[2 * at] !== parts[0]) || this.body.children.length !== 2 * rows.length) this.body.replaceChildren(...rows.flatMap(({ parts }) => parts));
     keys.forEach((key, at) => this.fill(key, rows[at], { choices, found, names, place }));
@@ -56,8 +56,9 @@ export class Answers {
     this.box.classList.toggle('answers-several', count > 1);
   }
 
-  named({ cell, name, away }, text, at, chosen) {
+  named({ cell, name, away }, text, whole, at, chosen) {
     name.textContent = `${at + 1}: ${text}`;
+    name.title = whole === text ? '' : whole;
     name.setAttribute('aria-pressed', chosen);
     away.setAttribute('aria-label', `Take away ${at + 1}: ${text}`);
     cell.classList.toggle('answers-chosen', chosen);

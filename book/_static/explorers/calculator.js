@@ -112,7 +112,8 @@ export function compute(state) {
   const found = choices.map(answersOf);
   const longest = [...found].sort((a, b) => (b.rows?.length ?? 0) - (a.rows?.length ?? 0));
   const keys = [...new Set(longest.flatMap(({ rows = [] }) => rows.map(({ key }) => key)))];
-  return { choices, place, found, keys, names: told(settings, choices, wordsOf) };
+  const inFull = (id, choice) => (id === 'model' ? wholeNameOf(choice.model) : wordsOf(id, choice));
+  return { choices, place, found, keys, names: told(settings, choices, wordsOf), whole: told(settings, choices, inFull) };
 }
 
 // ---------------------------------------------------------------- what is shown
