@@ -335,18 +335,23 @@ def _compiled(
         if ways > _MOST_WAYS:
             shown = name if len(name) <= 60 else f"{name[:59]}…"
             raise ValueError(f"modules are named by {shown!r}: {_TOO_MANY_WAYS}")
-    tells = any(re.findall(_ANY_NUMBER, other) for other in others)
-    numbers = [r"[0-9]" if re.findall(r"[0-9][?*{]", other) else r"[0-9]+" for other in others]
-    digits = {
-        number
-        for each, other in zip(numbers, others, strict=True)
-        for number in re.findall(each, other)
-    }
+    digits = {number for other in others for number in _telling(other)}
     try:
         one = re.compile("|".join(f"(?:{other})" for other in others)) if others else None
     except re.error as problem:
         raise ValueError("a name of modules after 're:' is no regular expression") from problem
-    return named, one, ("",) if tells else tuple(digits)
+    return named, one, tuple(digits)
+
+
+def _telling(expression: str) -> list[str]:
+    r"""The digits by which an expression tells a layer from others; "" if by any number.
+
+    >>> _telling(r"layers\.12\..*"), _telling(r"layers\.12?\..*"), _telling(r"layers\.[0-4]\..*")
+    (['12'], ['1', '2'], [''])
+    """
+    if re.findall(_ANY_NUMBER, expression):
+        return [""]
+    return re.findall(r"[0-9]" if re.findall(r"[0-9][?*{]", expression) else r"[0-9]+", expression)
 
 
 def _in_each_place(name: str) -> Iterator[tuple[str, str]]:

@@ -844,7 +844,9 @@ def test_film_of_a_server() -> None:
 
 
 def test_where_memory_is_short_prompts_in_pieces_do_not_fill_it() -> None:
-    requests = some_requests(100, 20, 4000, 100, seed=1)
+    body = "page.tries.find((one) => one.label === 'Memory is short').state"
+    [tried] = in_page("serving_film.js", body, [0])
+    requests = some_requests(tried["rate"], 20, tried["prompt"], 100, seed=1)
     server, full = Server("llama-3.1-8b", "RTX-4090"), []
     for chunk in (None, 256):
         with warnings.catch_warnings(action="ignore"):

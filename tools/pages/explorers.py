@@ -430,8 +430,8 @@ def boards() -> str:
         best = {}
         for red in reds:
             optimum = Game(dag, red=red).optimal()
-            moves = " ".join(map(str, optimum.moves)).rpartition("W")
-            moves = "".join(moves[:2]) + moves[2].split()[0]  # nothing after the last output
+            written = max(at for at, move in enumerate(optimum.moves) if move.kind == "W")
+            moves = " ".join(map(str, optimum.moves[: written + 1]))  # up to the last output
             best[red] = {"cost": optimum.cost, "moves": moves, "states": optimum.states}
         found[name] = {
             "title": title,

@@ -105,7 +105,7 @@ def with_names(table: re.Match[str]) -> str:
     names = re.findall(r"<th\b[^>]*>(.*?)</th>", table[1], re.DOTALL)
     if len(names) < COLUMNS:
         return table[0]
-    words = (" ".join(re.sub(r"<[^>]+>", "", name).split()) for name in names)
+    words = (" ".join(re.sub(r"<[^>]+>", "", name).replace("'", "’").split()) for name in names)
     style = ";".join(f"--c{n}:'{name}'" for n, name in enumerate(words, 1) if n > 1)
     return f'<table class="table rows" style="{style}">{table[1]}'
 

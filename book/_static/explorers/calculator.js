@@ -1,7 +1,7 @@
 // What everybody asks who serves a model: costlib.answer in the page, up to four choices side by side, each number with its sum.
 import { Answers } from './answers_table.js';
 import { answered, cutOf, formats, models, nameOf, places, prepared, recipes, stepOf, wholeNameOf } from './costs.js';
-import { make } from './dom.js';
+import { make, otherThings } from './dom.js';
 import { counted, plain, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
@@ -196,8 +196,6 @@ function beside(explorer) {
   explorer.say(`Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`);
   if (choices.length + 1 === MOST) requestAnimationFrame(() => explorer.parts.first.focus(choices.length)); // the button goes
 }
-
-const otherThings = () => new Promise((done) => { setTimeout(done); });
 
 /** So many of the device that the choice fits, by doubling, in as few stages as that allows; or a sentence that says that none do. */
 async function hold(explorer) {

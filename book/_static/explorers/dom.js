@@ -58,3 +58,6 @@ export function hold(element, begin) {
     listen('pointercancel', () => until.abort());
   });
 }
+
+/** Lets the page do what else there is, before what comes next. */
+export const otherThings = () => new Promise((done) => { setTimeout(done); });

@@ -1,7 +1,7 @@
 // What all explorers share: controls, state in the address, charts, results in words, the table behind.
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
-import { copy, make } from './dom.js';
+import { copy, make, otherThings } from './dom.js';
 import { counted, plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
@@ -277,8 +277,6 @@ export class Explorer {
 function shown(value) {
   return typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 20, maximumSignificantDigits: 17 }) : String(value ?? '');
 }
-
-const otherThings = () => new Promise((done) => { setTimeout(done); });
 
 export async function start(root, page, keys) {
   const state = stateFrom(page.controls, keysOf(named(location.hash), root.dataset.key, keys) ?? {});

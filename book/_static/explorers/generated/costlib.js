@@ -3814,7 +3814,7 @@ split = (() => { const $ = $list(); for (const path of paths) $.push($str_split(
 return $frozenset((() => { const $ = []; for (const parts of split) for (const end of $range(1, $add($len(parts), 1))) for (const some of [$part(parts, null, end, null), $part(parts, $sub(end, 1), null, null)]) $.push($str_join(".", some)); return $; })());
 })]);
 let checkpoint$_compiled = $call($lru_cache(4096), [(function _compiled(patterns) {
-let named, others, ways, name, expression, listed, path, whole, places, layer, shown, tells, numbers, digits, one, problem;
+let named, others, ways, name, expression, listed, path, whole, places, layer, shown, digits, one, problem;
 named = $dict([]);
 [others, ways] = [$list([]), 0.0];
 for (name of patterns) {
@@ -3846,9 +3846,7 @@ shown = ($le($len(name), 60) ? name : `${$str($part(name, null, 59, null))}…`)
 throw new $ValueError().__init__([`modules are named by ${$repr(shown)}: ${$str(checkpoint$_TOO_MANY_WAYS)}`]);
 }
 }
-tells = $any((function* () { for (const other of others) yield $re_findall(checkpoint$_ANY_NUMBER, other); })());
-numbers = (() => { const $ = $list(); for (const other of others) $.push(($truth($re_findall("[0-9][?*{]", other)) ? "[0-9]" : "[0-9]+")); return $; })();
-digits = $set((() => { const $ = []; for (const [each, other] of $zip([numbers, others], true)) for (const number of $re_findall(each, other)) $.push(number); return $; })());
+digits = $set((() => { const $ = []; for (const other of others) for (const number of checkpoint$_telling(other)) $.push(number); return $; })());
 try {
 one = ($truth(others) ? $re_compile($str_join("|", (() => { const $ = []; for (const other of others) $.push(`(?:${$str(other)})`); return $; })())) : null);
 } catch ($problem0) {
@@ -3857,8 +3855,14 @@ problem = $problem0;
 throw new $ValueError().__init__(["a name of modules after 're:' is no regular expression"]);
 } else throw $problem0;
 }
-return [named, one, ($truth(tells) ? [""] : $tuple(digits))];
+return [named, one, $tuple(digits)];
 })]);
+function checkpoint$_telling(expression) {
+if ($truth($re_findall(checkpoint$_ANY_NUMBER, expression))) {
+return $list([""]);
+}
+return $re_findall(($truth($re_findall("[0-9][?*{]", expression)) ? "[0-9]" : "[0-9]+"), expression);
+}
 function* checkpoint$_in_each_place(name) {
 let parts, at, part;
 yield [name, ""];
