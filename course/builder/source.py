@@ -293,20 +293,24 @@ def _example(
 
     exec(compile(function, f"{path.name}: solution", "exec"), namespace)
     name: str = ast.parse(function).body[0].name  # type: ignore[attr-defined]
-    solution, calls = namespace[name], []
+    solution, called = namespace[name], {}
 
     def record(*args: Any, **kwargs: Any) -> Any:
         arguments = inspect.signature(solution).bind(*args, **kwargs)
         arguments.apply_defaults()
-        calls.append({key: as_plain(v) for key, v in arguments.arguments.items()})
-        return solution(*args, **kwargs)
+        called.update({key: as_plain(v) for key, v in arguments.arguments.items()})
+        raise _Enough
 
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(call, f"{path.name}: {name}", "exec"), {**namespace, name: record})
+    except _Enough:
+        return name, called
     except Exception as error:
         problem = f"{path.name}: the solution cell of {name} fails"
         raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
-    if not calls:
-        raise ValueError(f"{path.name}: the solution cell of {name} never calls it")
-    return name, calls[0]
+    raise ValueError(f"{path.name}: the solution cell of {name} never calls it")
+
+
+class _Enough(BaseException):
+    """The first call is known; what the cell does with it, its page shows."""

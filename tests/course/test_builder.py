@@ -378,7 +378,7 @@ def test_what_an_instructor_gets_wrong_is_a_sentence_with_the_questions_name(
     slip = "[Question('half', mistakes=[Mistake('none', lambda y: y, 'No y.')])]"
     for solution, checks, words in (
         (table, "", "half fails for {'x': 3.0}: ValueError: a DataFrame is no plain value"),
-        (GOOD.replace("x / 2", "x / 0"), "", "half fails: ZeroDivisionError"),
+        (GOOD.replace("x / 2", "x / 0"), "", "half fails for {'x': 3.0}: ZeroDivisionError"),
         (GOOD.replace("x / 2 + area", "x /"), "", "a solution cell: invalid syntax"),
         (GOOD, f"from course import *\nQUESTIONS = {slip}", "half: the mistake 'none' fails"),
     ):

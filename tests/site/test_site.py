@@ -42,8 +42,8 @@ def is_new(page: Path) -> bool:
 #: Those that a browser opens: each week all, and each time those that changed. Pages of the API are
 #: made by one template.
 OPENED = [
-    *sampling.some([p for p in PAGES if p.parent.name != "api"], 12, "pages", first=is_new),
-    *sampling.some([p for p in PAGES if p.parent.name == "api"], 3, "pages of the API"),
+    *sampling.some([p for p in PAGES if p.parent.name != "api"], 9, "pages", first=is_new),
+    *sampling.some([p for p in PAGES if p.parent.name == "api"], 2, "pages of the API"),
 ]
 IN_EVERY_WAY = sampling.some(OPENED, 3, "pages in every way")
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -175,6 +176,7 @@ def on_every_core(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
+    gc.set_threshold(200_000, 50, 100)  # pages are large trees: looking for cycles took a seventh
     app.connect("builder-inited", on_every_core)
     app.connect("html-page-context", add_scripts)
     app.add_css_file("explorers/explorers.css")  # in the one style sheet of all pages
