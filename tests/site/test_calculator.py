@@ -391,6 +391,21 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     page.wait_for_selector(".own-wrong:not(:empty)")
 
 
+def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
+    """While a list is open they are read, and not before; a change in between ends nothing."""
+    unread = "import('./../_static/explorers/costs.js').then(({ readAll }) => readAll())"
+    left = f"{unread}.then((all) => all.next().done ? 'none' : 'some')"
+    at_rest = "!document.querySelector('[data-explorer]').explorer.foreseeing"
+    page.wait_for_function(at_rest, polling=200)  # a look at each frame would leave it no rest
+    assert page.evaluate(left) == "some"
+    page.focus(f"{FIELD}model")
+    page.select_option(f"{FIELD}model", "llama-3.1-70b")
+    settle(page)
+    page.wait_for_function(f"location.hash.includes('70b') && {at_rest}", polling=200)
+    assert page.evaluate(left) == "none"
+    assert columns(page)["fits"][0].startswith("no ")
+
+
 def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     """A copy is added, changed, chosen, compared in words, linked to, copied and taken away."""
     before = columns(page)

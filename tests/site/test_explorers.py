@@ -1501,6 +1501,18 @@ def test_a_slider_ends_at_what_is_allowed(name: str) -> None:
     assert ends == [[each["min"], each["max"]] for each in controls]
 
 
+def test_what_is_nearest_to_a_setting_comes_first() -> None:
+    """Every other choice, outwards; a number doubled and halved, within what is allowed."""
+    options = [[each, ""] for each in "abcdef"]
+    settings = [
+        [{"id": "x", "type": "choice", "options": options}, {"x": "b"}],
+        [{"id": "x", "type": "choice", "options": options}, {"x": "f"}],
+        [{"id": "x", "type": "number", "min": 1, "max": 100, "value": 8}, {"x": 8}],
+    ]
+    found = in_page("frame.js", "page.near(...state)", settings)
+    assert found == [[*"cadef"], [*"edcba"], [16, 4, 32, 2, 64, 1, 100]]
+
+
 def test_what_was_typed_is_said_exactly() -> None:
     """1,048,577 and not 1,049,000, wherever words repeat it."""
     said = [text for name in NAMES for text in in_page(f"{name}.js", WHAT_IS_SAID, [0])[0]]

@@ -16,7 +16,6 @@ WANTED = (
     "costlib.precision.precision_of",
     "costlib.precision.FORMATS",
     "costlib.precision.RECIPES",
-    "costlib.serving.server.Server",
     "costlib.catalog.devices",
     "costlib.catalog.models",
     "costlib.catalog.nodes",

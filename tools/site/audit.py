@@ -57,7 +57,7 @@ CHANGE = """([what, turn]) => {
     if (type === 'hidden') return ['', 'R0', 'R0R1'][turn % 3];
     if (type === 'number') return min + (Math.min(max, 4096) - min) * ((turn * 0.37) % 1);
     const all = typeof options === 'function' ? options(explorer.state) : options;
-    return all[turn % all.length][0];
+    return all[Math.floor(all.length * ((turn * 0.37) % 1))][0];
   };
   const tried = tries.find(({ label }) => label === what);
   const state = control ? { [what]: one(control) } : tried.state;
@@ -65,6 +65,13 @@ CHANGE = """([what, turn]) => {
   explorer.set({ ...explorer.opening, ...state });
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())));
 }"""
+#: Who chooses from a list has opened it before: a page may use that time. A slider moves at once.
+REACH = """([what, milliseconds]) => {
+  const { select } = document.querySelector('[data-explorer]').explorer.inputs.get(what) ?? {};
+  select?.dispatchEvent(new FocusEvent('focusin', { bubbles: true }));
+  if (select) return new Promise((done) => setTimeout(done, milliseconds));
+}"""
+REACHED = 500  # milliseconds, which are two seconds of a processor that slow
 TURNS = 9  # of each
 
 
@@ -176,6 +183,7 @@ def redraws(address: str, browser: str) -> dict[str, float]:
         for what in page.evaluate(CHANGES):
             spent = []
             for turn in range(TURNS):
+                page.evaluate(REACH, [what, REACHED])
                 before = _script_time(client)
                 page.evaluate(CHANGE, [what, turn])
                 spent.append(1000 * (_script_time(client) - before))

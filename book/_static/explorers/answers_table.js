@@ -76,9 +76,12 @@ export class Answers {
   }
 
   toggle(key) {
-    const { button, why } = this.rows.get(key);
+    const { button, why, unfold } = this.rows.get(key);
     const opens = !this.open.delete(key);
-    if (opens) this.open.add(key);
+    if (opens) {
+      this.open.add(key);
+      unfold();
+    }
     button.setAttribute('aria-expanded', String(opens));
     why.hidden = !opens;
   }
@@ -101,6 +104,12 @@ export class Answers {
       cell.classList.toggle('answers-chosen', at === place && this.count > 1);
       cell.classList.toggle('answers-idle', Boolean(idle));
     });
-    whole.replaceChildren(...answers.flatMap((answer, at) => (answer ? [make('p', {}, this.count > 1 ? make('b', {}, `${at + 1}: ${names[at]} `) : null, `= ${answer.why} · `, make('a', { href: this.home + answer.where, target: this.home ? '_blank' : null }, 'where this is derived'))] : [])));
+    row.unfold = () => whole.replaceChildren(...answers.flatMap((answer, at) => (answer ? [this.sum(answer, names[at], at)] : []))); // most are never looked at
+    if (this.open.has(key)) row.unfold();
+  }
+  /** What made a number, and where that is derived. */
+  sum({ why, where }, name, at) {
+    const link = make('a', { href: this.home + where, target: this.home ? '_blank' : null }, 'where this is derived');
+    return make('p', {}, this.count > 1 ? make('b', {}, `${at + 1}: ${name} `) : null, `= ${why} · `, link);
   }
 }

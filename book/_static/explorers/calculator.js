@@ -1,6 +1,6 @@
 // What everybody asks who serves a model: costlib.answer in the page, up to four choices side by side, each number with its sum.
 import { Answers } from './answers_table.js';
-import { answered, cutOf, formats, models, nameOf, places, prepared, recipes, stepOf, wholeNameOf } from './costs.js';
+import { answered, cutOf, formats, models, nameOf, places, prepared, readAll, recipes, wholeNameOf } from './costs.js';
 import { make, otherThings } from './dom.js';
 import { counted, plain, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
@@ -52,10 +52,11 @@ const SHOWN = 24; // batches of a curve
 // ---------------------------------------------------------------- what is computed
 
 const kept = new Map(); // what a choice gave, or a curve: the last ones
+const MOST_KEPT = 1000;
 
 function remembered(key, make) {
   if (!kept.has(key)) {
-    if (kept.size > 64) kept.clear();
+    if (kept.size > MOST_KEPT) kept.clear();
     kept.set(key, make());
   }
   return kept.get(key);
@@ -77,11 +78,10 @@ function mostOf({ by }) {
 function curve(choice, found) {
   const most = mostOf(found);
   if (!most) return null;
-  const { batch, price, watts, ...rest } = choice;
-  const seconds = remembered(`step ${JSON.stringify(rest)}`, () => stepOf(choice));
-  const whole = remembered(`curve ${JSON.stringify(rest)}`, () => sweep(1, most, SHOWN).map((each) => ({ batch: each, seconds: seconds(each) })));
+  const { batch, price, watts, prompt, answer, ...rest } = choice;
+  const whole = remembered(`curve ${prompt + answer} ${JSON.stringify(rest)}`, () => sweep(1, most, SHOWN).map((each) => ({ batch: each, seconds: found.step(each) })));
   const chosen = Math.min(batch, most);
-  const points = whole.some((point) => point.batch === chosen) ? whole : [...whole, { batch: chosen, seconds: seconds(chosen) }].sort((a, b) => a.batch - b.batch);
+  const points = whole.some((point) => point.batch === chosen) ? whole : [...whole, { batch: chosen, seconds: found.step(chosen) }].sort((a, b) => a.batch - b.batch);
   const all = (point) => (point.batch * choice.data) / point.seconds; // of every copy
   return { most, chosen, points, all, here: points.find((point) => point.batch === chosen) };
 }
@@ -101,6 +101,22 @@ export function* ahead(state) {
     yield;
     answersOf(choice);
     yield;
+  }
+}
+
+const NEAREST = 8; // states that come before all models are read
+
+/** What a change of a setting to one of these states will need, the likeliest first. */
+export function* foreseen(states, { id }) {
+  yield* withCurves(states.slice(0, NEAREST));
+  if (id === 'model') yield* readAll();
+  yield* withCurves(states.slice(NEAREST));
+}
+
+function* withCurves(states) {
+  for (const state of states) {
+    yield* ahead(state);
+    yield choicesOf(settings, state).map((choice) => curve(choice, answersOf(choice)));
   }
 }
 

@@ -10,7 +10,6 @@ import {
   parsed,
   precision_of,
   RECIPES,
-  Server,
   Transformer,
 } from './generated/costlib.js';
 import { devices as figures } from './generated/entries.js';
@@ -42,9 +41,9 @@ export const precisionOf = (name = null) => precision_of(name);
 /** Another one of it: bytes or formats of weights, activations, kv, scores; and compute. */
 export const changed = (precision, options) => precision.with_(named(options));
 
-/** `costlib.answer`, its rows in order; options have the names that they have in Python. */
+/** `costlib.answer`: its rows in order, and the seconds of a step for any batch; options have the names that they have in Python. */
 export function answer(model, device, options = {}) {
-  const { rows } = call(asked, [model, device], named(options));
+  const { rows, server, context } = call(asked, [model, device], named(options));
   const shown = rows.map(({ key, name, value, unit, why, where }, at) => ({
     key,
     name,
@@ -54,11 +53,5 @@ export function answer(model, device, options = {}) {
     where,
     shown: rows[at].shown,
   }));
-  return { rows: shown, fits: shown.find(({ key }) => key === 'fits').value };
-}
-
-/** Seconds of a decode step for any batch; options are those of `costlib.serving.Server`. */
-export function stepSeconds(model, device, { context = 4096, ...options } = {}) {
-  const server = call(Server, [model, device], named(options));
-  return (batch) => server.step(batch, context);
+  return { rows: shown, fits: shown.find(({ key }) => key === 'fits').value, step: (batch) => server.step(batch, context) };
 }

@@ -1,5 +1,5 @@
-// A choice, asked of costlib: its answers, or what is wrong with it, and the seconds of a step for a curve.
-import { answer, changed, formats, hosts, modelIn, modelOf, models, nodes, precisionOf, recipes, stepSeconds } from './costlib.js';
+// A choice, asked of costlib: its answers and the seconds of a step for a curve, or what is wrong with it.
+import { answer, changed, formats, hosts, modelIn, modelOf, models, nodes, precisionOf, recipes } from './costlib.js';
 import { quantity } from './numbers.js';
 import { codes, isOwn, saidIn, textOf } from './own_models.js';
 
@@ -67,8 +67,8 @@ export function asked(choice) {
 /** What is answered, or what is wrong in costlib's words. */
 export function answered(choice) {
   try {
-    const { rows, fits } = answer(modelOfChoice(choice), deviceOf(choice), { ...asked(choice), precision: precisionIn(choice) });
-    return { rows, fits, by: new Map(rows.map((row) => [row.key, row])) };
+    const { rows, fits, step } = answer(modelOfChoice(choice), deviceOf(choice), { ...asked(choice), precision: precisionIn(choice) });
+    return { rows, fits, step, by: new Map(rows.map((row) => [row.key, row])) };
   } catch (error) {
     return { error: error.message };
   }
@@ -83,5 +83,9 @@ export function prepared(choice) {
   }
 }
 
-/** Seconds of a step at any batch. */
-export const stepOf = (choice) => stepSeconds(modelOfChoice(choice), deviceOf(choice), { ...cutOf(choice), precision: precisionIn(choice), context: choice.prompt + choice.answer });
+/** The catalogue read, a model a task. */
+export function* readAll() {
+  for (const model of models) {
+    if (!read.has(model)) yield prepared({ model });
+  }
+}

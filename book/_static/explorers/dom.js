@@ -61,3 +61,8 @@ export function hold(element, begin) {
 
 /** Lets the page do what else there is, before what comes next. */
 export const otherThings = () => new Promise((done) => { setTimeout(done); });
+
+const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 20, { timeRemaining: () => 0 })); // Safari has none
+
+/** Waits until the page has nothing else to do; what is given says for how many milliseconds. */
+export const idle = () => new Promise((resume) => { whenIdle(resume); });

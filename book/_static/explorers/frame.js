@@ -1,11 +1,12 @@
 // What all explorers share: controls, state in the address, charts, results in words, the table behind.
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
-import { copy, make, otherThings } from './dom.js';
+import { copy, idle, make, otherThings } from './dom.js';
 import { counted, plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
 const LONGEST = 8000; // letters of a link that programs pass on whole
+const STEP = 20; // milliseconds of idle time that one task more may need
 
 /** Where a value stands on its slider, and back. */
 export function position(control, value) {
@@ -43,6 +44,16 @@ export function clamp(control, value) {
 /** The choices of a control, which may depend on the rest of the state. */
 export function choices(control, state) {
   return typeof control.options === 'function' ? control.options(state) : control.options;
+}
+
+/** What a setting may be next, the nearest first: another choice, or a number doubled or halved, once or more. */
+export function near(control, state) {
+  const value = state[control.id];
+  if (control.type === 'number') return [...new Set([1, 2, 3, 4, 5, 6].flatMap((times) => [clamp(control, value * 2 ** times), clamp(control, value / 2 ** times)]))];
+  const all = choices(control, state).map(([each]) => each);
+  const from = all.indexOf(value);
+  const [above, below] = [all.slice(from + 1), all.slice(0, Math.max(0, from)).reverse()];
+  return Array.from({ length: Math.max(above.length, below.length) }, (_, far) => [above[far], below[far]]).flat().filter((each) => each !== undefined);
 }
 
 /** A complete and allowed state from texts by name, as an address has them. */
@@ -147,6 +158,31 @@ export class Explorer {
   }
 
   field(control) {
+    const field = this.inputsOf(control);
+    for (const reach of ['focusin', 'pointerenter']) field.addEventListener(reach, () => this.foresee(control));
+    return field;
+  }
+
+  /** Who reaches for a setting may change it: what that needs is computed while the page rests. */
+  async foresee(...controls) {
+    if (!this.page.foreseen || (this.foreseeing && this.reached === controls[0])) return;
+    [this.reached] = controls;
+    const mine = this.foreseeing = {}; // until another is reached for, or something changes
+    const steps = this.coming(controls);
+    for (let done = false; !done;) {
+      const left = await idle();
+      if (this.foreseeing !== mine) return;
+      do ({ done } = steps.next()); while (!done && left.timeRemaining() > STEP);
+    }
+    this.foreseeing = null;
+  }
+
+  * coming(controls) {
+    const { page, state } = this;
+    for (const control of controls) yield* page.foreseen(near(control, state).map((value) => ({ ...state, [control.id]: value })), control);
+  }
+
+  inputsOf(control) {
     const id = `explorer-${this.key}-${control.id}`;
     if (control.type === 'choice') {
       const select = make('select', { id, '.onchange': () => this.set({ ...this.state, [control.id]: select.value }) });
@@ -175,11 +211,12 @@ export class Explorer {
 
   set(texts, remember = true) {
     this.state = stateFrom(this.page.controls, texts);
+    this.foreseeing = null;
     if (!this.spoken && this.live.textContent) this.live.textContent = '';
     this.seen?.classList.toggle('explorer-over', this.tried !== this.held());
     if (remember) {
       clearTimeout(this.later);
-      this.later = setTimeout(() => this.remember(), 100); // once a drag rests: browsers are slow at this
+      this.later = setTimeout(() => this.settled(), 100);
     }
     if (!this.waiting) {
       this.waiting = true;
@@ -188,6 +225,12 @@ export class Explorer {
         this.redraw();
       });
     }
+  }
+
+  /** Once a drag rests: the address, at which browsers are slow, and what may come next. */
+  settled() {
+    this.remember();
+    if (this.reached) this.foresee(this.reached);
   }
 
   remember() {
@@ -285,4 +328,5 @@ export async function start(root, page, keys) {
   const stand = root.closest('.cell_output') ?? root;
   for (const figure of stand.querySelectorAll('svg.explorer-stand-in')) figure.remove();
   root.explorer = new Explorer(root, page, keys);
+  root.explorer.foresee(...page.controls.filter(({ type }) => type === 'number')); // a slider moves at once, and code runs faster the more it has run
 }

@@ -8509,4 +8509,4 @@ yield new answers$Answer().__init__(`joules_per_million_${$str(name)}`, `energy 
 }
 }
 }
-export { answers$answer as answer, transformer$Transformer as Transformer, precision$precision_of as precision_of, precision$FORMATS as FORMATS, precision$RECIPES as RECIPES, serving_server$Server as Server, catalog$devices as devices, catalog$models as models, catalog$nodes as nodes, families_family$FAMILIES as FAMILIES, families_config$parsed as parsed };
+export { answers$answer as answer, transformer$Transformer as Transformer, precision$precision_of as precision_of, precision$FORMATS as FORMATS, precision$RECIPES as RECIPES, catalog$devices as devices, catalog$models as models, catalog$nodes as nodes, families_family$FAMILIES as FAMILIES, families_config$parsed as parsed };
