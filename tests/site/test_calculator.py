@@ -67,6 +67,7 @@ def choices(count: int) -> list[dict[str, Any]]:
                 "many": chance.choice([1, 1, 1, 2, 4, 8]),
                 "pipeline": chance.choice([1, 1, 1, 2]),
                 "data": chance.choice([1, 1, 1, 2]),
+                "wait": chance.choice([0, 0, 5, 12.5]),
                 "precision": own[0],
                 "kv": own[1],
                 "batch": size(chance, 300),

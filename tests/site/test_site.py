@@ -45,7 +45,7 @@ OPENED = [
     *sampling.some([p for p in PAGES if p.parent.name != "api"], 9, "pages", first=is_new),
     *sampling.some([p for p in PAGES if p.parent.name == "api"], 2, "pages of the API"),
 ]
-IN_EVERY_WAY = sampling.some(OPENED, 3, "pages in every way")
+IN_EVERY_WAY = sampling.some(OPENED, 2, "pages in every way")
 
 
 def ways_of(page: Path) -> list[tuple[dict[str, int], str]]:

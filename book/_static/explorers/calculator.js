@@ -29,6 +29,7 @@ const settings = [
   more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
+  { id: 'wait', label: 'Wait', unit: 'µs a round of messages', type: 'number', min: 0, max: 1000, value: 0, digits: 1, more: true },
   { id: 'precision', label: 'Precision', type: 'choice', value: 'own', options: [['own', 'as the model ships'], ...same(recipes)], more: true },
   kind('weights', 'Weights'), kind('kv', 'Cache'), kind('activations', 'Activations'),
   { id: 'price', label: 'Price', unit: 'dollars a device hour', type: 'number', min: 0, max: 1000, value: 3.99, digits: 2, more: true },
@@ -86,7 +87,7 @@ function curve(choice, found) {
   return { most, chosen, points, all, here: points.find((point) => point.batch === chosen) };
 }
 
-const SAID = { many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'), price: (value) => `$${value} an hour`, watts: (value) => `${value} W`, precision: (value) => (value === 'own' ? 'as it ships' : value) };
+const SAID = { many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'), price: (value) => `$${value} an hour`, watts: (value) => `${value} W`, wait: (value) => (value ? `${value} µs a round` : 'no wait'), precision: (value) => (value === 'own' ? 'as it ships' : value) };
 function wordsOf(id, choice) {
   const value = choice[id];
   if (id === 'model') return nameOf(value);

@@ -60,8 +60,8 @@ function precisionIn(choice) {
 
 /** The arguments of costlib.answer beside model, device and precision, by their names in Python. */
 export function asked(choice) {
-  const { batch, prompt, answer: written, price, watts } = choice;
-  return { ...cutOf(choice), batch, context: prompt + written, prompt, price_per_hour: price, watts };
+  const { wait, batch, prompt, answer: written, price, watts } = choice;
+  return { ...cutOf(choice), ...(wait ? { latency: wait / 1e6 } : {}), batch, context: prompt + written, prompt, price_per_hour: price, watts };
 }
 
 /** What is answered, or what is wrong in costlib's words. */

@@ -27,10 +27,10 @@ export function python(choice, file) {
 /** A line for a terminal; null where the command has no words for a choice. */
 export function shell(choice, file) {
   if (Object.keys(kindsOf(choice)).length) return null;
-  const { model, precision, batch, prompt, answer, price, watts } = choice;
+  const { model, precision, wait, batch, prompt, answer, price, watts } = choice;
   const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
   const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `${axis}=${degree}`).join();
-  return `costlib ${isOwn(model) ? file : model} --on ${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${recipe} --batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ${watts}`;
+  return `costlib ${isOwn(model) ? file : model} --on ${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${wait ? ` --wait ${wait}` : ''}${recipe} --batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ${watts}`;
 }
 
 /** Every choice with what was asked and all values by key, as the command's --json has them. */
