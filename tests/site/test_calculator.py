@@ -442,7 +442,11 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     why = page.locator(".answers tr.answers-why:visible")
     assert why.locator("p").count() == 2
     assert why.locator("a").first.get_attribute("href").startswith("serving.html#")
+    line = page.locator(".calculator-line code").first
+    assert line.text_content() == ""  # nobody sees it
     page.click("summary:has-text('Take it along')")
+    page.wait_for_function("document.querySelector('.calculator-line code').textContent")
+    assert re.search('"H100-SXM".*\\n.*"L40S"', line.text_content())
     page.click("text=Copy as JSON")
     page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('copied')")
     copied = json.loads(page.evaluate("navigator.clipboard.readText()"))

@@ -249,8 +249,17 @@ function takenAlong(explorer) {
   const shown = () => { const { keys, found, names } = explorer.result; return markdown(keys, found, names); };
   const buttons = [['Copy the table', () => explorer.copied(shown(), 'The table is copied.')], ['Copy as JSON', () => explorer.copied(json(explorer.result.choices, explorer.result.found), 'All numbers and settings are copied.')]]
     .map(([text, action]) => make('button', { type: 'button', '.onclick': action }, text));
-  const box = make('details', { class: 'explorer-more' }, make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'), make('div', { class: 'explorer-buttons' }, ...buttons), ...lines.map((line) => line.box));
+  const box = make('details', { class: 'explorer-more', '.ontoggle': () => fillTaken(explorer) }, make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'), make('div', { class: 'explorer-buttons' }, ...buttons), ...lines.map((line) => line.box));
   return { box, lines };
+}
+
+/** The lines to take along, which nobody sees while they are folded. */
+function fillTaken({ parts: { taken }, result: { choices }, root, state }) {
+  const [inPython, inShell, elsewhere] = taken.lines;
+  const files = filesOf(choices);
+  inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
+  inShell.code.textContent = choices.map((choice, at) => shell(choice, files[at]) ?? '# the command has one precision for all kinds: Python has each').join('\n');
+  elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
 }
 
 export function draw(explorer, state) {
@@ -267,11 +276,7 @@ export function draw(explorer, state) {
   others.update(keys.filter((key) => !FIRST.includes(key)), explorer.result);
   if (wasOn && enough.hidden) first.rows.get('fits')?.button.focus();
   explorer.rest.classList.toggle('calculator-no-room', !found.some(mostOf));
-  const [inPython, inShell, elsewhere] = taken.lines;
-  const files = filesOf(choices);
-  inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
-  inShell.code.textContent = choices.map((choice, at) => shell(choice, files[at]) ?? '# the command has one precision for all kinds: Python has each').join('\n');
-  elsewhere.code.textContent = frameFor(embedded(explorer.root.dataset.home, state));
+  if (taken.box.open) fillTaken(explorer);
   hear(explorer, choices[place], found[place]);
 }
 
