@@ -107,6 +107,7 @@ export class Answers {
     row.unfold = () => whole.replaceChildren(...answers.flatMap((answer, at) => (answer ? [this.sum(answer, names[at], at)] : []))); // most are never looked at
     if (this.open.has(key)) row.unfold();
   }
+
   /** What made a number, and where that is derived. */
   sum({ why, where }, name, at) {
     const link = make('a', { href: this.home + where, target: this.home ? '_blank' : null }, 'where this is derived');
