@@ -30,6 +30,7 @@ book: env ## Build the site and say where it is
 test: env ## Everything CI runs: site, notebooks, library, style, browser
 	@echo "Building the site from scratch, every warning an error ..."
 	@$(BUILD) --all -q || { rm -rf _build/.doctrees; exit 1; }
+	@$(PY) -m tools.javascript.check install
 	@echo "Running every check ..."
 	@$(PYTEST) --nbval tests costlib tools book
 
@@ -119,8 +120,9 @@ gradescope: env ## An autograder for Gradescope: KEY=folder OUT=file.zip
 	@$(if $(and $(KEY),$(OUT)),,echo "error: say KEY=folder and OUT=file.zip"; exit 1)
 	@$(PY) -m course gradescope-zip "$(KEY)" "$(OUT)"
 
-format: env ## Format the code
+format: env ## Format the code, Python and JavaScript
 	@$(PY) -m ruff check --fix -q . && $(PY) -m ruff format -q .
+	@$(PY) -m tools.javascript.check install && $(PY) -m tools.javascript.check format --write
 
 lock: env ## Resolve requirements.txt into requirements.lock, for every Python and platform
 	@$(PY) -m uv pip compile --universal --python-version 3.10 --generate-hashes --no-annotate \

@@ -3,7 +3,20 @@
 
 import { singular } from './explorers/numbers.js';
 
-const PREFIXES = { n: 1e-9, µ: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, Z: 1e21, Y: 1e24 };
+const PREFIXES = {
+  n: 1e-9,
+  µ: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Z: 1e21,
+  Y: 1e24,
+};
 const TIMES = { n: 1e-9, µ: 1e-6, m: 1e-3, '': 1 };
 const BINARY = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 const WORDS = { '': 1, million: 1e6, billion: 1e9, trillion: 1e12 };
@@ -25,8 +38,20 @@ export function like(text, value, words = []) {
   const unit = UNITS.exec(rest);
   const word = /^ (million|billion|trillion)\b/.exec(rest);
   const share = /^ ?(%|per cent)/.test(rest) ? 0.01 : 1;
-  const scales = unit ? (unit[3] ? BINARY : unit[4] === 's' ? TIMES : PREFIXES) : word ? WORDS : null;
-  const after = unit ? rest.slice(unit[0].length - unit[4].length) : word ? rest.slice(word[0].length) : rest;
+  const scales = unit
+    ? unit[3]
+      ? BINARY
+      : unit[4] === 's'
+        ? TIMES
+        : PREFIXES
+    : word
+      ? WORDS
+      : null;
+  const after = unit
+    ? rest.slice(unit[0].length - unit[4].length)
+    : word
+      ? rest.slice(word[0].length)
+      : rest;
   const written = (x, options) => new Intl.NumberFormat('en', options).format(x);
   const put = (x, options) => {
     if (!Number.isFinite(x)) return x > 0 ? `no limit${rest}` : `–${rest}`;
@@ -34,17 +59,25 @@ export function like(text, value, words = []) {
     const size = Math.abs(x) * 1.00001;
     const all = Object.entries(scales);
     const [name, scale] = all.findLast(([, each]) => size >= each) ?? (x ? all[0] : ['', 1]);
-    return `${written(x / scale, options)}${word ? name && ` ${name}` : `${unit[1]}${name}`}${after}`;
+    const named = word ? name && ` ${name}` : `${unit[1]}${name}`;
+    return `${written(x / scale, options)}${named}${after}`;
   };
   const isWhole = !scales && share === 1 && Number.isInteger(value) && value === number;
   const most = digits.replace(/^[0.,]+/, '').replace(/\D/g, '').length || 1;
-  const round = (count) => ({ minimumSignificantDigits: digits.includes('.') ? count : 1, maximumSignificantDigits: count });
-  let count = digits.includes('.') ? most : Math.max(1, digits.replace(/[,]/g, '').replace(/0+$/, '').length);
+  const round = (count) => ({
+    minimumSignificantDigits: digits.includes('.') ? count : 1,
+    maximumSignificantDigits: count,
+  });
+  let count = digits.includes('.')
+    ? most
+    : Math.max(1, digits.replace(/[,]/g, '').replace(/0+$/, '').length);
   while (count < most && put(value, round(count)) !== text) count += 1;
-  const hasParts = digits.includes('.') || most < 3 || scales || share !== 1; // 3,579 tokens: never 894.7
+  // 3,579 tokens: never 894.7
+  const hasParts = digits.includes('.') || most < 3 || scales || share !== 1;
   return (now) => {
     if (isWhole && Number.isInteger(now)) return put(now, { maximumFractionDigits: 0 });
-    if (!hasParts && count === most && Math.abs(now) >= 10) return put(Math.round(now), { maximumFractionDigits: 0 });
+    if (!hasParts && count === most && Math.abs(now) >= 10)
+      return put(Math.round(now), { maximumFractionDigits: 0 });
     return put(hasParts || Math.abs(now) < 10 ? now : Math.round(now), round(count));
   };
 }
@@ -56,18 +89,33 @@ export const moves = (text) => {
 };
 
 const REACH = 320; // pixels of a drag from one end to the other, where there are many stops
-const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
+const KEYS = {
+  ArrowRight: 1,
+  ArrowUp: 1,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  PageUp: 10,
+  PageDown: -10,
+  Home: -Infinity,
+  End: Infinity,
+};
 
 class Page {
   constructor(moved, shown) {
     this.state = {}; // name: which stop
     this.moved = moved;
     this.shown = shown;
-    this.spans = [...document.querySelectorAll('[data-live]')].map((span) => ({ span, name: span.dataset.live, text: span.textContent.replace(/\s+/g, ' ') }));
+    this.spans = [...document.querySelectorAll('[data-live]')].map((span) => ({
+      span,
+      name: span.dataset.live,
+      text: span.textContent.replace(/\s+/g, ' '),
+    }));
     for (const { name, text } of this.spans) {
       if (!(name in moved)) continue;
       const stops = moved[name][1];
-      this.state[name] = Array.isArray(stops[0]) ? stops.findIndex(([each]) => each === text) : stops.indexOf(parsed(text).number);
+      this.state[name] = Array.isArray(stops[0])
+        ? stops.findIndex(([each]) => each === text)
+        : stops.indexOf(parsed(text).number);
     }
     this.begun = { ...this.state };
     for (const each of this.spans) {
@@ -98,7 +146,15 @@ class Page {
     const named = Array.isArray(stops[0]);
     each.write = named ? () => this.stop(name)[0] : moves(text);
     const range = named ? [0, stops.length - 1] : [stops[0], stops.at(-1)];
-    for (const [key, value] of Object.entries({ role: 'slider', tabindex: 0, 'aria-label': label, 'aria-valuemin': range[0], 'aria-valuemax': range[1], title: `${label}: drag, or use the arrow keys` })) span.setAttribute(key, value);
+    for (const [key, value] of Object.entries({
+      role: 'slider',
+      tabindex: 0,
+      'aria-label': label,
+      'aria-valuemin': range[0],
+      'aria-valuemax': range[1],
+      title: `${label}: drag, or use the arrow keys`,
+    }))
+      span.setAttribute(key, value);
     span.classList.add('live-moved');
     span.addEventListener('keydown', (event) => this.press(event, name));
     span.addEventListener('pointerdown', (event) => this.drag(event, each));
@@ -155,7 +211,10 @@ class Page {
       }
       if (!isMoved) span.classList.toggle('live-changed', now !== text);
       else {
-        span.setAttribute('aria-valuenow', Array.isArray(this.moved[name][1][0]) ? this.state[name] : this.stop(name)[1]);
+        span.setAttribute(
+          'aria-valuenow',
+          Array.isArray(this.moved[name][1][0]) ? this.state[name] : this.stop(name)[1],
+        );
         span.setAttribute('aria-valuetext', now);
       }
     }
@@ -170,7 +229,13 @@ class Page {
     let button = paragraph.querySelector('.live-back');
     if (isMoved && !button) {
       button = document.createElement('button');
-      Object.assign(button, { type: 'button', className: 'live-back', textContent: '↺', title: 'As printed', onclick: () => this.reset() });
+      Object.assign(button, {
+        type: 'button',
+        className: 'live-back',
+        textContent: '↺',
+        title: 'As printed',
+        onclick: () => this.reset(),
+      });
       button.setAttribute('aria-label', 'Back to the numbers as printed');
       paragraph.append(' ', button);
     }
@@ -180,12 +245,16 @@ class Page {
   // The sentences that answer, for those who hear the page.
   say(name) {
     const changed = this.spans.filter((each) => this.shown[each.name]?.[1].includes(name));
-    const words = new Set(changed.map(({ span }) => {
-      const copy = span.closest('p, li').cloneNode(true);
-      copy.querySelectorAll('.katex-html, .live-back').forEach((part) => part.remove());
-      const sentences = copy.textContent.split(/(?<=[.?!:])\s+/);
-      return sentences.find((sentence) => sentence.includes(span.textContent)) ?? span.textContent;
-    }));
+    const words = new Set(
+      changed.map(({ span }) => {
+        const copy = span.closest('p, li').cloneNode(true);
+        copy.querySelectorAll('.katex-html, .live-back').forEach((part) => part.remove());
+        const sentences = copy.textContent.split(/(?<=[.?!:])\s+/);
+        return (
+          sentences.find((sentence) => sentence.includes(span.textContent)) ?? span.textContent
+        );
+      }),
+    );
     this.said.textContent = [...words].join(' ');
   }
 }

@@ -1,4 +1,5 @@
-// Small helps on every page: places that stay put, stops for the keyboard, and print in light colours.
+// Small helps on every page: places that stay put, stops for the keyboard, and print in light
+// colours.
 const root = document.documentElement;
 
 /** Sections that were not laid out yet get their height on the way to a place: go there again. */
@@ -16,11 +17,14 @@ settle();
 
 // What fits needs no stop on the way through the page by keyboard; what scrolls does.
 const boxes = document.querySelectorAll('.bd-article div[tabindex="0"]');
-const near = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) {
-    if (isIntersecting) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
-  }
-}, { rootMargin: '50% 0px' });
+const near = new IntersectionObserver(
+  (seen) => {
+    for (const { target, isIntersecting } of seen) {
+      if (isIntersecting) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+    }
+  },
+  { rootMargin: '50% 0px' },
+);
 function look() {
   near.disconnect();
   for (const box of boxes) {
@@ -33,17 +37,21 @@ addEventListener('resize', look);
 
 // The faces of code and formulas come when there is something to see; on later pages the browser
 // has them, and shows them at once.
-requestAnimationFrame(() => setTimeout(() => {
-  document.getElementById('faces').media = 'all';
-  localStorage.setItem('faces', 'here');
-}));
+requestAnimationFrame(() =>
+  setTimeout(() => {
+    document.getElementById('faces').media = 'all';
+    localStorage.setItem('faces', 'here');
+  }),
+);
 
 let theme = null;
 addEventListener('beforeprint', () => {
   theme = root.dataset.theme;
   root.dataset.theme = 'light';
 });
-addEventListener('afterprint', () => { root.dataset.theme = theme ?? root.dataset.theme; });
+addEventListener('afterprint', () => {
+  root.dataset.theme = theme ?? root.dataset.theme;
+});
 
 /** A heading's name as an address spells it; what nobody could have spelt stays as it is. */
 function named(text) {
@@ -60,8 +68,9 @@ const entries = [...document.querySelectorAll('.bd-sidebar-secondary a.nav-link[
   .map((link) => [document.getElementById(decodeURIComponent(link.hash.slice(1))), link])
   .filter(([place]) => place);
 const places = [...new Set(entries.map(([place]) => place))];
-const [outer, inner] = [false, true].map((nested) => places.filter((place) =>
-  (place.parentElement.closest('section.later') !== null) === nested));
+const [outer, inner] = [false, true].map((nested) =>
+  places.filter((place) => (place.parentElement.closest('section.later') !== null) === nested),
+);
 const passed = (some) => some.filter((place) => place.getBoundingClientRect().top < 200).pop();
 let asked = false;
 function mark() {
@@ -74,17 +83,27 @@ function mark() {
     else link.removeAttribute('aria-current');
   }
 }
-addEventListener('scroll', () => {
-  if (!asked) requestAnimationFrame(mark);
-  asked = true;
-}, { passive: true });
+addEventListener(
+  'scroll',
+  () => {
+    if (!asked) requestAnimationFrame(mark);
+    asked = true;
+  },
+  { passive: true },
+);
 mark();
 
 // It gives way to what stands in the margin, where there is one.
 const taken = new Set();
 const list = document.querySelector('.sidebar-secondary-items')?.getBoundingClientRect();
-const margin = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) taken[isIntersecting ? 'add' : 'delete'](target);
-  root.classList.toggle('margin-taken', taken.size > 0);
-}, { rootMargin: `0px 0px ${Math.min(0, Math.round((list?.bottom ?? 0) - innerHeight))}px` }); // as far down as the list goes
-for (const each of document.querySelectorAll('.aside, .pst-scrollable-table-container:has(th:nth-child(8))')) margin.observe(each);
+const margin = new IntersectionObserver(
+  (seen) => {
+    for (const { target, isIntersecting } of seen) taken[isIntersecting ? 'add' : 'delete'](target);
+    root.classList.toggle('margin-taken', taken.size > 0);
+  },
+  { rootMargin: `0px 0px ${Math.min(0, Math.round((list?.bottom ?? 0) - innerHeight))}px` },
+); // as far down as the list goes
+for (const each of document.querySelectorAll(
+  '.aside, .pst-scrollable-table-container:has(th:nth-child(8))',
+))
+  margin.observe(each);

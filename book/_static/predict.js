@@ -2,7 +2,8 @@
 // box says is in its page, folded; this only asks first, and says how far off the guess was.
 
 const POWERS = { k: 3, thousand: 3, m: 6, million: 6, g: 9, b: 9, billion: 9, t: 12, trillion: 12 };
-const NUMBER = /([1-9]\d{0,2}(?:[, ]\d{3})+(?:\.\d+)?|\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(thousand|[mbtr]+illion|[kmgbt](?![a-z]))?/i;
+const DIGITS = /[1-9]\d{0,2}(?:[, ]\d{3})+(?:\.\d+)?|\d*[.,]?\d+(?:e[+-]?\d+)?/.source;
+const NUMBER = new RegExp(`(${DIGITS})\\s*(thousand|[mbtr]+illion|[kmgbt](?![a-z]))?`, 'i');
 
 /** The number in a text, be it the page's or what a reader types: 10,000, 10k, 1e4, 2.5 million.
     A comma before three digits parts thousands; before others it is a decimal one. */
@@ -10,16 +11,26 @@ export function number(text) {
   const [, digits, power] = NUMBER.exec(text) ?? [];
   if (digits === undefined) return null;
   const whole = /^[1-9]\d{0,2}[, ]\d{3}/.test(digits);
-  return Number(whole ? digits.replace(/[, ]/g, '') : digits.replace(',', '.')) * 10 ** (POWERS[power?.toLowerCase()] ?? 0);
+  return (
+    Number(whole ? digits.replace(/[, ]/g, '') : digits.replace(',', '.')) *
+    10 ** (POWERS[power?.toLowerCase()] ?? 0)
+  );
 }
 
-const simple = (words) => words.toLowerCase().replace(/per ?cent/, '%').replace(/^(about|~|≈)/, '').trim();
+const simple = (words) =>
+  words
+    .toLowerCase()
+    .replace(/per ?cent/, '%')
+    .replace(/^(about|~|≈)/, '')
+    .trim();
 
 /** What a reader typed with the answer's unit; null where it is no such number. */
 export function guessed(typed, unit) {
   const [digits] = NUMBER.exec(typed) ?? [''];
   const others = simple(typed.replace(digits, ' '));
-  return number(typed) && simple(unit).startsWith(others) ? `${digits.trim()} ${unit}`.trim() : null;
+  return number(typed) && simple(unit).startsWith(others)
+    ? `${digits.trim()} ${unit}`.trim()
+    : null;
 }
 
 /** How far a guess is from the answer, in a sentence; both are texts. */
@@ -47,10 +58,18 @@ const made = (tag, attributes, ...children) => {
 const kept = {
   name: (at) => `guess ${typeof location === 'undefined' ? '' : location.pathname} ${at}`,
   read(at) {
-    try { return localStorage.getItem(this.name(at)); } catch { return null; }
+    try {
+      return localStorage.getItem(this.name(at));
+    } catch {
+      return null;
+    }
   },
   write(at, text) {
-    try { localStorage.setItem(this.name(at), text); } catch { /* not everybody lets us */ }
+    try {
+      localStorage.setItem(this.name(at), text);
+    } catch {
+      /* not everybody lets us */
+    }
   },
 };
 
@@ -77,37 +96,59 @@ function ask(answer, at) {
 
 function options(list, commit) {
   const buttons = [...list.children].map((item) => {
-    const button = made('button', { type: 'button', 'aria-pressed': 'false' }, item.textContent.trim());
+    const button = made(
+      'button',
+      { type: 'button', 'aria-pressed': 'false' },
+      item.textContent.trim(),
+    );
     button.onclick = () => commit(button.textContent);
     item.replaceChildren(button);
     return button;
   });
-  return { done: (guess, right) => buttons.forEach((button) => {
-    button.setAttribute('aria-pressed', String(button.textContent === guess));
-    button.setAttribute('aria-disabled', 'true');
-    if (button.textContent === right) button.classList.add('predict-right');
-  }) };
+  return {
+    done: (guess, right) =>
+      buttons.forEach((button) => {
+        button.setAttribute('aria-pressed', String(button.textContent === guess));
+        button.setAttribute('aria-disabled', 'true');
+        if (button.textContent === right) button.classList.add('predict-right');
+      }),
+  };
 }
 
 function typed(question, right, commit) {
-  const input = made('input', { type: 'text', inputmode: 'decimal', size: 9, autocomplete: 'off', 'aria-labelledby': question.id });
+  const input = made('input', {
+    type: 'text',
+    inputmode: 'decimal',
+    size: 9,
+    autocomplete: 'off',
+    'aria-labelledby': question.id,
+  });
   const button = made('button', { type: 'submit' }, 'That is my guess');
-  const unit = right.replace(NUMBER, '').replace(/^about /i, '').trim();
+  const unit = right
+    .replace(NUMBER, '')
+    .replace(/^about /i, '')
+    .trim();
   const form = made('form', { class: 'predict-typed' }, input, ` ${unit} `, button);
   form.onsubmit = (event) => {
     event.preventDefault();
     const guess = guessed(input.value, unit);
     if (guess) commit(guess);
-    else input.setCustomValidity(`A number${unit && ` (${unit})`}, please, such as 400, 10k or 2.5 million.`);
+    else
+      input.setCustomValidity(
+        `A number${unit && ` (${unit})`}, please, such as 400, 10k or 2.5 million.`,
+      );
     input.reportValidity();
     input.focus(); // the button is gone, and focus should not be
   };
   input.oninput = () => input.setCustomValidity('');
-  return { form, done: (guess) => {
-    input.value = input.value || String(number(guess) ?? '');
-    input.readOnly = true;
-    button.remove();
-  } };
+  return {
+    form,
+    done: (guess) => {
+      input.value = input.value || String(number(guess) ?? '');
+      input.readOnly = true;
+      button.remove();
+    },
+  };
 }
 
 if (typeof document !== 'undefined') {
@@ -119,5 +160,9 @@ if (typeof document !== 'undefined') {
     folded = [...document.querySelectorAll('.predict details:not([open])')];
     for (const answer of folded) answer.open = true;
   });
-  addEventListener('afterprint', () => folded.forEach((answer) => { answer.open = false; }));
+  addEventListener('afterprint', () =>
+    folded.forEach((answer) => {
+      answer.open = false;
+    }),
+  );
 }

@@ -327,6 +327,28 @@ def test_bad_code_fails_lint_and_format(command: list[str]) -> None:
     assert done.returncode == 1, done.stderr
 
 
+GOOD_SCRIPT = "/** One more. */\nexport const next = (n) => n + 1;\n"
+BAD_SCRIPTS = {
+    "format": {
+        "indented": GOOD_SCRIPT.replace("export", "  export"),
+        "quoted": GOOD_SCRIPT.replace("n + 1", '"n" + n'),
+        "long": GOOD_SCRIPT.replace("One more.", "One more. " * 10),
+    },
+}
+
+
+@pytest.mark.parametrize("command", BAD_SCRIPTS)
+def test_a_bad_script_is_seen(tmp_path: Path, command: str) -> None:
+    scripts = {"good": GOOD_SCRIPT, **BAD_SCRIPTS[command]}
+    found = {}
+    for name, text in scripts.items():
+        file = tmp_path / f"{name}.js"
+        file.write_text(text, "utf-8")
+        ask = [sys.executable, "-m", "tools.javascript.check", command, file]
+        found[name] = subprocess.run(ask, cwd=ROOT, capture_output=True, check=False).returncode
+    assert found == {name: int(name != "good") for name in scripts}
+
+
 #: Of what all code stands on, which takes seconds to read.
 CACHE = "--cache-dir", ROOT / ".mypy_cache"
 

@@ -41,6 +41,10 @@ def test_types() -> None:
     run("-m", "mypy")
 
 
+def test_format_of_scripts() -> None:
+    run("-m", "tools.javascript.check", "format")
+
+
 def test_workflows_follow_the_schema() -> None:
     workflows = [str(path) for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
     assert workflows

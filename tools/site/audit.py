@@ -27,7 +27,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from tools import ROOT
+from tools import ROOT, npm
 from tools.site.page_weight import packaged_node
 
 SITE = ROOT / "_build" / "html"
@@ -99,24 +99,8 @@ class Compressed(SimpleHTTPRequestHandler):
 
 
 def install() -> Path:
-    """Lighthouse from npm, as locked, without install scripts; its command."""
-    HOME.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(ROOT / "tools" / "site" / "lighthouse" / name, HOME / name)
-    node = packaged_node()
-    npm = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    command = [
-        node,
-        npm,
-        "install",
-        "--no-save",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ]
-    if not (HOME / "node_modules" / "lighthouse").exists():
-        subprocess.run([str(part) for part in command], cwd=HOME, check=True)
+    """Lighthouse from npm, as locked; its command."""
+    npm.install(ROOT / "tools" / "site" / "lighthouse", HOME)
     return HOME / "node_modules" / "lighthouse" / "cli" / "index.js"
 
 

@@ -7,17 +7,35 @@ export function named(hash) {
   return text.includes('=') ? [...new URLSearchParams(text)] : [];
 }
 
-/** What an address says to one explorer of a page that has these, by its own names; null if nothing. */
+/**
+ * What an address says to one explorer of a page that has these, by its own names; null if nothing.
+ */
 export function keysOf(pairs, key, keys) {
   const prefix = `${key}.`;
-  const mine = pairs.filter(([name]) => name.startsWith(prefix) || (key === keys[0] && !name.includes('.')));
-  return mine.length ? Object.fromEntries(mine.map(([name, value]) => [name.startsWith(prefix) ? name.slice(prefix.length) : name, value])) : null;
+  const mine = pairs.filter(
+    ([name]) => name.startsWith(prefix) || (key === keys[0] && !name.includes('.')),
+  );
+  return mine.length
+    ? Object.fromEntries(
+        mine.map(([name, value]) => [
+          name.startsWith(prefix) ? name.slice(prefix.length) : name,
+          value,
+        ]),
+      )
+    : null;
 }
 
 /** The address with an explorer's state in it, beside what it says to the others of the page. */
 export function withState(hash, state, key, keys) {
-  const others = named(hash).filter(([name]) => keys.some((each) => each !== key
-    && (name.startsWith(`${each}.`) || (each === keys[0] && !name.includes('.')))));
-  const mine = Object.entries(state).map(([name, value]) => [keys.length > 1 ? `${key}.${name}` : name, value]);
+  const others = named(hash).filter(([name]) =>
+    keys.some(
+      (each) =>
+        each !== key && (name.startsWith(`${each}.`) || (each === keys[0] && !name.includes('.'))),
+    ),
+  );
+  const mine = Object.entries(state).map(([name, value]) => [
+    keys.length > 1 ? `${key}.${name}` : name,
+    value,
+  ]);
   return `#${new URLSearchParams([...others, ...mine])}`;
 }

@@ -1,17 +1,36 @@
 // Answers in rows, choices in columns: each row opens the sums that made its numbers.
 import { make } from './dom.js';
 
-const LOWER = new Set(['first_token_s', 'per_token_s', 'dollars_per_million_read', 'dollars_per_million_written', 'joules_per_million_read', 'joules_per_million_written']);
-const HIGHER = new Set(['largest_batch', 'largest_context', 'one_tokens_per_s', 'all_tokens_per_s']);
+const LOWER = new Set([
+  'first_token_s',
+  'per_token_s',
+  'dollars_per_million_read',
+  'dollars_per_million_written',
+  'joules_per_million_read',
+  'joules_per_million_written',
+]);
+const HIGHER = new Set([
+  'largest_batch',
+  'largest_context',
+  'one_tokens_per_s',
+  'all_tokens_per_s',
+]);
 
 /** What would be so if it did fit. */
 const IF_IT_RUNS = /_s$|_bound$|_million_/;
-const OF_THE_DEVICE = [[/^dollars_/, 'price', (value) => `at $${value} an hour`], [/^joules_/, 'watts', (value) => `at ${value} W`]];
+const OF_THE_DEVICE = [
+  [/^dollars_/, 'price', (value) => `at $${value} an hour`],
+  [/^joules_/, 'watts', (value) => `at ${value} W`],
+];
 
-/** What is said beside the numbers that two devices got from one price, or one power: who asks may have left it as it was. */
+/**
+ * What is said beside the numbers that two devices got from one price, or one power: who asks may
+ * have left it as it was.
+ */
 export function alikeOnly(key, choices) {
   const [, figure, said] = OF_THE_DEVICE.find(([keys]) => keys.test(key)) ?? [];
-  const left = (one) => choices.some((other) => other.device !== one.device && other[figure] === one[figure]);
+  const left = (one) =>
+    choices.some((other) => other.device !== one.device && other[figure] === one[figure]);
   return figure && choices.some(left) ? choices.map((choice) => said(choice[figure])) : null;
 }
 
@@ -31,7 +50,17 @@ export class Answers {
     Object.assign(this, { home, choose, remove, rows: new Map(), count: 0, open: new Set() });
     this.head = make('thead');
     this.body = make('tbody');
-    this.box = make('div', { class: 'answers' }, make('table', {}, make('caption', { class: 'answers-caption' }, caption), this.head, this.body));
+    this.box = make(
+      'div',
+      { class: 'answers' },
+      make(
+        'table',
+        {},
+        make('caption', { class: 'answers-caption' }, caption),
+        this.head,
+        this.body,
+      ),
+    );
   }
 
   /** Where the keyboard goes when what it was on has gone. */
@@ -43,16 +72,31 @@ export class Answers {
     if (this.count !== found.length) this.columns(found.length);
     this.heads.forEach((head, at) => this.named(head, names[at], whole[at], at, at === place));
     const rows = keys.map((key) => this.row(key));
-    if (rows.some(({ parts }, at) => this.body.children[2 * at] !== parts[0]) || this.body.children.length !== 2 * rows.length) this.body.replaceChildren(...rows.flatMap(({ parts }) => parts));
+    if (
+      rows.some(({ parts }, at) => this.body.children[2 * at] !== parts[0]) ||
+      this.body.children.length !== 2 * rows.length
+    )
+      this.body.replaceChildren(...rows.flatMap(({ parts }) => parts));
     keys.forEach((key, at) => this.fill(key, rows[at], { choices, found, names, place }));
   }
 
   columns(count) {
     this.count = count;
     this.rows.clear();
-    this.heads = Array.from({ length: count }, (_, at) => ({ cell: make('th', { scope: 'col' }), name: make('button', { type: 'button', '.onclick': () => this.choose(at) }), away: make('button', { type: 'button', class: 'answers-away', '.onclick': () => this.remove(at) }, '×') }));
-    for (const { cell, name, away } of this.heads) cell.append(make('div', {}, name, this.remove ? away : null));
-    this.head.replaceChildren(...(count > 1 ? [make('tr', {}, make('td'), ...this.heads.map(({ cell }) => cell))] : []));
+    this.heads = Array.from({ length: count }, (_, at) => ({
+      cell: make('th', { scope: 'col' }),
+      name: make('button', { type: 'button', '.onclick': () => this.choose(at) }),
+      away: make(
+        'button',
+        { type: 'button', class: 'answers-away', '.onclick': () => this.remove(at) },
+        '×',
+      ),
+    }));
+    for (const { cell, name, away } of this.heads)
+      cell.append(make('div', {}, name, this.remove ? away : null));
+    this.head.replaceChildren(
+      ...(count > 1 ? [make('tr', {}, make('td'), ...this.heads.map(({ cell }) => cell))] : []),
+    );
     this.box.classList.toggle('answers-several', count > 1);
   }
 
@@ -66,11 +110,24 @@ export class Answers {
 
   row(key) {
     if (!this.rows.has(key)) {
-      const button = make('button', { type: 'button', 'aria-expanded': String(this.open.has(key)), '.onclick': () => this.toggle(key) });
+      const button = make('button', {
+        type: 'button',
+        'aria-expanded': String(this.open.has(key)),
+        '.onclick': () => this.toggle(key),
+      });
       const cells = Array.from({ length: this.count }, () => make('td'));
       const whole = make('td', { colspan: this.count + 1 });
       const why = make('tr', { class: 'answers-why', '.hidden': !this.open.has(key) }, whole);
-      this.rows.set(key, { button, cells, why, whole, parts: [make('tr', { 'data-key': key }, make('th', { scope: 'row' }, button), ...cells), why] });
+      this.rows.set(key, {
+        button,
+        cells,
+        why,
+        whole,
+        parts: [
+          make('tr', { 'data-key': key }, make('th', { scope: 'row' }, button), ...cells),
+          why,
+        ],
+      });
     }
     return this.rows.get(key);
   }
@@ -89,7 +146,13 @@ export class Answers {
   fill(key, row, { choices, found, names, place }) {
     const answers = found.map(({ by }) => by?.get(key));
     const beside = alikeOnly(key, choices);
-    const said = [place, ...names, ...(beside ?? []), ...found.map(({ fits }) => fits), ...answers.flatMap((answer) => [answer?.shown, answer?.why, answer?.where])].join('|');
+    const said = [
+      place,
+      ...names,
+      ...(beside ?? []),
+      ...found.map(({ fits }) => fits),
+      ...answers.flatMap((answer) => [answer?.shown, answer?.why, answer?.where]),
+    ].join('|');
     if (row.said === said) return;
     row.said = said;
     const { button, cells, whole } = row;
@@ -98,19 +161,41 @@ export class Answers {
     if (first) button.textContent = first.name; // or what it was, where nothing is answered
     cells.forEach((cell, at) => {
       const idle = answers[at] && !found[at].fits && IF_IT_RUNS.test(key);
-      const notes = [...(beside && answers[at] ? [['answers-note', beside[at]]] : []), ...(winners[at] ? [['answers-best', 'best']] : []),
-        ...(idle ? [['explorer-offscreen', 'if it did fit']] : []), ...(key === 'fits' && found[at].fits === false ? [['answers-note', 'grey numbers: if it did']] : [])];
-      cell.replaceChildren(answers[at]?.shown ?? '–', ...notes.flatMap(([kind, text]) => [' ', make('span', { class: kind }, text)]));
+      const notes = [
+        ...(beside && answers[at] ? [['answers-note', beside[at]]] : []),
+        ...(winners[at] ? [['answers-best', 'best']] : []),
+        ...(idle ? [['explorer-offscreen', 'if it did fit']] : []),
+        ...(key === 'fits' && found[at].fits === false
+          ? [['answers-note', 'grey numbers: if it did']]
+          : []),
+      ];
+      cell.replaceChildren(
+        answers[at]?.shown ?? '–',
+        ...notes.flatMap(([kind, text]) => [' ', make('span', { class: kind }, text)]),
+      );
       cell.classList.toggle('answers-chosen', at === place && this.count > 1);
       cell.classList.toggle('answers-idle', Boolean(idle));
     });
-    row.unfold = () => whole.replaceChildren(...answers.flatMap((answer, at) => (answer ? [this.sum(answer, names[at], at)] : []))); // most are never looked at
+    row.unfold = () =>
+      whole.replaceChildren(
+        ...answers.flatMap((answer, at) => (answer ? [this.sum(answer, names[at], at)] : [])),
+      ); // most are never looked at
     if (this.open.has(key)) row.unfold();
   }
 
   /** What made a number, and where that is derived. */
   sum({ why, where }, name, at) {
-    const link = make('a', { href: this.home + where, target: this.home ? '_blank' : null }, 'where this is derived');
-    return make('p', {}, this.count > 1 ? make('b', {}, `${at + 1}: ${name} `) : null, `= ${why} · `, link);
+    const link = make(
+      'a',
+      { href: this.home + where, target: this.home ? '_blank' : null },
+      'where this is derived',
+    );
+    return make(
+      'p',
+      {},
+      this.count > 1 ? make('b', {}, `${at + 1}: ${name} `) : null,
+      `= ${why} · `,
+      link,
+    );
   }
 }

@@ -1,6 +1,18 @@
-// What everybody asks who serves a model: costlib.answer in the page, up to four choices side by side, each number with its sum.
+// What everybody asks who serves a model: costlib.answer in the page, up to four choices side by
+// side, each number with its sum.
 import { Answers } from './answers_table.js';
-import { answered, cutOf, formats, models, nameOf, places, prepared, readAll, recipes, wholeNameOf } from './costs.js';
+import {
+  answered,
+  cutOf,
+  formats,
+  models,
+  nameOf,
+  places,
+  prepared,
+  readAll,
+  recipes,
+  wholeNameOf,
+} from './costs.js';
 import { make, otherThings } from './dom.js';
 import { counted, plain, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
@@ -8,19 +20,52 @@ import { panel } from './own_panel.js';
 import { filesOf, frameFor, json, markdown, python, shell } from './share.js';
 import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_side.js';
 
-const whole = (id, label, unit, value, max) => ({ id, label, unit, type: 'number', min: 1, max, value, powers: true });
+const whole = (id, label, unit, value, max) => ({
+  id,
+  label,
+  unit,
+  type: 'number',
+  min: 1,
+  max,
+  value,
+  powers: true,
+});
 const more = (control) => ({ ...control, more: true });
-const kind = (id, label) => ({ id, label, type: 'choice', value: 'own', more: true, options: [['own', 'as that has them'], ...Object.entries(formats).map(([name, bytes]) => [name, `${name}: ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`])] });
+const kind = (id, label) => ({
+  id,
+  label,
+  type: 'choice',
+  value: 'own',
+  more: true,
+  options: [
+    ['own', 'as that has them'],
+    ...Object.entries(formats).map(([name, bytes]) => [
+      name,
+      `${name}: ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`,
+    ]),
+  ],
+});
 const same = (names) => names.map((name) => [name, name]);
 let offered = same(models); // made again when a model is brought
 function modelChoices() {
   const own = codes();
-  if (own.length + models.length !== offered.length) offered = [...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code)]), ...same(models)];
+  if (own.length + models.length !== offered.length)
+    offered = [
+      ...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code)]),
+      ...same(models),
+    ];
   return offered;
 }
 
 const settings = [
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3.1-8b', pattern: PATTERN },
+  {
+    id: 'model',
+    label: 'Model',
+    type: 'choice',
+    options: modelChoices,
+    value: 'llama-3.1-8b',
+    pattern: PATTERN,
+  },
   { id: 'device', label: 'Device', type: 'choice', options: same(places), value: 'H100-SXM' },
   whole('batch', 'Batch', '', 8, 65536),
   more(whole('prompt', 'Prompt', 'tokens', 7000, 1048576)),
@@ -29,25 +74,104 @@ const settings = [
   more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
-  { id: 'wait', label: 'Wait', unit: 'µs a round of messages', type: 'number', min: 0, max: 1000, value: 0, digits: 1, more: true },
-  { id: 'precision', label: 'Precision', type: 'choice', value: 'own', options: [['own', 'as the model ships'], ...same(recipes)], more: true },
-  kind('weights', 'Weights'), kind('kv', 'Cache'), kind('activations', 'Activations'),
-  { id: 'price', label: 'Price', unit: 'dollars a device hour', type: 'number', min: 0, max: 1000, value: 3.99, digits: 2, more: true },
-  { id: 'watts', label: 'Power', unit: 'watts a device', type: 'number', min: 0, max: 100000, value: 700, linear: true, more: true },
+  {
+    id: 'wait',
+    label: 'Wait',
+    unit: 'µs a round of messages',
+    type: 'number',
+    min: 0,
+    max: 1000,
+    value: 0,
+    digits: 1,
+    more: true,
+  },
+  {
+    id: 'precision',
+    label: 'Precision',
+    type: 'choice',
+    value: 'own',
+    options: [['own', 'as the model ships'], ...same(recipes)],
+    more: true,
+  },
+  kind('weights', 'Weights'),
+  kind('kv', 'Cache'),
+  kind('activations', 'Activations'),
+  {
+    id: 'price',
+    label: 'Price',
+    unit: 'dollars a device hour',
+    type: 'number',
+    min: 0,
+    max: 1000,
+    value: 3.99,
+    digits: 2,
+    more: true,
+  },
+  {
+    id: 'watts',
+    label: 'Power',
+    unit: 'watts a device',
+    type: 'number',
+    min: 0,
+    max: 100000,
+    value: 700,
+    linear: true,
+    more: true,
+  },
 ];
 export const controls = withOthers(settings);
 export { filesOf, python, shell };
 
 export const tries = [
-  { label: 'One reader', state: { batch: 1 }, say: 'A step reads all weights for a single token, and that token pays for it alone: five times what it costs among eight.' },
-  { label: 'As many as fit', state: { batch: 58 }, say: 'Seven times as many readers share each read of the weights, but every one brings a cache: all get twice as much together, and each waits three times as long.' },
-  { label: 'A device too small', state: { device: 'T4' }, say: 'The weights alone are larger than the memory given out. With int4 weights, under Precision, they fit.' },
-  { label: '70 billion on four', state: { model: 'llama-3.1-70b', many: 4 }, say: 'Each device holds a quarter of the weights and of the cache, and sends its share of every sum to the others.' },
-  { label: 'Two side by side', state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' }, say: 'The smaller device is a quarter of the price an hour. Which one writes a million tokens for less, the table says.' },
+  {
+    label: 'One reader',
+    state: { batch: 1 },
+    say:
+      'A step reads all weights for a single token, and that token pays for it alone: five ' +
+      'times what it costs among eight.',
+  },
+  {
+    label: 'As many as fit',
+    state: { batch: 58 },
+    say:
+      'Seven times as many readers share each read of the weights, but every one brings a ' +
+      'cache: all get twice as much together, and each waits three times as long.',
+  },
+  {
+    label: 'A device too small',
+    state: { device: 'T4' },
+    say:
+      'The weights alone are larger than the memory given out. With int4 weights, under ' +
+      'Precision, they fit.',
+  },
+  {
+    label: '70 billion on four',
+    state: { model: 'llama-3.1-70b', many: 4 },
+    say:
+      'Each device holds a quarter of the weights and of the cache, and sends its share of ' +
+      'every sum to the others.',
+  },
+  {
+    label: 'Two side by side',
+    state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' },
+    say:
+      'The smaller device is a quarter of the price an hour. Which one writes a million tokens ' +
+      'for less, the table says.',
+  },
 ];
 
-const FIRST = ['fits', 'largest_batch', 'first_token_s', 'per_token_s', 'per_token_bound', 'one_tokens_per_s', 'all_tokens_per_s', 'dollars_per_million_written'];
-const [DOUBLED, STAGED] = [9, 5]; // times, at most, until as many devices, in as many stages, hold a model
+const FIRST = [
+  'fits',
+  'largest_batch',
+  'first_token_s',
+  'per_token_s',
+  'per_token_bound',
+  'one_tokens_per_s',
+  'all_tokens_per_s',
+  'dollars_per_million_written',
+];
+// times, at most, until as many devices, in as many stages, hold a model
+const [DOUBLED, STAGED] = [9, 5];
 const SHOWN = 24; // batches of a curve
 
 // ---------------------------------------------------------------- what is computed
@@ -80,14 +204,24 @@ function curve(choice, found) {
   const most = mostOf(found);
   if (!most) return null;
   const { batch, price, watts, prompt, answer, ...rest } = choice;
-  const whole = remembered(`curve ${prompt + answer} ${JSON.stringify(rest)}`, () => sweep(1, most, SHOWN).map((each) => ({ batch: each, seconds: found.step(each) })));
+  const whole = remembered(`curve ${prompt + answer} ${JSON.stringify(rest)}`, () =>
+    sweep(1, most, SHOWN).map((each) => ({ batch: each, seconds: found.step(each) })),
+  );
   const chosen = Math.min(batch, most);
-  const points = whole.some((point) => point.batch === chosen) ? whole : [...whole, { batch: chosen, seconds: found.step(chosen) }].sort((a, b) => a.batch - b.batch);
+  const points = whole.some((point) => point.batch === chosen)
+    ? whole
+    : [...whole, { batch: chosen, seconds: found.step(chosen) }].sort((a, b) => a.batch - b.batch);
   const all = (point) => (point.batch * choice.data) / point.seconds; // of every copy
   return { most, chosen, points, all, here: points.find((point) => point.batch === chosen) };
 }
 
-const SAID = { many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'), price: (value) => `$${value} an hour`, watts: (value) => `${value} W`, wait: (value) => (value ? `${value} µs a round` : 'no wait'), precision: (value) => (value === 'own' ? 'as it ships' : value) };
+const SAID = {
+  many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'),
+  price: (value) => `$${value} an hour`,
+  watts: (value) => `${value} W`,
+  wait: (value) => (value ? `${value} µs a round` : 'no wait'),
+  precision: (value) => (value === 'own' ? 'as it ships' : value),
+};
 function wordsOf(id, choice) {
   const value = choice[id];
   if (id === 'model') return nameOf(value);
@@ -130,58 +264,129 @@ export function compute(state) {
   const longest = [...found].sort((a, b) => (b.rows?.length ?? 0) - (a.rows?.length ?? 0));
   const keys = [...new Set(longest.flatMap(({ rows = [] }) => rows.map(({ key }) => key)))];
   const inFull = (id, choice) => (id === 'model' ? wholeNameOf(choice.model) : wordsOf(id, choice));
-  return { choices, place, found, keys, names: told(settings, choices, wordsOf), whole: told(settings, choices, inFull) };
+  return {
+    choices,
+    place,
+    found,
+    keys,
+    names: told(settings, choices, wordsOf),
+    whole: told(settings, choices, inFull),
+  };
 }
 
 // ---------------------------------------------------------------- what is shown
 
 /** What would be written in Python, and what is set here in its place. */
-const SET_HERE = [[/give it one with with_\(\)/, 'copies alone (Data, under More settings) need none'], [/: give one with node\.with_\(.*?\)/, '']];
-const refusal = (error) => SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
+const SET_HERE = [
+  [/give it one with with_\(\)/, 'copies alone (Data, under More settings) need none'],
+  [/: give one with node\.with_\(.*?\)/, ''],
+];
+const refusal = (error) =>
+  SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
 
 /** A choice in a sentence. */
 function sentence(choice, { by, fits, error, reading }) {
-  const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `, ${axis} ${degree}`).join('');
-  const who = `${wordsOf('model', choice)} on ${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
+  const cut = Object.entries(cutOf(choice))
+    .map(([axis, degree]) => `, ${axis} ${degree}`)
+    .join('');
+  const who =
+    `${wordsOf('model', choice)} on ` +
+    `${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
   if (reading) return `${who}: its config is being read`;
   if (error) return `${who}: ${refusal(error)}`;
   const of = `of ${plain(choice.prompt + choice.answer)} tokens`;
   const asked = choice.batch > 1 ? `${plain(choice.batch)} sequences ${of}` : `one sequence ${of}`;
   const shown = (key) => by.get(key).shown;
-  return fits ? `${who} writes ${shown('one_tokens_per_s')} for ${choice.batch > 1 ? 'each of ' : ''}${asked}; ${shown('per_token_bound')} binds a step` : `${who} with ${asked} does not fit: ${by.get('fits').why}`;
+  return fits
+    ? `${who} writes ${shown('one_tokens_per_s')} for ` +
+        `${choice.batch > 1 ? 'each of ' : ''}${asked}; ${shown('per_token_bound')} binds a step`
+    : `${who} with ${asked} does not fit: ${by.get('fits').why}`;
 }
 
 export function summary(state, { choices, found }) {
-  const said = choices.map((choice, at) => [choices.length > 1 ? `${at + 1}` : 'In a word', sentence(choice, found[at])]);
+  const said = choices.map((choice, at) => [
+    choices.length > 1 ? `${at + 1}` : 'In a word',
+    sentence(choice, found[at]),
+  ]);
   return said.filter((_, at) => !found[at].error); // what is wrong stands above the answers
 }
 
-export const note = () => 'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A tenth of the memory is kept back. Prompts that are read in between are left out. A step is the last of an answer, when prompt and answer are cached.';
+export const note = () =>
+  'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A ' +
+  'tenth of the memory is kept back. Prompts that are read in between are left out. A step ' +
+  'is the last of an answer, when prompt and answer are cached.';
 
 export function table(state, { keys, found, names }) {
-  return { columns: ['answer', 'unit', ...names], rows: keys.map((key) => [key, found.find(({ by }) => by?.has(key)).by.get(key).unit, ...found.map(({ by }) => by?.get(key)?.value ?? '').map((value) => (typeof value === 'boolean' ? String(value) : value))]) };
+  return {
+    columns: ['answer', 'unit', ...names],
+    rows: keys.map((key) => [
+      key,
+      found.find(({ by }) => by?.has(key)).by.get(key).unit,
+      ...found
+        .map(({ by }) => by?.get(key)?.value ?? '')
+        .map((value) => (typeof value === 'boolean' ? String(value) : value)),
+    ]),
+  };
 }
 
-/** Every batch that fits, of every choice: what one gets against what all get; the chosen one can be dragged. */
+/**
+ * Every batch that fits, of every choice: what one gets against what all get; the chosen one can be
+ * dragged.
+ */
 export function charts(state, { choices, place, found, names }) {
   const curves = choices.map((choice, at) => curve(choice, found[at]));
-  const points = curves.flatMap((each, at) => (each ? each.points.map((point) => ({ ...point, at })) : [])).sort((a, b) => b.seconds - a.seconds);
+  const points = curves
+    .flatMap((each, at) => (each ? each.points.map((point) => ({ ...point, at })) : []))
+    .sort((a, b) => b.seconds - a.seconds);
   if (!points.length) return [];
   const held = curves[place];
   const label = (at) => (choices.length > 1 ? `${at + 1}: ${names[at]}` : 'every batch that fits');
-  const ends = ({ points: every, all, most }) => `from ${plain(1 / every[0].seconds)} tokens a second for one alone to ${plain(all(every.at(-1)))} for ${plain(most)} together`;
-  return [{
-    below: true,
-    title: held ? `Batch ${plain(held.chosen)}, of ${plain(held.most)} that fit` : 'Every batch that fits',
-    alt: curves.flatMap((each, at) => (each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [])).join(' '),
-    x: { label: 'tokens a second for one', fives: true }, y: { label: 'tokens a second for all', fives: true },
-    xs: points.map(({ seconds }) => 1 / seconds), names: points.map(({ batch, at }) => `${choices.length > 1 ? `${at + 1}: ` : ''}batch ${plain(batch)}`),
-    series: curves.flatMap((each, at) => (each ? [{ label: label(at), colour: at, dash: at, ys: points.map((point) => (point.at === at ? each.all(point) : null)) }] : [])),
-    ...(held ? { at: { x: 1 / held.here.seconds, label: `batch ${plain(held.chosen)}` }, drag: (x) => ({ batch: nearest(held.points, x) }) } : {}),
-  }];
+  const ends = ({ points: every, all, most }) =>
+    `from ${plain(1 / every[0].seconds)} tokens a second for one alone to ` +
+    `${plain(all(every.at(-1)))} for ${plain(most)} together`;
+  return [
+    {
+      below: true,
+      title: held
+        ? `Batch ${plain(held.chosen)}, of ${plain(held.most)} that fit`
+        : 'Every batch that fits',
+      alt: curves
+        .flatMap((each, at) =>
+          each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [],
+        )
+        .join(' '),
+      x: { label: 'tokens a second for one', fives: true },
+      y: { label: 'tokens a second for all', fives: true },
+      xs: points.map(({ seconds }) => 1 / seconds),
+      names: points.map(
+        ({ batch, at }) => `${choices.length > 1 ? `${at + 1}: ` : ''}batch ${plain(batch)}`,
+      ),
+      series: curves.flatMap((each, at) =>
+        each
+          ? [
+              {
+                label: label(at),
+                colour: at,
+                dash: at,
+                ys: points.map((point) => (point.at === at ? each.all(point) : null)),
+              },
+            ]
+          : [],
+      ),
+      ...(held
+        ? {
+            at: { x: 1 / held.here.seconds, label: `batch ${plain(held.chosen)}` },
+            drag: (x) => ({ batch: nearest(held.points, x) }),
+          }
+        : {}),
+    },
+  ];
 }
 
-const nearest = (points, x) => points.reduce((best, point) => (Math.abs(Math.log(x * point.seconds)) < Math.abs(Math.log(x * best.seconds)) ? point : best)).batch;
+const nearest = (points, x) =>
+  points.reduce((best, point) =>
+    Math.abs(Math.log(x * point.seconds)) < Math.abs(Math.log(x * best.seconds)) ? point : best,
+  ).batch;
 
 // ---------------------------------------------------------------- the page
 
@@ -191,16 +396,29 @@ export function build(explorer) {
     explorer.set({ ...explorer.state, model: code });
     explorer.say(`${name} is read.`);
   };
-  const add = make('button', { type: 'button', '.onclick': () => beside(explorer) }, 'Add a choice beside');
+  const add = make(
+    'button',
+    { type: 'button', '.onclick': () => beside(explorer) },
+    'Add a choice beside',
+  );
   const form = explorer.root.querySelector('.explorer-controls');
   form.append(make('div', { class: 'calculator-more' }, panel(explorer, bring), add));
   const choose = (at) => explorer.set(stateOf(settings, explorer.result.choices, at));
   const remove = (at) => takeAway(explorer, at);
-  const [first, others] = [new Answers('The first answers', home, choose, remove), new Answers('Everything else', home, choose)];
+  const [first, others] = [
+    new Answers('The first answers', home, choose, remove),
+    new Answers('Everything else', home, choose),
+  ];
   const refused = make('p', { class: 'own-wrong' });
-  const enough = make('button', { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) }, 'Take as many devices as hold it');
+  const enough = make(
+    'button',
+    { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) },
+    'Take as many devices as hold it',
+  );
   explorer.stage.append(refused, first.box, enough);
-  explorer.heard = explorer.root.appendChild(make('p', { class: 'explorer-offscreen', role: 'status' }));
+  explorer.heard = explorer.root.appendChild(
+    make('p', { class: 'explorer-offscreen', role: 'status' }),
+  );
   const taken = takenAlong(explorer);
   explorer.rest.after(others.box, taken.box); // below the chart
   explorer.parts = { add, enough, first, others, refused, taken };
@@ -210,46 +428,108 @@ export function build(explorer) {
 function beside(explorer) {
   const { choices, place } = explorer.result;
   explorer.set(stateOf(settings, [...choices, choices[place]], choices.length));
-  explorer.say(`Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`);
-  if (choices.length + 1 === MOST) requestAnimationFrame(() => explorer.parts.first.focus(choices.length)); // the button goes
+  explorer.say(
+    `Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`,
+  );
+  if (choices.length + 1 === MOST)
+    requestAnimationFrame(() => explorer.parts.first.focus(choices.length)); // the button goes
 }
 
-/** So many of the device that the choice fits, by doubling, in as few stages as that allows; or a sentence that says that none do. */
+/**
+ * So many of the device that the choice fits, by doubling, in as few stages as that allows; or a
+ * sentence that says that none do.
+ */
 async function hold(explorer) {
-  const { state, result: { choices, place } } = explorer;
+  const {
+    state,
+    result: { choices, place },
+  } = explorer;
   const powers = (most) => Array.from({ length: most + 1 }, (_, at) => 2 ** at);
-  const plans = powers(DOUBLED).flatMap((more) => powers(STAGED).map((pipeline) => ({ many: choices[place].many * more, pipeline })));
+  const plans = powers(DOUBLED).flatMap((more) =>
+    powers(STAGED).map((pipeline) => ({ many: choices[place].many * more, pipeline })),
+  );
   for (const plan of plans.filter(({ many, pipeline }) => many >= pipeline)) {
     const { fits } = answered({ ...choices[place], ...plan });
     if (fits) {
       explorer.set({ ...state, ...plan });
-      explorer.say(`${counted(plan.many, 'devices')}${plan.pipeline > 1 ? ` in ${counted(plan.pipeline, 'stages')}` : ''} ${plan.many > 1 ? 'hold' : 'holds'} it.`);
+      explorer.say(
+        `${counted(plan.many, 'devices')}` +
+          `${plan.pipeline > 1 ? ` in ${counted(plan.pipeline, 'stages')}` : ''} ` +
+          `${plan.many > 1 ? 'hold' : 'holds'} it.`,
+      );
       return;
     }
     await otherThings();
     if (explorer.state !== state) return; // another was chosen meanwhile
   }
-  explorer.say('No number of these devices holds it: fewer bits, fewer sequences or another device would.');
+  explorer.say(
+    'No number of these devices holds it: fewer bits, fewer sequences or another device would.',
+  );
 }
 
 function takeAway(explorer, at) {
   const { choices, place } = explorer.result;
-  explorer.set(stateOf(settings, choices.filter((_, other) => other !== at), Math.max(0, place - (place >= at && place > 0 ? 1 : 0))));
+  explorer.set(
+    stateOf(
+      settings,
+      choices.filter((_, other) => other !== at),
+      Math.max(0, place - (place >= at && place > 0 ? 1 : 0)),
+    ),
+  );
   explorer.parts.add.focus();
 }
 
 /** What can be taken along. */
 function takenAlong(explorer) {
-  const lines = [['Python', 'after import costlib'], ['Terminal', ''], ['Another page', 'one line of HTML']].map(([name, more]) => {
+  const lines = [
+    ['Python', 'after import costlib'],
+    ['Terminal', ''],
+    ['Another page', 'one line of HTML'],
+  ].map(([name, more]) => {
     const [text, code] = [make('pre', { tabindex: '0', 'aria-label': name }), make('code')];
     text.append(code);
-    const button = make('button', { type: 'button', '.onclick': () => explorer.copied(code.textContent, 'The line is copied.') }, 'Copy');
-    return { code, button, box: make('div', { class: 'calculator-line' }, make('p', { class: 'explorer-title' }, `${name}${more ? `, ${more}` : ''}`), text, button) };
+    const button = make(
+      'button',
+      {
+        type: 'button',
+        '.onclick': () => explorer.copied(code.textContent, 'The line is copied.'),
+      },
+      'Copy',
+    );
+    return {
+      code,
+      button,
+      box: make(
+        'div',
+        { class: 'calculator-line' },
+        make('p', { class: 'explorer-title' }, `${name}${more ? `, ${more}` : ''}`),
+        text,
+        button,
+      ),
+    };
   });
-  const shown = () => { const { keys, found, names } = explorer.result; return markdown(keys, found, names); };
-  const buttons = [['Copy the table', () => explorer.copied(shown(), 'The table is copied.')], ['Copy as JSON', () => explorer.copied(json(explorer.result.choices, explorer.result.found), 'All numbers and settings are copied.')]]
-    .map(([text, action]) => make('button', { type: 'button', '.onclick': action }, text));
-  const box = make('details', { class: 'explorer-more', '.ontoggle': () => fillTaken(explorer) }, make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'), make('div', { class: 'explorer-buttons' }, ...buttons), ...lines.map((line) => line.box));
+  const shown = () => {
+    const { keys, found, names } = explorer.result;
+    return markdown(keys, found, names);
+  };
+  const buttons = [
+    ['Copy the table', () => explorer.copied(shown(), 'The table is copied.')],
+    [
+      'Copy as JSON',
+      () =>
+        explorer.copied(
+          json(explorer.result.choices, explorer.result.found),
+          'All numbers and settings are copied.',
+        ),
+    ],
+  ].map(([text, action]) => make('button', { type: 'button', '.onclick': action }, text));
+  const box = make(
+    'details',
+    { class: 'explorer-more', '.ontoggle': () => fillTaken(explorer) },
+    make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'),
+    make('div', { class: 'explorer-buttons' }, ...buttons),
+    ...lines.map((line) => line.box),
+  );
   return { box, lines };
 }
 
@@ -258,22 +538,40 @@ function fillTaken({ parts: { taken }, result: { choices }, root, state }) {
   const [inPython, inShell, elsewhere] = taken.lines;
   const files = filesOf(choices);
   inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
-  inShell.code.textContent = choices.map((choice, at) => shell(choice, files[at]) ?? '# the command has one precision for all kinds: Python has each').join('\n');
+  inShell.code.textContent = choices
+    .map(
+      (choice, at) =>
+        shell(choice, files[at]) ??
+        '# the command has one precision for all kinds: Python has each',
+    )
+    .join('\n');
   elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
 }
 
 export function draw(explorer, state) {
   const { choices, place, found, names } = explorer.result;
-  const keys = explorer.answered = explorer.result.keys.length ? explorer.result.keys : explorer.answered ?? []; // what was answered stays, without its numbers
-  for (const [at, { reading }] of found.entries()) if (reading) decoded(choices[at].model).then(() => explorer.redraw());
+  const keys = (explorer.answered = explorer.result.keys.length
+    ? explorer.result.keys
+    : (explorer.answered ?? [])); // what was answered stays, without its numbers
+  for (const [at, { reading }] of found.entries())
+    if (reading) decoded(choices[at].model).then(() => explorer.redraw());
   const { add, enough, first, others, refused, taken } = explorer.parts;
   add.hidden = choices.length >= MOST;
   const wasOn = document.activeElement === enough;
   enough.hidden = found[place].fits !== false;
-  refused.textContent = found.flatMap(({ error }, at) => (error ? [choices.length > 1 ? `${at + 1}: ${refusal(error)}` : refusal(error)] : [])).join(' ');
-  const some = keys.filter((key) => FIRST.includes(key)).sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
+  refused.textContent = found
+    .flatMap(({ error }, at) =>
+      error ? [choices.length > 1 ? `${at + 1}: ${refusal(error)}` : refusal(error)] : [],
+    )
+    .join(' ');
+  const some = keys
+    .filter((key) => FIRST.includes(key))
+    .sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
   first.update(some, explorer.result);
-  others.update(keys.filter((key) => !FIRST.includes(key)), explorer.result);
+  others.update(
+    keys.filter((key) => !FIRST.includes(key)),
+    explorer.result,
+  );
   if (wasOn && enough.hidden) first.rows.get('fits')?.button.focus();
   explorer.rest.classList.toggle('calculator-no-room', !found.some(mostOf));
   if (taken.box.open) fillTaken(explorer);
@@ -282,8 +580,11 @@ export function draw(explorer, state) {
 
 /** The address of the page that has the calculator alone, in this state. */
 function embedded(home, state) {
-  const changed = controls.filter(({ id, value }) => state[id] !== value).map(({ id }) => [id, state[id]]);
-  return `${new URL('../embed/calculator.html', home || location.href).href.split('#')[0]}#${new URLSearchParams(changed)}`;
+  const changed = controls
+    .filter(({ id, value }) => state[id] !== value)
+    .map(({ id }) => [id, state[id]]);
+  const [page] = new URL('../embed/calculator.html', home || location.href).href.split('#');
+  return `${page}#${new URLSearchParams(changed)}`;
 }
 
 const REST = 500; // milliseconds without a change, and a screen reader is told
@@ -292,7 +593,9 @@ function hear(explorer, choice, found) {
   const said = sentence(choice, found);
   if (explorer.told !== undefined && explorer.told !== said) {
     clearTimeout(explorer.telling);
-    explorer.telling = setTimeout(() => { explorer.heard.textContent = said; }, REST);
+    explorer.telling = setTimeout(() => {
+      explorer.heard.textContent = said;
+    }, REST);
   }
   explorer.told = said;
 }

@@ -1,9 +1,13 @@
-// A chart on the page: its picture, what a pointer and the arrow keys do with it, and its values in words.
+// A chart on the page: its picture, what a pointer and the arrow keys do with it, and its values in
+// words.
 import { hold, make } from './dom.js';
 import { plain } from './numbers.js';
 import { brief, picture } from './picture.js';
 
-/** A value as it is said: three digits are enough to hear, but whole numbers on an axis may have been typed. */
+/**
+ * A value as it is said: three digits are enough to hear, but whole numbers on an axis may have
+ * been typed.
+ */
 const heard = (value) => plain(Number(value.toPrecision(3)));
 const along = (value) => (Number.isInteger(value) ? plain(value, 9) : heard(value));
 const REACH = 26; // pixels from a dot within which it is meant
@@ -20,7 +24,9 @@ export class Chart {
     this.box.addEventListener('keydown', (event) => this.key(event));
     hold(this.box, (event) => this.grasped(event));
     this.box.addEventListener('pointermove', (event) => this.hover(event));
-    this.box.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+    this.box.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
 
@@ -34,7 +40,8 @@ export class Chart {
     if (!this.told) return;
     this.told = false;
     const { at, xs, title } = spec;
-    this.say(at?.label && !xs.includes(at.x) ? `${at.label}: ${title}` : this.words(this.index())); // between two values there are none to read
+    // between two values there are none to read
+    this.say(at?.label && !xs.includes(at.x) ? `${at.label}: ${title}` : this.words(this.index()));
   }
 
   draw() {
@@ -46,35 +53,62 @@ export class Chart {
   /** What a screen reader is told: a slider where the chart can be dragged, or else a picture. */
   describe() {
     const { title, alt, at, drag } = this.spec;
-    const says = { 'aria-label': `${title}. ${alt} ${at && drag ? 'Arrow keys move the marked point.' : 'Arrow keys read the values.'}`, role: at && drag ? 'slider' : 'img' };
+    const says = {
+      'aria-label':
+        `${title}. ${alt} ` +
+        `${at && drag ? 'Arrow keys move the marked point.' : 'Arrow keys read the values.'}`,
+      role: at && drag ? 'slider' : 'img',
+    };
     if (at && drag) {
-      const all = at.x === undefined ? this.spec.series.flatMap(({ ys }) => ys).filter((value) => value !== null) : this.spec.xs;
-      Object.assign(says, { 'aria-valuemin': Math.min(...all, at.x ?? at.y), 'aria-valuemax': Math.max(...all, at.x ?? at.y), 'aria-valuenow': at.x ?? at.y, 'aria-valuetext': at.label ?? along(at.x ?? at.y) });
+      const all =
+        at.x === undefined
+          ? this.spec.series.flatMap(({ ys }) => ys).filter((value) => value !== null)
+          : this.spec.xs;
+      Object.assign(says, {
+        'aria-valuemin': Math.min(...all, at.x ?? at.y),
+        'aria-valuemax': Math.max(...all, at.x ?? at.y),
+        'aria-valuenow': at.x ?? at.y,
+        'aria-valuetext': at.label ?? along(at.x ?? at.y),
+      });
     }
-    for (const name of ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext']) if (!(name in says)) this.box.removeAttribute(name);
-    for (const [name, value] of Object.entries(says)) if (this.box.getAttribute(name) !== String(value)) this.box.setAttribute(name, value);
+    for (const name of ['aria-valuemin', 'aria-valuemax', 'aria-valuenow', 'aria-valuetext'])
+      if (!(name in says)) this.box.removeAttribute(name);
+    for (const [name, value] of Object.entries(says))
+      if (this.box.getAttribute(name) !== String(value)) this.box.setAttribute(name, value);
   }
 
   /** The place among its values at which the chart is marked, or was last read. */
   index() {
     const { at, xs } = this.spec;
     const found = at?.x === undefined ? -1 : xs.indexOf(at.x);
-    return found < 0 ? this.at ?? 0 : found;
+    return found < 0 ? (this.at ?? 0) : found;
   }
 
   words(at) {
     const { x, xs, series, y, names, details, at: marked } = this.spec;
     if (details?.[at]) return details[at].join(', ');
-    const values = series.filter(({ ys, quiet }) => !quiet && ys[at] !== null && ys[at] !== undefined)
+    const values = series
+      .filter(({ ys, quiet }) => !quiet && ys[at] !== null && ys[at] !== undefined)
       .map(({ label, ys }) => `${label} ${heard(ys[at])}`);
-    const place = marked?.x === xs[at] && marked.label ? marked.label : `${x.label} ${along(xs[at])}`;
+    const place =
+      marked?.x === xs[at] && marked.label ? marked.label : `${x.label} ${along(xs[at])}`;
     return `${names?.[at] ? `${names[at]}: ` : ''}${place}: ${values.join('; ')} (${y.label})`;
   }
 
-  // Arrow keys move the marked point to its neighbour, page keys double and halve; where nothing is marked they read.
+  // Arrow keys move the marked point to its neighbour, page keys double and halve; where nothing is
+  // marked they read.
   key(event) {
     const { at, drag, press, xs } = this.spec;
-    const way = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1, Home: 0, End: 0 }[event.key];
+    const way = {
+      ArrowRight: 1,
+      ArrowUp: 1,
+      PageUp: 1,
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      PageDown: -1,
+      Home: 0,
+      End: 0,
+    }[event.key];
     if (way === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     if (at && press && way) {
@@ -86,15 +120,22 @@ export class Chart {
       const [now, far] = [at.x ?? at.y, event.key.startsWith('Page') ? 2 : 1.1];
       const { low, high } = at.x === undefined ? this.frame.y : this.frame.x;
       const ends = at.x === undefined ? { Home: low, End: high } : { Home: xs[0], End: xs.at(-1) };
-      const near = at.x === undefined || far === 2 ? null : way > 0 ? xs.find((x) => x > now) : xs.findLast((x) => x < now);
-      const next = ends[event.key] ?? (at.x === undefined || far === 2 ? now * far ** way : near ?? now);
+      const near =
+        at.x === undefined || far === 2
+          ? null
+          : way > 0
+            ? xs.find((x) => x > now)
+            : xs.findLast((x) => x < now);
+      const next =
+        ends[event.key] ?? (at.x === undefined || far === 2 ? now * far ** way : (near ?? now));
       this.told = true;
       this.change(drag(at.x === undefined ? xs[0] : next, at.x === undefined ? next : 0, at.name));
       return;
     }
     const order = this.readable();
     const last = order.length - 1;
-    const place = { Home: 0, End: last }[event.key] ?? Math.min(last, Math.max(0, (this.place ?? -1) + way));
+    const place =
+      { Home: 0, End: last }[event.key] ?? Math.min(last, Math.max(0, (this.place ?? -1) + way));
     [this.place, this.at] = [place, order[place]];
     this.show(this.at);
     this.say(this.words(this.at));
@@ -122,22 +163,47 @@ export class Chart {
     const { left, right, top, bottom } = this.frame;
     const dot = this.near(x, y);
     const { names } = this.spec;
-    if (!dot && ((names && !names.every(Boolean)) || // it has nothing to say but at its dots
-      x < left || x > right || y < top || y > bottom)) { this.tip.hidden = true; return; }
+    if (
+      !dot &&
+      ((names && !names.every(Boolean)) || // it has nothing to say but at its dots
+        x < left ||
+        x > right ||
+        y < top ||
+        y > bottom)
+    ) {
+      this.tip.hidden = true;
+      return;
+    }
     const value = this.frame.x.value(x);
     const { xs } = this.spec;
-    this.show(dot ? dot.index : xs.reduce((best, each, at) => (Math.abs(Math.log(each / value)) < Math.abs(Math.log(xs[best] / value)) ? at : best), 0));
+    this.show(
+      dot
+        ? dot.index
+        : xs.reduce(
+            (best, each, at) =>
+              Math.abs(Math.log(each / value)) < Math.abs(Math.log(xs[best] / value)) ? at : best,
+            0,
+          ),
+    );
   }
 
   /** A note beside a place, with the values there. */
   show(at) {
     const { x, y, xs, series, names, details } = this.spec;
-    const values = series.flatMap(({ label, ys, quiet }) => (quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${brief(ys[at], y)}`]));
-    const lines = details?.[at] ?? [names?.[at] ?? `${x.label}: ${along(xs[at])}`, ...values, ...(y.unit ? [] : [`(${y.label})`])];
+    const values = series.flatMap(({ label, ys, quiet }) =>
+      quiet || ys[at] === null || ys[at] === undefined ? [] : [`${label}: ${brief(ys[at], y)}`],
+    );
+    const lines = details?.[at] ?? [
+      names?.[at] ?? `${x.label}: ${along(xs[at])}`,
+      ...values,
+      ...(y.unit ? [] : [`(${y.label})`]),
+    ];
     this.tip.replaceChildren(...lines.map((line) => make('span', {}, line)));
     const place = this.frame.x.place(xs[at]);
     const beyond = place > this.frame.width / 2;
-    this.tip.style.cssText = `${beyond ? 'right' : 'left'}:${(beyond ? this.frame.width - place : place) + 14}px;top:${this.frame.top}px`;
+    this.tip.style.cssText =
+      `${beyond ? 'right' : 'left'}:` +
+      `${(beyond ? this.frame.width - place : place) + 14}px;top:${this.frame.top}px`;
     this.tip.hidden = false;
   }
 
@@ -148,11 +214,17 @@ export class Chart {
     const dot = names ? this.near(...this.pointed(event)) : undefined;
     const show = () => dot && this.show(dot.index);
     if (!drag) return { move: () => {}, tap: show };
-    const within = (along, place) => along.value(Math.min(Math.max(along.from, along.to), Math.max(Math.min(along.from, along.to), place)));
+    const within = (along, place) =>
+      along.value(
+        Math.min(Math.max(along.from, along.to), Math.max(Math.min(along.from, along.to), place)),
+      );
     const move = (each) => {
       const [x, y] = this.pointed(each);
       const changes = drag(within(this.frame.x, x), within(this.frame.y, y), dot?.name);
-      if (dot && !Object.keys(changes).length) { show(); return; } // it cannot be moved, and says so
+      if (dot && !Object.keys(changes).length) {
+        show();
+        return;
+      } // it cannot be moved, and says so
       this.tip.hidden = true;
       this.change(changes);
     };

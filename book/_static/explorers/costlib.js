@@ -41,7 +41,10 @@ export const precisionOf = (name = null) => precision_of(name);
 /** Another one of it: bytes or formats of weights, activations, kv, scores; and compute. */
 export const changed = (precision, options) => precision.with_(named(options));
 
-/** `costlib.answer`: its rows in order, and the seconds of a step for any batch; options have the names that they have in Python. */
+/**
+ * `costlib.answer`: its rows in order, and the seconds of a step for any batch; options have the
+ * names that they have in Python.
+ */
 export function answer(model, device, options = {}) {
   const { rows, server, context } = call(asked, [model, device], named(options));
   const shown = rows.map(({ key, name, value, unit, why, where }, at) => ({
@@ -53,5 +56,9 @@ export function answer(model, device, options = {}) {
     where,
     shown: rows[at].shown,
   }));
-  return { rows: shown, fits: shown.find(({ key }) => key === 'fits').value, step: (batch) => server.step(batch, context) };
+  return {
+    rows: shown,
+    fits: shown.find(({ key }) => key === 'fits').value,
+    step: (batch) => server.step(batch, context),
+  };
 }

@@ -1,5 +1,17 @@
-// A choice, asked of costlib: its answers and the seconds of a step for a curve, or what is wrong with it.
-import { answer, changed, formats, hosts, modelIn, modelOf, models, nodes, precisionOf, recipes } from './costlib.js';
+// A choice, asked of costlib: its answers and the seconds of a step for a curve, or what is wrong
+// with it.
+import {
+  answer,
+  changed,
+  formats,
+  hosts,
+  modelIn,
+  modelOf,
+  models,
+  nodes,
+  precisionOf,
+  recipes,
+} from './costlib.js';
 import { quantity } from './numbers.js';
 import { codes, isOwn, saidIn, textOf } from './own_models.js';
 
@@ -14,12 +26,17 @@ export const KINDS = ['weights', 'activations', 'kv'];
 export const deviceOf = ({ device, many }) => (many > 1 ? `${device}x${many}` : device);
 
 /** The formats that a choice has of its own, of kinds of tensors. */
-export const kindsOf = (choice) => Object.fromEntries(KINDS.filter((kind) => choice[kind] !== 'own').map((kind) => [kind, choice[kind]]));
+export const kindsOf = (choice) =>
+  Object.fromEntries(
+    KINDS.filter((kind) => choice[kind] !== 'own').map((kind) => [kind, choice[kind]]),
+  );
 
 /** The degrees of a plan that are not 1, which the devices leave to the tensors. */
-export const cutOf = ({ pipeline, expert, data }) => Object.fromEntries(Object.entries({ pipeline, expert, data }).filter(([, degree]) => degree > 1));
+export const cutOf = ({ pipeline, expert, data }) =>
+  Object.fromEntries(Object.entries({ pipeline, expert, data }).filter(([, degree]) => degree > 1));
 
-const DAMAGED = 'The config.json in this link is cut off or damaged: ask for the whole link, or bring the file.';
+const DAMAGED =
+  'The config.json in this link is cut off or damaged: ask for the whole link, or bring the file.';
 const read = new Map(); // models, by name or code
 
 function modelOfChoice({ model }) {
@@ -30,7 +47,9 @@ function modelOfChoice({ model }) {
   return read.get(model);
 }
 
-/** What a model is called in full: one that was brought as its config says, or by its kind and size. */
+/**
+ * What a model is called in full: one that was brought as its config says, or by its kind and size.
+ */
 export function wholeNameOf(model) {
   if (!isOwn(model)) return model;
   const { name, kind } = saidIn(model);
@@ -43,11 +62,19 @@ export function wholeNameOf(model) {
 
 const LONGEST = 60; // letters of a name that has a place on a page
 
-/** What it is called where there is little room; of several that are called the same, the second on has a number. */
+/**
+ * What it is called where there is little room; of several that are called the same, the second on
+ * has a number.
+ */
 export function nameOf(model) {
   const name = wholeNameOf(model);
   const brief = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
-  const before = codes().indexOf(model) < 1 ? [] : codes().slice(0, codes().indexOf(model)).filter((each) => wholeNameOf(each) === name);
+  const before =
+    codes().indexOf(model) < 1
+      ? []
+      : codes()
+          .slice(0, codes().indexOf(model))
+          .filter((each) => wholeNameOf(each) === name);
   return before.length ? `${brief} (${before.length + 1})` : brief;
 }
 
@@ -61,13 +88,24 @@ function precisionIn(choice) {
 /** The arguments of costlib.answer beside model, device and precision, by their names in Python. */
 export function asked(choice) {
   const { wait, batch, prompt, answer: written, price, watts } = choice;
-  return { ...cutOf(choice), ...(wait ? { latency: wait / 1e6 } : {}), batch, context: prompt + written, prompt, price_per_hour: price, watts };
+  return {
+    ...cutOf(choice),
+    ...(wait ? { latency: wait / 1e6 } : {}),
+    batch,
+    context: prompt + written,
+    prompt,
+    price_per_hour: price,
+    watts,
+  };
 }
 
 /** What is answered, or what is wrong in costlib's words. */
 export function answered(choice) {
   try {
-    const { rows, fits, step } = answer(modelOfChoice(choice), deviceOf(choice), { ...asked(choice), precision: precisionIn(choice) });
+    const { rows, fits, step } = answer(modelOfChoice(choice), deviceOf(choice), {
+      ...asked(choice),
+      precision: precisionIn(choice),
+    });
     return { rows, fits, step, by: new Map(rows.map((row) => [row.key, row])) };
   } catch (error) {
     return { error: error.message };

@@ -5,19 +5,27 @@ export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('.')) element[name.slice(1)] = value;
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? '' : value);
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, value === true ? '' : value);
   }
   element.append(...children.filter((child) => child !== null));
   return element;
 }
 
-/** Put a text on the clipboard, also where the page was not served securely; whether it is there now. */
+/**
+ * Put a text on the clipboard, also where the page was not served securely; whether it is there
+ * now.
+ */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const area = make('textarea', { '.value': text, class: 'explorer-offscreen', 'aria-label': 'text to copy' });
+    const area = make('textarea', {
+      '.value': text,
+      class: 'explorer-offscreen',
+      'aria-label': 'text to copy',
+    });
     document.body.append(area);
     area.select();
     const done = document.execCommand('copy');
@@ -29,13 +37,21 @@ export async function copy(text) {
 const STILL = 5; // pixels
 
 /**
- * Lets a pointer hold what `begin` says of where it came down: `move`, each place; `tap`, where it was let go at once;
- * `atOnce`, if a mouse need not move first. A finger's way up and down is the page's, unless the grip is `free`.
+ * Lets a pointer hold what `begin` says of where it came down: `move`, each place; `tap`, where it
+ * was let go at once;
+ * `atOnce`, if a mouse need not move first. A finger's way up and down is the page's, unless the
+ * grip is `free`.
  */
 export function hold(element, begin) {
   let isFree = false;
   // touch-action inside an SVG is ignored, and a page that scrolls takes the pointer away.
-  element.addEventListener('touchstart', (event) => { if (isFree) event.preventDefault(); }, { passive: false });
+  element.addEventListener(
+    'touchstart',
+    (event) => {
+      if (isFree) event.preventDefault();
+    },
+    { passive: false },
+  );
   element.addEventListener('pointerdown', (first) => {
     const found = first.button ? null : begin(first);
     isFree = Boolean(found?.free);
@@ -44,25 +60,43 @@ export function hold(element, begin) {
     const isFinger = first.pointerType === 'touch';
     let moving = atOnce && !isFinger;
     const until = new AbortController();
-    const listen = (name, action) => element.addEventListener(name, action, { signal: until.signal });
+    const listen = (name, action) =>
+      element.addEventListener(name, action, { signal: until.signal });
     element.setPointerCapture(first.pointerId);
     if (moving) move(first);
     listen('pointermove', (event) => {
-      const [across, down] = [Math.abs(event.clientX - first.clientX), Math.abs(event.clientY - first.clientY)];
+      const [across, down] = [
+        Math.abs(event.clientX - first.clientX),
+        Math.abs(event.clientY - first.clientY),
+      ];
       if (!moving && Math.max(across, down) < STILL) return;
-      if (!moving && isFinger && !free && down > across) { until.abort(); return; }
+      if (!moving && isFinger && !free && down > across) {
+        until.abort();
+        return;
+      }
       moving = true;
       move(event);
     });
-    listen('pointerup', (event) => { until.abort(); (moving ? move : tap)(event); });
+    listen('pointerup', (event) => {
+      until.abort();
+      (moving ? move : tap)(event);
+    });
     listen('pointercancel', () => until.abort());
   });
 }
 
 /** Lets the page do what else there is, before what comes next. */
-export const otherThings = () => new Promise((done) => { setTimeout(done); });
+export const otherThings = () =>
+  new Promise((done) => {
+    setTimeout(done);
+  });
 
-const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 20, { timeRemaining: () => 0 })); // Safari has none
+const whenIdle =
+  // Safari has none
+  globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 20, { timeRemaining: () => 0 }));
 
 /** Waits until the page has nothing else to do; what is given says for how many milliseconds. */
-export const idle = () => new Promise((resume) => { whenIdle(resume); });
+export const idle = () =>
+  new Promise((resume) => {
+    whenIdle(resume);
+  });

@@ -1,4 +1,5 @@
-// What all explorers share: controls, state in the address, charts, results in words, the table behind.
+// What all explorers share: controls, state in the address, charts, results in words, the table
+// behind.
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
 import { copy, idle, make, otherThings } from './dom.js';
@@ -11,8 +12,10 @@ const STEP = 20; // milliseconds of idle time that one task more may need
 /** Where a value stands on its slider, and back. */
 export function position(control, value) {
   const { min, max, linear } = control;
-  const from = linear ? 0 : control.min === 0 ? 1 : 0; // a logarithmic slider from 0 is shifted by one
-  const share = linear ? (value - min) / (max - min)
+  // a logarithmic slider from 0 is shifted by one
+  const from = linear ? 0 : control.min === 0 ? 1 : 0;
+  const share = linear
+    ? (value - min) / (max - min)
     : Math.log((value + from) / (min + from)) / Math.log((max + from) / (min + from));
   return Math.round(share * POSITIONS);
 }
@@ -22,7 +25,8 @@ export function atPosition(control, place) {
   const from = control.min === 0 && !linear ? 1 : 0;
   const share = place / POSITIONS;
   if (share === 1) return control.max; // to the last digit
-  const value = linear ? min + share * (max - min)
+  const value = linear
+    ? min + share * (max - min)
     : (min + from) * ((max + from) / (min + from)) ** share - from;
   return clamp(control, control.powers && !linear && value >= 1 ? rounded(value) : value);
 }
@@ -46,14 +50,30 @@ export function choices(control, state) {
   return typeof control.options === 'function' ? control.options(state) : control.options;
 }
 
-/** What a setting may be next, the nearest first: another choice, or a number doubled or halved, once or more. */
+/**
+ * What a setting may be next, the nearest first: another choice, or a number doubled or halved,
+ * once or more.
+ */
 export function near(control, state) {
   const value = state[control.id];
-  if (control.type === 'number') return [...new Set([1, 2, 3, 4, 5, 6].flatMap((times) => [clamp(control, value * 2 ** times), clamp(control, value / 2 ** times)]))];
+  if (control.type === 'number')
+    return [
+      ...new Set(
+        [1, 2, 3, 4, 5, 6].flatMap((times) => [
+          clamp(control, value * 2 ** times),
+          clamp(control, value / 2 ** times),
+        ]),
+      ),
+    ];
   const all = choices(control, state).map(([each]) => each);
   const from = all.indexOf(value);
   const [above, below] = [all.slice(from + 1), all.slice(0, Math.max(0, from)).reverse()];
-  return Array.from({ length: Math.max(above.length, below.length) }, (_, far) => [above[far], below[far]]).flat().filter((each) => each !== undefined);
+  return Array.from({ length: Math.max(above.length, below.length) }, (_, far) => [
+    above[far],
+    below[far],
+  ])
+    .flat()
+    .filter((each) => each !== undefined);
 }
 
 /** A complete and allowed state from texts by name, as an address has them. */
@@ -76,7 +96,8 @@ export function stateFrom(controls, texts) {
 
 /** A table as CSV, with every digit. */
 export function csv(table) {
-  const cell = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''));
+  const cell = (value) =>
+    /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? '');
   return [table.columns, ...table.rows].map((row) => row.map(cell).join(',')).join('\n');
 }
 
@@ -104,20 +125,62 @@ export class Explorer {
   }
 
   build() {
-    const seen = this.page.controls.filter((control) => control.type !== 'hidden' && !control.elsewhere);
-    const fields = (which) => seen.filter(({ more }) => Boolean(more) === which).map((control) => this.field(control));
-    const form = make('form', { class: 'explorer-controls', 'aria-label': 'Settings', '.onsubmit': (event) => event.preventDefault() }, ...fields(false));
+    const seen = this.page.controls.filter(
+      (control) => control.type !== 'hidden' && !control.elsewhere,
+    );
+    const fields = (which) =>
+      seen.filter(({ more }) => Boolean(more) === which).map((control) => this.field(control));
+    const form = make(
+      'form',
+      {
+        class: 'explorer-controls',
+        'aria-label': 'Settings',
+        '.onsubmit': (event) => event.preventDefault(),
+      },
+      ...fields(false),
+    );
     form.hidden = !form.childElementCount; // where the picture itself is what one moves
     const others = fields(true);
-    const more = others.length ? [make('details', { class: 'explorer-more' }, make('summary', {}, 'More settings'), make('div', { class: 'explorer-fields' }, ...others))] : [];
-    this.stage = make('div', { class: 'explorer-stage' }); // the picture: it shares a screen with the settings above it
+    const more = others.length
+      ? [
+          make(
+            'details',
+            { class: 'explorer-more' },
+            make('summary', {}, 'More settings'),
+            make('div', { class: 'explorer-fields' }, ...others),
+          ),
+        ]
+      : [];
+    // the picture: it shares a screen with the settings above it
+    this.stage = make('div', { class: 'explorer-stage' });
     this.rest = make('div', { class: 'explorer-rest' }); // charts and bars that say more
     this.summary = make('dl', { class: 'explorer-summary' });
     this.live = make('p', { class: 'explorer-live', role: 'status', 'aria-live': 'polite' });
     this.note = make('p', { class: 'explorer-note' });
-    this.tableBox = make('div', { class: 'explorer-table', tabindex: '0', role: 'region', 'aria-label': 'The numbers behind the charts' });
-    this.details = make('details', { '.ontoggle': () => this.fillTable() }, make('summary', {}, 'The numbers behind this'), this.tableBox);
-    this.root.replaceChildren(form, this.stage, ...this.tries(), this.summary, ...more, this.rest, this.note, this.buttons(), this.live, this.details);
+    this.tableBox = make('div', {
+      class: 'explorer-table',
+      tabindex: '0',
+      role: 'region',
+      'aria-label': 'The numbers behind the charts',
+    });
+    this.details = make(
+      'details',
+      { '.ontoggle': () => this.fillTable() },
+      make('summary', {}, 'The numbers behind this'),
+      this.tableBox,
+    );
+    this.root.replaceChildren(
+      form,
+      this.stage,
+      ...this.tries(),
+      this.summary,
+      ...more,
+      this.rest,
+      this.note,
+      this.buttons(),
+      this.live,
+      this.details,
+    );
     this.root.classList.add('explorer-ready');
     this.page.build?.(this);
   }
@@ -126,20 +189,40 @@ export class Explorer {
     const button = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
     const own = `explore_${this.root.dataset.explorer}`; // the page that it has to itself
     const { home } = this.root.dataset; // where the book is, in a frame on another page
-    this.own = location.pathname.split('/').pop().startsWith(own) ? null : make('a', { href: `${home ?? ''}${own}.html`, target: home ? '_blank' : null }, 'Open on its own page');
-    return make('div', { class: 'explorer-buttons' },
+    this.own = location.pathname.split('/').pop().startsWith(own)
+      ? null
+      : make(
+          'a',
+          { href: `${home ?? ''}${own}.html`, target: home ? '_blank' : null },
+          'Open on its own page',
+        );
+    return make(
+      'div',
+      { class: 'explorer-buttons' },
       button('Start again', () => this.begin({}, '')),
       button('Copy a link to this', () => this.share()),
-      button('Copy the numbers as CSV', () => this.copied(csv(this.table()), 'The numbers are copied.')),
-      this.own);
+      button('Copy the numbers as CSV', () =>
+        this.copied(csv(this.table()), 'The numbers are copied.'),
+      ),
+      this.own,
+    );
   }
 
   // Buttons that set what the page suggests to try, and say what to see there.
   tries() {
     if (!this.page.tries) return [];
     this.seen = make('p', { class: 'explorer-said', role: 'status' });
-    const button = ({ label, state, say }) => make('button', { type: 'button', '.onclick': () => this.begin(state, say) }, label);
-    return [make('div', { class: 'explorer-tries' }, make('p', { class: 'explorer-title' }, 'Try this'), make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button))), this.seen];
+    const button = ({ label, state, say }) =>
+      make('button', { type: 'button', '.onclick': () => this.begin(state, say) }, label);
+    return [
+      make(
+        'div',
+        { class: 'explorer-tries' },
+        make('p', { class: 'explorer-title' }, 'Try this'),
+        make('div', { class: 'explorer-buttons' }, ...this.page.tries.map(button)),
+      ),
+      this.seen,
+    ];
   }
 
   /** Everything as it opens, but for a suggested state; what plays stops. */
@@ -152,14 +235,19 @@ export class Explorer {
     this.seen.classList.remove('explorer-over');
   }
 
-  /** The state, but for what only plays: as long as it stays, what a suggestion said of it is so. */
+  /**
+   * The state, but for what only plays: as long as it stays, what a suggestion said of it is so.
+   */
   held() {
-    return JSON.stringify(this.page.controls.filter(({ plays }) => !plays).map(({ id }) => this.state[id]));
+    return JSON.stringify(
+      this.page.controls.filter(({ plays }) => !plays).map(({ id }) => this.state[id]),
+    );
   }
 
   field(control) {
     const field = this.inputsOf(control);
-    for (const reach of ['focusin', 'pointerenter']) field.addEventListener(reach, () => this.foresee(control));
+    for (const reach of ['focusin', 'pointerenter'])
+      field.addEventListener(reach, () => this.foresee(control));
     return field;
   }
 
@@ -167,45 +255,83 @@ export class Explorer {
   async foresee(...controls) {
     if (!this.page.foreseen || (this.foreseeing && this.reached === controls[0])) return;
     [this.reached] = controls;
-    const mine = this.foreseeing = {}; // until another is reached for, or something changes
+    const mine = (this.foreseeing = {}); // until another is reached for, or something changes
     const steps = this.coming(controls);
-    for (let done = false; !done;) {
+    for (let done = false; !done; ) {
       const left = await idle();
       if (this.foreseeing !== mine) return;
-      do ({ done } = steps.next()); while (!done && left.timeRemaining() > STEP);
+      do ({ done } = steps.next());
+      while (!done && left.timeRemaining() > STEP);
     }
     this.foreseeing = null;
   }
 
-  * coming(controls) {
+  *coming(controls) {
     const { page, state } = this;
-    for (const control of controls) yield* page.foreseen(near(control, state).map((value) => ({ ...state, [control.id]: value })), control);
+    for (const control of controls)
+      yield* page.foreseen(
+        near(control, state).map((value) => ({ ...state, [control.id]: value })),
+        control,
+      );
   }
 
   inputsOf(control) {
     const id = `explorer-${this.key}-${control.id}`;
     if (control.type === 'choice') {
-      const select = make('select', { id, '.onchange': () => this.set({ ...this.state, [control.id]: select.value }) });
+      const select = make('select', {
+        id,
+        '.onchange': () => this.set({ ...this.state, [control.id]: select.value }),
+      });
       this.inputs.set(control.id, { select });
-      return make('div', { class: 'explorer-field' }, make('label', { for: id }, control.label), select);
+      return make(
+        'div',
+        { class: 'explorer-field' },
+        make('label', { for: id }, control.label),
+        select,
+      );
     }
     const put = (value) => this.set({ ...this.state, [control.id]: value });
-    const number = make('input', { id, type: 'number', min: control.min, max: control.max, step: control.digits ? 'any' : 1, inputmode: control.digits ? 'decimal' : 'numeric', '.onchange': () => put(number.value === '' ? this.state[control.id] : clamp(control, number.value)) });
-    const slider = make('input', { type: 'range', min: 0, max: POSITIONS, step: 1, 'aria-label': control.label,
-      '.oninput': () => put(atPosition(control, Number(slider.value))), '.onkeydown': (event) => this.nudge(event, control) });
+    const number = make('input', {
+      id,
+      type: 'number',
+      min: control.min,
+      max: control.max,
+      step: control.digits ? 'any' : 1,
+      inputmode: control.digits ? 'decimal' : 'numeric',
+      '.onchange': () =>
+        put(number.value === '' ? this.state[control.id] : clamp(control, number.value)),
+    });
+    const slider = make('input', {
+      type: 'range',
+      min: 0,
+      max: POSITIONS,
+      step: 1,
+      'aria-label': control.label,
+      '.oninput': () => put(atPosition(control, Number(slider.value))),
+      '.onkeydown': (event) => this.nudge(event, control),
+    });
     this.inputs.set(control.id, { number, slider, control });
     const unit = control.unit ? ` (${control.unit})` : '';
-    return make('div', { class: 'explorer-field' }, make('label', { for: id }, `${control.label}${unit}`),
-      make('div', { class: 'explorer-pair' }, slider, number));
+    return make(
+      'div',
+      { class: 'explorer-field' },
+      make('label', { for: id }, `${control.label}${unit}`),
+      make('div', { class: 'explorer-pair' }, slider, number),
+    );
   }
 
-  // Arrow keys double and halve on a logarithmic slider, where a thousandth part would be no change.
+  // Arrow keys double and halve on a logarithmic slider, where a thousandth part would be no
+  // change.
   nudge(event, control) {
     const up = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!up) return;
     event.preventDefault();
     const value = this.state[control.id];
-    const next = control.linear ? value + up : up > 0 ? Math.max(value * 2, 1) : Math.floor(value / 2);
+    const next = control.linear
+      ? value + up
+      : up > 0
+        ? Math.max(value * 2, 1)
+        : Math.floor(value / 2);
     this.set({ ...this.state, [control.id]: clamp(control, next) });
   }
 
@@ -241,20 +367,30 @@ export class Explorer {
 
   share() {
     const link = this.root.dataset.home ? this.own.href : this.remember();
-    if (link.length > LONGEST) this.say(`A link to this would have ${plain(link.length)} letters, and many programs cut links after ${plain(LONGEST)}: take its settings along as JSON instead.`);
+    if (link.length > LONGEST)
+      this.say(
+        `A link to this would have ${plain(link.length)} letters, and many programs cut ` +
+          `links after ${plain(LONGEST)}: take its settings along as JSON instead.`,
+      );
     else this.copied(link, 'The link is copied.');
   }
 
   /** Copies a text, and says that it did, or that it may not. */
   async copied(text, said) {
-    this.say(await copy(text) ? said : 'Nothing was copied: this page, or the one around it, does not let a script copy.');
+    this.say(
+      (await copy(text))
+        ? said
+        : 'Nothing was copied: this page, or the one around it, does not let a script copy.',
+    );
   }
 
   /** What is said stands until something changes, but for what its own move changes. */
   say(text) {
     this.live.textContent = text;
     this.spoken = true;
-    setTimeout(() => { this.spoken = false; });
+    setTimeout(() => {
+      this.spoken = false;
+    });
   }
 
   table() {
@@ -269,18 +405,25 @@ export class Explorer {
     if (this.page.chartsLater) this.drawing = setTimeout(() => this.drawCharts());
     else this.drawCharts();
     const words = this.page.summary?.(this.state, this.result) ?? [];
-    this.summary.replaceChildren(...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))));
+    this.summary.replaceChildren(
+      ...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))),
+    );
     this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();
     if (this.own) this.own.hash = new URLSearchParams(this.state);
-    this.root.dataset.script = (performance.now() - begun).toFixed(2); // milliseconds, read by a test
+    // milliseconds, read by a test
+    this.root.dataset.script = (performance.now() - begun).toFixed(2);
   }
 
   drawCharts() {
     const charts = this.page.charts?.(this.state, this.result) ?? [];
     charts.forEach((chart, at) => {
-      this.charts[at] ??= new Chart(at || chart.below ? this.rest : this.stage, (text) => this.say(text), (changes) => this.set({ ...this.state, ...changes }));
+      this.charts[at] ??= new Chart(
+        at || chart.below ? this.rest : this.stage,
+        (text) => this.say(text),
+        (changes) => this.set({ ...this.state, ...changes }),
+      );
       this.charts[at].update(chart);
     });
   }
@@ -293,7 +436,10 @@ export class Explorer {
       const options = choices(control, this.state);
       if (input.options !== options) {
         const key = options.map(([each]) => each).join();
-        if (input.key !== key) input.select.replaceChildren(...options.map(([each, text, title]) => make('option', { value: each, title }, text)));
+        if (input.key !== key)
+          input.select.replaceChildren(
+            ...options.map(([each, text, title]) => make('option', { value: each, title }, text)),
+          );
         Object.assign(input, { key, options });
       }
       if (input.select.value !== value) input.select.value = value;
@@ -301,7 +447,10 @@ export class Explorer {
     } else {
       if (input.shown !== value) {
         input.slider.value = position(control, value);
-        input.slider.setAttribute('aria-valuetext', control.unit ? counted(value, control.unit) : plain(value, 9));
+        input.slider.setAttribute(
+          'aria-valuetext',
+          control.unit ? counted(value, control.unit) : plain(value, 9),
+        );
         input.shown = value;
       }
       if (input.number.value !== String(value)) input.number.value = value;
@@ -310,23 +459,49 @@ export class Explorer {
 
   fillTable() {
     const { columns, rows } = this.table();
-    this.tableBox.replaceChildren(make('table', {},
-      make('thead', {}, make('tr', {}, ...columns.map((text) => make('th', { scope: 'col' }, text)))),
-      make('tbody', {}, ...rows.map((row) => make('tr', {}, ...row.map((value, at) =>
-        (at ? make('td', {}, shown(value)) : make('th', { scope: 'row' }, shown(value)))))))));
+    this.tableBox.replaceChildren(
+      make(
+        'table',
+        {},
+        make(
+          'thead',
+          {},
+          make('tr', {}, ...columns.map((text) => make('th', { scope: 'col' }, text))),
+        ),
+        make(
+          'tbody',
+          {},
+          ...rows.map((row) =>
+            make(
+              'tr',
+              {},
+              ...row.map((value, at) =>
+                at ? make('td', {}, shown(value)) : make('th', { scope: 'row' }, shown(value)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 }
 
 function shown(value) {
-  return typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 20, maximumSignificantDigits: 17 }) : String(value ?? '');
+  return typeof value === 'number'
+    ? value.toLocaleString('en', { maximumFractionDigits: 20, maximumSignificantDigits: 17 })
+    : String(value ?? '');
 }
 
 export async function start(root, page, keys) {
-  const state = stateFrom(page.controls, keysOf(named(location.hash), root.dataset.key, keys) ?? {});
+  const state = stateFrom(
+    page.controls,
+    keysOf(named(location.hash), root.dataset.key, keys) ?? {},
+  );
   await otherThings(); // the modules were a task of their own
   for (const _ of page.ahead?.(state) ?? []) await otherThings();
   const stand = root.closest('.cell_output') ?? root;
   for (const figure of stand.querySelectorAll('svg.explorer-stand-in')) figure.remove();
   root.explorer = new Explorer(root, page, keys);
-  root.explorer.foresee(...page.controls.filter(({ type }) => type === 'number')); // a slider moves at once, and code runs faster the more it has run
+  // a slider moves at once, and code runs faster the more it has run
+  root.explorer.foresee(...page.controls.filter(({ type }) => type === 'number'));
 }

@@ -2,41 +2,179 @@
 import { make } from './dom.js';
 import { modelChoices, modelNamed } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
-import { bestBatch, held, partsOf, perMillion, precisionChoices, prefill, regimes, room, serverOf, servingDevices, sharedChoices, step } from './server.js';
+import {
+  bestBatch,
+  held,
+  partsOf,
+  perMillion,
+  precisionChoices,
+  prefill,
+  regimes,
+  room,
+  serverOf,
+  servingDevices,
+  sharedChoices,
+  step,
+} from './server.js';
 
 export const controls = [
-  { id: 'target', label: 'Target', unit: 'ms a token', type: 'number', min: 0.1, max: 1000, value: 25, digits: 1, powers: true },
+  {
+    id: 'target',
+    label: 'Target',
+    unit: 'ms a token',
+    type: 'number',
+    min: 0.1,
+    max: 1000,
+    value: 25,
+    digits: 1,
+    powers: true,
+  },
   { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3.1-8b' },
-  { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'H100-SXM', more: true },
-  { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 1000, powers: true, more: true },
-  { id: 'shared', label: 'Devices that share a copy', type: 'choice', value: '1', options: sharedChoices, more: true },
-  { id: 'precision', label: 'Precision', type: 'choice', value: '16-bit', options: precisionChoices, more: true },
-  { id: 'kv', label: 'Cache', type: 'choice', value: 'own', options: [['own', 'as usual with that'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']], more: true },
-  { id: 'price', label: 'Price', unit: 'dollars a device hour', type: 'number', min: 0, max: 1000, value: 3.99, digits: 2, more: true },
-  { id: 'used', label: 'In use', unit: 'per cent of the time', type: 'number', min: 1, max: 100, value: 100, linear: true, more: true },
+  {
+    id: 'device',
+    label: 'Device',
+    type: 'choice',
+    options: servingDevices,
+    value: 'H100-SXM',
+    more: true,
+  },
+  {
+    id: 'context',
+    label: 'Context',
+    unit: 'tokens',
+    type: 'number',
+    min: 1,
+    max: 1048576,
+    value: 1000,
+    powers: true,
+    more: true,
+  },
+  {
+    id: 'shared',
+    label: 'Devices that share a copy',
+    type: 'choice',
+    value: '1',
+    options: sharedChoices,
+    more: true,
+  },
+  {
+    id: 'precision',
+    label: 'Precision',
+    type: 'choice',
+    value: '16-bit',
+    options: precisionChoices,
+    more: true,
+  },
+  {
+    id: 'kv',
+    label: 'Cache',
+    type: 'choice',
+    value: 'own',
+    options: [
+      ['own', 'as usual with that'],
+      ['2', '2 bytes'],
+      ['1', '1 byte'],
+      ['0.5', 'half a byte'],
+    ],
+    more: true,
+  },
+  {
+    id: 'price',
+    label: 'Price',
+    unit: 'dollars a device hour',
+    type: 'number',
+    min: 0,
+    max: 1000,
+    value: 3.99,
+    digits: 2,
+    more: true,
+  },
+  {
+    id: 'used',
+    label: 'In use',
+    unit: 'per cent of the time',
+    type: 'number',
+    min: 1,
+    max: 100,
+    value: 100,
+    linear: true,
+    more: true,
+  },
 ];
 
 export const tries = [
-  { label: 'Ask for 6 ms', state: { target: 6 }, say: 'Most of the step now goes into reading weights. A reader gets four times as many tokens a second, and all together a third.' },
-  { label: 'Weights in 4 bits', state: { target: 6, precision: 'int4' }, say: 'Within the same 6 ms three times as many are served, for weights are read in a quarter of the time. The top of the curve stays where it was: arithmetic is still done in 16 bits.' },
-  { label: 'A long context', state: { context: 32000 }, say: 'A cache of 32,000 tokens is long to read and large to keep: memory is full before arithmetic counts.' },
-  { label: 'A mixture', state: { model: 'qwen3-30b-a3b', target: 10 }, say: 'A few sequences touch most experts, and little is computed with each: arithmetic begins where no memory reaches.' },
-  { label: 'Too fast', state: { target: 3 }, say: 'No batch is that fast: one sequence alone has to read all weights. The line below says how many devices would do.' },
+  {
+    label: 'Ask for 6 ms',
+    state: { target: 6 },
+    say:
+      'Most of the step now goes into reading weights. A reader gets four times as many tokens ' +
+      'a second, and all together a third.',
+  },
+  {
+    label: 'Weights in 4 bits',
+    state: { target: 6, precision: 'int4' },
+    say:
+      'Within the same 6 ms three times as many are served, for weights are read in a quarter ' +
+      'of the time. The top of the curve stays where it was: arithmetic is still done in 16 ' +
+      'bits.',
+  },
+  {
+    label: 'A long context',
+    state: { context: 32000 },
+    say:
+      'A cache of 32,000 tokens is long to read and large to keep: memory is full before ' +
+      'arithmetic counts.',
+  },
+  {
+    label: 'A mixture',
+    state: { model: 'qwen3-30b-a3b', target: 10 },
+    say:
+      'A few sequences touch most experts, and little is computed with each: arithmetic begins ' +
+      'where no memory reaches.',
+  },
+  {
+    label: 'Too fast',
+    state: { target: 3 },
+    say:
+      'No batch is that fast: one sequence alone has to read all weights. The line below says ' +
+      'how many devices would do.',
+  },
 ];
 
-const upwards = (ms) => Math.ceil(10 * ms - 1e-9) / 10; // to the tenth that a target has: the batch that takes so long stays within it
+// to the tenth that a target has: the batch that takes so long stays within it
+const upwards = (ms) => Math.ceil(10 * ms - 1e-9) / 10;
 const SHOWN = 96; // batches of a curve
 
 let last = { key: '' };
 
 /** What a target does not change: the lines, and the curve. */
 function curve(state) {
-  const key = [state.model, state.device, state.context, state.shared, state.precision, state.kv].join();
+  const key = [
+    state.model,
+    state.device,
+    state.context,
+    state.shared,
+    state.precision,
+    state.kv,
+  ].join();
   if (last.key === key) return last;
   const server = serverOf(state);
   const most = room(server, state.context + 1);
-  const point = (batch) => { const perToken = step(server, batch, state.context); return { batch, perToken, perUser: 1 / perToken, throughput: batch / perToken }; };
-  last = { key, server, most, point, points: most ? sweep(1, most, SHOWN).map(point) : [], lines: regimes(server, state.context), one: step(server, 1, state.context), first: prefill(server, state.context), keeps: held(server, state.context + 1) };
+  const point = (batch) => {
+    const perToken = step(server, batch, state.context);
+    return { batch, perToken, perUser: 1 / perToken, throughput: batch / perToken };
+  };
+  last = {
+    key,
+    server,
+    most,
+    point,
+    points: most ? sweep(1, most, SHOWN).map(point) : [],
+    lines: regimes(server, state.context),
+    one: step(server, 1, state.context),
+    first: prefill(server, state.context),
+    keeps: held(server, state.context + 1),
+  };
   return last;
 }
 
@@ -44,19 +182,45 @@ export function compute(state) {
   const { server, most, point, points, lines, one, first, keeps } = curve(state);
   const best = most ? bestBatch(server, state.context, state.target / 1000) : null;
   const isNew = best && !points.some(({ batch }) => batch === best.batch);
-  const frontier = isNew ? [...points, point(best.batch)].sort((a, b) => a.batch - b.batch) : points;
-  const price = (perSecond) => perMillion(1 / perSecond, state.price * server.shared, state.used / 100);
-  return { server, most, lines, best, frontier, one, first, keeps, parts: best ? partsOf(server, best.batch, state.context) : null,
-    dollars: best ? price(best.throughput) : null, read: price(state.context / first), instead: best ? null : instead(state, most && one) };
+  const frontier = isNew
+    ? [...points, point(best.batch)].sort((a, b) => a.batch - b.batch)
+    : points;
+  const price = (perSecond) =>
+    perMillion(1 / perSecond, state.price * server.shared, state.used / 100);
+  return {
+    server,
+    most,
+    lines,
+    best,
+    frontier,
+    one,
+    first,
+    keeps,
+    parts: best ? partsOf(server, best.batch, state.context) : null,
+    dollars: best ? price(best.throughput) : null,
+    read: price(state.context / first),
+    instead: best ? null : instead(state, most && one),
+  };
 }
 
-/** The fewest devices that would meet the target, or the fastest; none where none is faster than so many seconds. */
+/**
+ * The fewest devices that would meet the target, or the fastest; none where none is faster than so
+ * many seconds.
+ */
 export function instead(state, alone) {
-  const found = sharedChoices(state).map(([shared]) => ({ shared, server: serverOf({ ...state, shared }) }))
-    .filter(({ shared, server }) => Number(shared) > Number(state.shared) && room(server, state.context + 1))
+  const found = sharedChoices(state)
+    .map(([shared]) => ({ shared, server: serverOf({ ...state, shared }) }))
+    .filter(
+      ({ shared, server }) =>
+        Number(shared) > Number(state.shared) && room(server, state.context + 1),
+    )
     .map(({ shared, server }) => ({ shared, seconds: step(server, 1, state.context) }))
     .filter(({ seconds }) => !alone || seconds < alone);
-  return found.find(({ seconds }) => seconds <= state.target / 1000) ?? found.sort((a, b) => a.seconds - b.seconds)[0] ?? null;
+  return (
+    found.find(({ seconds }) => seconds <= state.target / 1000) ??
+    found.sort((a, b) => a.seconds - b.seconds)[0] ??
+    null
+  );
 }
 
 const money = (dollars) => `$${plain(dollars, 3)}`;
@@ -65,35 +229,115 @@ const together = (rate) => plain(rate < 1000 ? rate : Math.round(rate)); // as t
 export function charts(state, { frontier, best, lines, most, one }) {
   if (!most) return [];
   const on = `${state.model} on ${state.shared === '1' ? '' : `${state.shared} × `}${state.device}`;
-  const chosen = (of) => frontier.map((point) => (best && point.batch === best.batch ? of(point) : null));
+  const chosen = (of) =>
+    frontier.map((point) => (best && point.batch === best.batch ? of(point) : null));
   const slow = [...frontier].reverse(); // a chart's values rise
-  const limits = [[lines.even, 'caches'], [lines.bend, 'arithmetic'], [most, 'memory full']].filter(([batch]) => batch >= 1 && batch <= most);
+  const limits = [
+    [lines.even, 'caches'],
+    [lines.bend, 'arithmetic'],
+    [most, 'memory full'],
+  ].filter(([batch]) => batch >= 1 && batch <= most);
   return [
-    { title: best ? `${counted(best.batch, 'readers')}, ${together(best.throughput)} tokens a second for all` : `No batch writes a token in ${plain(state.target)} ms`,
-      alt: `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the most that fit, get ${plain(slow[0].perUser)} each and ${together(slow[0].throughput)} together.`,
-      x: { label: 'tokens a second for one user', fives: true }, y: { label: 'tokens a second for all' }, xs: slow.map((point) => point.perUser), names: slow.map(({ batch }) => `batch ${plain(batch)}`),
-      series: [{ label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
-        { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => point.throughput).reverse() }],
-      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` }, drag: (x) => ({ target: upwards(1000 / x) }), press: (way, far) => ({ target: way > 0 ? Math.min(state.target - 0.1, state.target / (far ? 2 : 1.05)) : Math.max(state.target + 0.1, state.target * (far ? 2 : 1.05)) }) }, // a tenth of a millisecond at least
-    { title: `A step of ${on}`, alt: `Milliseconds from ${plain(1000 * one)} for one to ${plain(1000 * slow[0].perToken)} for ${plain(most)}.`,
-      x: { label: 'batch', fives: true }, y: { label: 'ms a token', fives: true }, xs: frontier.map(({ batch }) => batch),
-      series: [{ label: 'a step', dash: 0, ys: frontier.map((point) => 1000 * point.perToken) },
-        { label: 'weights and caches read', colour: 2, dash: 1, quiet: true, ys: frontier.map(({ batch }) => 1000 * (lines.weights + batch * lines.reading)) },
-        { label: 'caches, and arithmetic', colour: 3, dash: 2, quiet: true, ys: frontier.map(({ batch }) => (lines.rest + batch * lines.computing > one / 4 ? 1000 * (lines.rest + batch * lines.computing) : null)) },
-        { label: 'the largest within the target', scatter: true, colour: 1, ys: chosen((point) => 1000 * point.perToken) }],
-      at: { y: state.target, label: `target ${plain(state.target)} ms` }, marks: [...limits.map(([batch, name]) => ({ x: batch, label: `${name} ${plain(Math.round(batch))}` }))], drag: (_, y) => ({ target: y }) },
+    {
+      title: best
+        ? `${counted(best.batch, 'readers')}, ${together(best.throughput)} tokens a second for all`
+        : `No batch writes a token in ${plain(state.target)} ms`,
+      alt:
+        `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the ` +
+        `most that fit, get ${plain(slow[0].perUser)} each and ${together(slow[0].throughput)} ` +
+        'together.',
+      x: { label: 'tokens a second for one user', fives: true },
+      y: { label: 'tokens a second for all' },
+      xs: slow.map((point) => point.perUser),
+      names: slow.map(({ batch }) => `batch ${plain(batch)}`),
+      series: [
+        { label: 'every batch that fits', dash: 0, ys: slow.map((point) => point.throughput) },
+        {
+          label: 'the largest within the target',
+          scatter: true,
+          colour: 1,
+          ys: chosen((point) => point.throughput).reverse(),
+        },
+      ],
+      at: { x: 1000 / state.target, label: `${plain(state.target)} ms` },
+      drag: (x) => ({ target: upwards(1000 / x) }),
+      press: (way, far) => ({
+        target:
+          way > 0
+            ? Math.min(state.target - 0.1, state.target / (far ? 2 : 1.05))
+            : Math.max(state.target + 0.1, state.target * (far ? 2 : 1.05)),
+      }),
+    }, // a tenth of a millisecond at least
+    {
+      title: `A step of ${on}`,
+      alt:
+        `Milliseconds from ${plain(1000 * one)} for one to ${plain(1000 * slow[0].perToken)} ` +
+        `for ${plain(most)}.`,
+      x: { label: 'batch', fives: true },
+      y: { label: 'ms a token', fives: true },
+      xs: frontier.map(({ batch }) => batch),
+      series: [
+        { label: 'a step', dash: 0, ys: frontier.map((point) => 1000 * point.perToken) },
+        {
+          label: 'weights and caches read',
+          colour: 2,
+          dash: 1,
+          quiet: true,
+          ys: frontier.map(({ batch }) => 1000 * (lines.weights + batch * lines.reading)),
+        },
+        {
+          label: 'caches, and arithmetic',
+          colour: 3,
+          dash: 2,
+          quiet: true,
+          ys: frontier.map(({ batch }) =>
+            lines.rest + batch * lines.computing > one / 4
+              ? 1000 * (lines.rest + batch * lines.computing)
+              : null,
+          ),
+        },
+        {
+          label: 'the largest within the target',
+          scatter: true,
+          colour: 1,
+          ys: chosen((point) => 1000 * point.perToken),
+        },
+      ],
+      at: { y: state.target, label: `target ${plain(state.target)} ms` },
+      marks: [
+        ...limits.map(([batch, name]) => ({
+          x: batch,
+          label: `${name} ${plain(Math.round(batch))}`,
+        })),
+      ],
+      drag: (_, y) => ({ target: y }),
+    },
   ];
 }
 
 /** What more devices could do. */
 function helped({ target, shared }, { instead: other, server }) {
-  if (other) return `${counted(Number(other.shared), 'devices')} ${other.seconds * 1000 <= target ? 'would do' : 'would be the fastest'}: ${quantity(other.seconds, 's')} for one`;
-  if (!server.device.interconnect) return 'no link between two of these devices is known here, so one must do it alone';
+  if (other)
+    return (
+      `${counted(Number(other.shared), 'devices')} ` +
+      `${other.seconds * 1000 <= target ? 'would do' : 'would be the fastest'}: ` +
+      `${quantity(other.seconds, 's')} for one`
+    );
+  if (!server.device.interconnect)
+    return 'no link between two of these devices is known here, so one must do it alone';
   const most = Math.max(...Object.keys(server.model.shares).map(Number));
-  return Number(shared) === most ? `more than ${counted(most, 'devices')} cannot share it here` : `not even ${counted(most, 'devices')} would help, the most that can share it here`;
+  return Number(shared) === most
+    ? `more than ${counted(most, 'devices')} cannot share it here`
+    : `not even ${counted(most, 'devices')} would help, the most that can share it here`;
 }
 
-const LONG = { weights: 'weights', caches: 'caches', activations: 'activations', arithmetic: 'arithmetic', messages: 'messages' };
+const LONG = {
+  weights: 'weights',
+  caches: 'caches',
+  activations: 'activations',
+  arithmetic: 'arithmetic',
+  messages: 'messages',
+};
 
 /** What takes most of a step, and its share. */
 export function binding(parts) {
@@ -103,47 +347,129 @@ export function binding(parts) {
 }
 
 function limitsInWords({ even, bend }, most) {
-  const from = (batch, what) => (batch <= most ? `${what} from ${plain(Math.max(1, Math.round(batch)))}` : `${what} never`);
-  return `weights first, ${from(even, 'caches')}, ${from(bend, 'arithmetic')}; memory is full at ${plain(most)}`;
+  const from = (batch, what) =>
+    batch <= most ? `${what} from ${plain(Math.max(1, Math.round(batch)))}` : `${what} never`;
+  return (
+    `weights first, ${from(even, 'caches')}, ${from(bend, 'arithmetic')}; memory is full at ` +
+    `${plain(most)}`
+  );
 }
 
 export function summary(state, result) {
   const { best, most, lines, one, first, dollars, read, parts, keeps, server } = result;
   const helps = helped(state, result);
-  if (!most) return [['Does not fit', `weights of ${inBytes(keeps.weights)} and one cache of ${inBytes(keeps.cache)} on each device, which gives out ${inBytes(server.device.capacity)}; ${helps}`]];
-  if (!best) return [['Too fast', `one sequence alone takes ${quantity(one, 's')}; ${helps}`], ['Limits', limitsInWords(lines, most)]];
+  if (!most)
+    return [
+      [
+        'Does not fit',
+        `weights of ${inBytes(keeps.weights)} and one cache of ${inBytes(keeps.cache)} on ` +
+          `each device, which gives out ${inBytes(server.device.capacity)}; ${helps}`,
+      ],
+    ];
+  if (!best)
+    return [
+      ['Too fast', `one sequence alone takes ${quantity(one, 's')}; ${helps}`],
+      ['Limits', limitsInWords(lines, most)],
+    ];
   const [what, share] = binding(parts);
   return [
-    ['For one', `${plain(1 / best.perToken)} tokens a second, ${quantity(best.perToken, 's')} each; the first after ${quantity(first, 's')}`],
-    ['For all', `${together(best.throughput)} tokens a second from a batch of ${plain(best.batch)}; ${best.limit === 'memory' ? 'memory ends it' : 'the target ends it'}`],
+    [
+      'For one',
+      `${plain(1 / best.perToken)} tokens a second, ${quantity(best.perToken, 's')} each; ` +
+        `the first after ${quantity(first, 's')}`,
+    ],
+    [
+      'For all',
+      `${together(best.throughput)} tokens a second from a batch of ${plain(best.batch)}; ` +
+        `${best.limit === 'memory' ? 'memory ends it' : 'the target ends it'}`,
+    ],
     ['A million tokens', `${money(dollars)} to write, ${money(read)} to read`],
     ['Binds', `${what}, ${percent(share)} of the step`],
     ['What counts', limitsInWords(lines, most)],
   ];
 }
 
-const PARTS = ['explorer-part-0', 'explorer-part-1', 'explorer-part-2', 'explorer-part-3', 'explorer-part-4']; // in full: unused styles are left out of the site
+const PARTS = [
+  'explorer-part-0',
+  'explorer-part-1',
+  'explorer-part-2',
+  'explorer-part-3',
+  'explorer-part-4',
+]; // in full: unused styles are left out of the site
 
 function stack(title, words, values, whole, classes) {
-  const key = words.map((name, at) => make('li', {}, make('span', { class: `explorer-swatch ${classes[at]}`, 'aria-hidden': 'true' }), name));
-  const track = make('span', { class: 'explorer-stack', 'aria-hidden': 'true' }, ...values.map((value, at) => make('span', { class: classes[at], style: `width:${(100 * value) / whole}%` })));
-  return [make('p', { class: 'explorer-title' }, title), make('ul', { class: 'explorer-legend' }, ...key), track];
+  const key = words.map((name, at) =>
+    make(
+      'li',
+      {},
+      make('span', { class: `explorer-swatch ${classes[at]}`, 'aria-hidden': 'true' }),
+      name,
+    ),
+  );
+  const track = make(
+    'span',
+    { class: 'explorer-stack', 'aria-hidden': 'true' },
+    ...values.map((value, at) =>
+      make('span', { class: classes[at], style: `width:${(100 * value) / whole}%` }),
+    ),
+  );
+  return [
+    make('p', { class: 'explorer-title' }, title),
+    make('ul', { class: 'explorer-legend' }, ...key),
+    track,
+  ];
 }
 
 export function draw(explorer, state, { parts, best, keeps, server }) {
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   for (const part of [explorer.stage, explorer.rest]) part.hidden = !explorer.result.most;
-  if (!best) { explorer.extra.replaceChildren(); return; }
+  if (!best) {
+    explorer.extra.replaceChildren();
+    return;
+  }
   const memory = [keeps.weights, best.batch * keeps.cache, best.batch * keeps.activations];
   const names = Object.keys(parts).filter((name) => parts[name] > 0);
   explorer.extra.replaceChildren(
-    ...stack(`Where the ${quantity(best.perToken, 's', 3)} go`, names.map((name) => `${LONG[name]} ${quantity(parts[name], 's', 3)}`), names.map((name) => parts[name]), best.perToken, names.map((name) => PARTS[Object.keys(parts).indexOf(name)])),
-    ...stack(`What each device keeps, of the ${inBytes(server.device.capacity)} that it gives out`, ['weights', 'caches', 'activations'].map((name, at) => `${name} ${quantity(memory[at], 'B', 3)}`), memory, server.device.capacity, PARTS));
+    ...stack(
+      `Where the ${quantity(best.perToken, 's', 3)} go`,
+      names.map((name) => `${LONG[name]} ${quantity(parts[name], 's', 3)}`),
+      names.map((name) => parts[name]),
+      best.perToken,
+      names.map((name) => PARTS[Object.keys(parts).indexOf(name)]),
+    ),
+    ...stack(
+      `What each device keeps, of the ${inBytes(server.device.capacity)} that it gives out`,
+      ['weights', 'caches', 'activations'].map(
+        (name, at) => `${name} ${quantity(memory[at], 'B', 3)}`,
+      ),
+      memory,
+      server.device.capacity,
+      PARTS,
+    ),
+  );
 }
 
-export const note = () => 'A step is op by op the larger of computing and moving, at the peak rates of the datasheet, and its bar shows that one alone: what is read while more is computed is not in it. Messages are added. A tenth of the memory is kept back. Prompts that are read in between are left out: the film of a server has them.';
+export const note = () =>
+  'A step is op by op the larger of computing and moving, at the peak rates of the ' +
+  'datasheet, and its bar shows that one alone: what is read while more is computed is not ' +
+  'in it. Messages are added. A tenth of the memory is kept back. Prompts that are read in ' +
+  'between are left out: the film of a server has them.';
 
 export function table(state, { frontier, server }) {
-  return { columns: ['batch', 'seconds a token', 'tokens a second for one', 'tokens a second for all', 'price of a million'],
-    rows: frontier.map(({ batch, perToken, perUser, throughput }) => [batch, perToken, perUser, throughput, perMillion(1 / throughput, state.price * server.shared, state.used / 100)]) };
+  return {
+    columns: [
+      'batch',
+      'seconds a token',
+      'tokens a second for one',
+      'tokens a second for all',
+      'price of a million',
+    ],
+    rows: frontier.map(({ batch, perToken, perUser, throughput }) => [
+      batch,
+      perToken,
+      perUser,
+      throughput,
+      perMillion(1 / throughput, state.price * server.shared, state.used / 100),
+    ]),
+  };
 }

@@ -1,19 +1,78 @@
 // Entries that attention moves, against the fast memory it has.
 import { devices } from './generated/catalogue.js';
-import { io_blocks, io_bound, io_compulsory, io_flash, io_flash2, io_naive, io_small_cache } from './generated/io.js';
+import {
+  io_blocks,
+  io_bound,
+  io_compulsory,
+  io_flash,
+  io_flash2,
+  io_naive,
+  io_small_cache,
+} from './generated/io.js';
 import { plain, sweep } from './numbers.js';
 
 export const controls = [
-  { id: 'M', label: 'Fast memory M', unit: 'entries', type: 'number', min: 4, max: 268435456, value: 16384, powers: true },
-  { id: 'd', label: 'Head dimension d', type: 'number', min: 1, max: 1024, value: 64, powers: true },
-  { id: 'N', label: 'Queries and keys N', type: 'number', min: 1, max: 1048576, value: 4096, powers: true, more: true },
+  {
+    id: 'M',
+    label: 'Fast memory M',
+    unit: 'entries',
+    type: 'number',
+    min: 4,
+    max: 268435456,
+    value: 16384,
+    powers: true,
+  },
+  {
+    id: 'd',
+    label: 'Head dimension d',
+    type: 'number',
+    min: 1,
+    max: 1024,
+    value: 64,
+    powers: true,
+  },
+  {
+    id: 'N',
+    label: 'Queries and keys N',
+    type: 'number',
+    min: 1,
+    max: 1048576,
+    value: 4096,
+    powers: true,
+    more: true,
+  },
 ];
 
 export const tries = [
-  { label: 'M = d²', state: { M: 4096 }, say: 'FlashAttention-2 moves 1.44 times the bound here, and 1.09 times with four times the memory. Further right the gap opens again, to 2, until all queries fit at once. Well to the left the small-cache algorithm moves less.' },
-  { label: 'Tiny M', state: { M: 100 }, say: 'Neither FlashAttention fits: both need whole rows in fast memory. The tiled ones still do, and are a third above the bound.' },
-  { label: 'Huge M', state: { M: 268435456 }, say: 'FlashAttention-2 moves what must be moved in any case: three inputs and one output. The two that write their scores move 33 and 81 times as much.' },
-  { label: 'Twice the width', state: { d: 128 }, say: 'The crossing moves with d², nearly four times as far. The same M is now d² itself, and FlashAttention-2 moves nearly four times as many entries.' },
+  {
+    label: 'M = d²',
+    state: { M: 4096 },
+    say:
+      'FlashAttention-2 moves 1.44 times the bound here, and 1.09 times with four times the ' +
+      'memory. Further right the gap opens again, to 2, until all queries fit at once. Well to ' +
+      'the left the small-cache algorithm moves less.',
+  },
+  {
+    label: 'Tiny M',
+    state: { M: 100 },
+    say:
+      'Neither FlashAttention fits: both need whole rows in fast memory. The tiled ones still ' +
+      'do, and are a third above the bound.',
+  },
+  {
+    label: 'Huge M',
+    state: { M: 268435456 },
+    say:
+      'FlashAttention-2 moves what must be moved in any case: three inputs and one output. The ' +
+      'two that write their scores move 33 and 81 times as much.',
+  },
+  {
+    label: 'Twice the width',
+    state: { d: 128 },
+    say:
+      'The crossing moves with d², nearly four times as far. The same M is now d² itself, and ' +
+      'FlashAttention-2 moves nearly four times as many entries.',
+  },
 ];
 
 export const NAMES = ['standard', 'FlashAttention-1', 'FlashAttention-2', 'small cache'];
@@ -21,17 +80,27 @@ const HUES = [3, 1, 0, 2]; // as the chapter's figures have them
 const FORMULAS = [io_naive, io_flash, io_flash2, io_small_cache];
 const MOST = 268435456;
 
-/** What each algorithm reads, writes and holds with the largest blocks that fit; null where none do. */
+/**
+ * What each algorithm reads, writes and holds with the largest blocks that fit; null where none do.
+ */
 export function at({ N, d }, M) {
   const blocks = io_blocks(d, M).map((block) => Math.min(block, N));
-  return { M, blocks, runs: FORMULAS.map((formula, which) => (blocks[which] >= 1 ? formula(N, d, blocks[which]) : null)),
-    bound: Math.max(io_bound(N, d, M), io_compulsory(N, d)) };
+  return {
+    M,
+    blocks,
+    runs: FORMULAS.map((formula, which) =>
+      blocks[which] >= 1 ? formula(N, d, blocks[which]) : null,
+    ),
+    bound: Math.max(io_bound(N, d, M), io_compulsory(N, d)),
+  };
 }
 
 const total = (run) => (run ? run[0] + run[1] : null);
 
-/** From where on FlashAttention-2 moves no more than the small-cache algorithm: after the last point
- * at which it does, as steps of block sizes let the two cross more than once. Null if never. */
+/**
+ * From where on FlashAttention-2 moves no more than the small-cache algorithm: after the last point
+ * at which it does, as steps of block sizes let the two cross more than once. Null if never.
+ */
 export function overtakes(state, points) {
   const ahead = ({ runs }) => runs[2] !== null && total(runs[2]) <= total(runs[3]);
   const last = points.findLastIndex((point) => !ahead(point));
@@ -39,7 +108,8 @@ export function overtakes(state, points) {
   let [low, high] = [points[last].M, points[last + 1].M];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (ahead(at(state, middle))) high = middle; else low = middle;
+    if (ahead(at(state, middle))) high = middle;
+    else low = middle;
   }
   return high;
 }
@@ -47,40 +117,124 @@ export function overtakes(state, points) {
 const SHOWN = [16, 16777216]; // memories that the chart shows, and further where the state is
 
 export function compute(state) {
-  const special = [state.M, state.d ** 2, 4 * state.d ** 2, ...SHOWN].filter((M) => M >= 4 && M <= MOST);
+  const special = [state.M, state.d ** 2, 4 * state.d ** 2, ...SHOWN].filter(
+    (M) => M >= 4 && M <= MOST,
+  );
   const points = sweep(4, MOST, 72, special).map((M) => at(state, M));
   return { points, here: at(state, state.M), overtaken: overtakes(state, points) };
 }
 
-/** On-chip memory of one core, in entries of two bytes: sizes that several devices share come once. */
+/**
+ * On-chip memory of one core, in entries of two bytes: sizes that several devices share come once.
+ */
 export function chips() {
   const found = new Map();
-  for (const { name, on_chip: size } of devices) if (size) found.set(size / 2, [...(found.get(size / 2) ?? []), name]);
+  for (const { name, on_chip: size } of devices)
+    if (size) found.set(size / 2, [...(found.get(size / 2) ?? []), name]);
   return [...found].sort((a, b) => a[0] - b[0]);
 }
 
-/** Where no more fast memory helps FlashAttention-2: from here on it moves inputs and output alone. */
-const flat = ({ N, d }, points) => points.find(({ runs }) => runs[2] && total(runs[2]) <= io_compulsory(N, d))?.M;
+/**
+ * Where no more fast memory helps FlashAttention-2: from here on it moves inputs and output alone.
+ */
+const flat = ({ N, d }, points) =>
+  points.find(({ runs }) => runs[2] && total(runs[2]) <= io_compulsory(N, d))?.M;
 
 export function charts(state, { points, here, overtaken }) {
-  const shown = chips().filter(([, names]) => names.some((name) => /^(A100-80GB|H100-SXM|T4)$/.test(name)));
-  const rings = [[overtaken, 'FlashAttention-2 overtakes'], [flat(state, points), 'inputs and output alone']].filter(([M]) => M)
+  const shown = chips().filter(([, names]) =>
+    names.some((name) => /^(A100-80GB|H100-SXM|T4)$/.test(name)),
+  );
+  const rings = [
+    [overtaken, 'FlashAttention-2 overtakes'],
+    [flat(state, points), 'inputs and output alone'],
+  ]
+    .filter(([M]) => M)
     .map(([M, label]) => ({ x: M, y: total(at(state, M).runs[2]), label }));
-  const best = NAMES.flatMap((name, which) => (here.runs[which] ? [[total(here.runs[which]), name]] : [])).sort((a, b) => a[0] - b[0])[0];
-  return [{ title: best ? `${best[1]} moves the least here: ${best[0] > 1.005 * here.bound ? `${plain(best[0] / here.bound, 3)} times the bound` : 'no schedule moves less'}` : 'Nothing fits in so little', alt: `At M = ${plain(state.M)}: ${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; no schedule below ${plain(Math.ceil(here.bound))}.`,
-    x: { label: 'fast memory M, entries', range: [Math.min(SHOWN[0], state.M), Math.max(SHOWN[1], state.M)] }, y: { label: 'entries moved' }, xs: points.map(({ M }) => M),
-    series: [...NAMES.map((label, which) => ({ label, colour: HUES[which], ys: points.map(({ runs }) => total(runs[which])) })), { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) }],
-    marks: [...rings, { x: state.d ** 2, label: 'M = d²' }, ...shown.map(([M, names]) => ({ x: M, label: names[0], minor: true }))], at: { x: state.M, label: `M = ${plain(state.M)}` }, drag: (M) => ({ M: String(Math.round(M)) }) }];
+  const best = NAMES.flatMap((name, which) =>
+    here.runs[which] ? [[total(here.runs[which]), name]] : [],
+  ).sort((a, b) => a[0] - b[0])[0];
+  const times =
+    best && best[0] > 1.005 * here.bound
+      ? `${plain(best[0] / here.bound, 3)} times the bound`
+      : 'no schedule moves less';
+  return [
+    {
+      title: best ? `${best[1]} moves the least here: ${times}` : 'Nothing fits in so little',
+      alt:
+        `At M = ${plain(state.M)}: ` +
+        `${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; ` +
+        `no schedule below ${plain(Math.ceil(here.bound))}.`,
+      x: {
+        label: 'fast memory M, entries',
+        range: [Math.min(SHOWN[0], state.M), Math.max(SHOWN[1], state.M)],
+      },
+      y: { label: 'entries moved' },
+      xs: points.map(({ M }) => M),
+      series: [
+        ...NAMES.map((label, which) => ({
+          label,
+          colour: HUES[which],
+          ys: points.map(({ runs }) => total(runs[which])),
+        })),
+        { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) },
+      ],
+      marks: [
+        ...rings,
+        { x: state.d ** 2, label: 'M = d²' },
+        ...shown.map(([M, names]) => ({ x: M, label: names[0], minor: true })),
+      ],
+      at: { x: state.M, label: `M = ${plain(state.M)}` },
+      drag: (M) => ({ M: String(Math.round(M)) }),
+    },
+  ];
 }
 
 export function summary(state, { here, overtaken }) {
-  const words = NAMES.map((name, which) => [name[0].toUpperCase() + name.slice(1), here.runs[which] ? `${plain(total(here.runs[which]), 9)} entries, block ${plain(here.blocks[which])}, ${plain(total(here.runs[which]) / here.bound, 3)} times the bound` : 'does not fit']);
-  return [...words, ['Lower bound', `${plain(Math.ceil(here.bound), 9)} entries`], ['Crossover', overtaken ? `FlashAttention-2 moves no more than small cache from about M = ${plain(overtaken)} on, ${plain(overtaken / state.d ** 2, 3)} times d²` : 'none']];
+  const words = NAMES.map((name, which) => [
+    name[0].toUpperCase() + name.slice(1),
+    here.runs[which]
+      ? `${plain(total(here.runs[which]), 9)} entries, block ${plain(here.blocks[which])}, ` +
+        `${plain(total(here.runs[which]) / here.bound, 3)} times the bound`
+      : 'does not fit',
+  ]);
+  return [
+    ...words,
+    ['Lower bound', `${plain(Math.ceil(here.bound), 9)} entries`],
+    [
+      'Crossover',
+      overtaken
+        ? `FlashAttention-2 moves no more than small cache from about M = ${plain(overtaken)} ` +
+          `on, ${plain(overtaken / state.d ** 2, 3)} times d²`
+        : 'none',
+    ],
+  ];
 }
 
-export const note = () => `Block is the side of a square tile, or rows (FlashAttention-2) or columns (FlashAttention-1) beside a single one of the other: the largest that fits with everything else that must be held. On-chip memory, entries of two bytes: ${chips().map(([M, names]) => `${plain(M)} ${names.join(', ')}`).join('; ')}.`;
+export function note() {
+  const known = chips().map(([M, names]) => `${plain(M)} ${names.join(', ')}`);
+  return (
+    'Block is the side of a square tile, or rows (FlashAttention-2) or columns ' +
+    '(FlashAttention-1) beside a single one of the other: the largest that fits with everything ' +
+    `else that must be held. On-chip memory, entries of two bytes: ${known.join('; ')}.`
+  );
+}
 
 export function table(state, { points }) {
-  return { columns: ['M', ...NAMES.flatMap((name) => [`${name} block`, `${name} reads`, `${name} writes`, `${name} peak`]), 'lower bound'],
-    rows: points.map((p) => [p.M, ...p.runs.flatMap((run, which) => (run ? [p.blocks[which], ...run] : ['', '', '', ''])), p.bound]) };
+  return {
+    columns: [
+      'M',
+      ...NAMES.flatMap((name) => [
+        `${name} block`,
+        `${name} reads`,
+        `${name} writes`,
+        `${name} peak`,
+      ]),
+      'lower bound',
+    ],
+    rows: points.map((p) => [
+      p.M,
+      ...p.runs.flatMap((run, which) => (run ? [p.blocks[which], ...run] : ['', '', '', ''])),
+      p.bound,
+    ]),
+  };
 }

@@ -1,4 +1,5 @@
-// The event loop of costlib.serving.simulate, one step at a time: who waits, is read, writes, leaves.
+// The event loop of costlib.serving.simulate, one step at a time: who waits, is read, writes,
+// leaves.
 import { ledger } from './models.js';
 import { held, linked, serverOf, spent, step } from './server.js';
 
@@ -12,10 +13,17 @@ const MIXING = ['kv_b_proj', 'q_absorb', 'scores', 'softmax', 'values', 'v_absor
 const mixes = (name) => MIXING.includes(name);
 const treatsAlike = (name) => !mixes(name);
 
-/** How a piece of a prompt reads latents: in the form with fewer FLOPs; one token after others is absorbed. */
+/**
+ * How a piece of a prompt reads latents: in the form with fewer FLOPs; one token after others is
+ * absorbed.
+ */
 function formOf({ model, shared }, fresh, cached) {
   if (!model.latent || (fresh === 1 && cached)) return 'absorbed';
-  const flops = (latent) => ledger(model, { shared, batch: 1, cached, fresh, latent }).reduce((sum, op) => sum + (mixes(op.name) ? op.flops : 0), 0);
+  const flops = (latent) =>
+    ledger(model, { shared, batch: 1, cached, fresh, latent }).reduce(
+      (sum, op) => sum + (mixes(op.name) ? op.flops : 0),
+      0,
+    );
   return flops('absorbed') <= flops('naive') ? 'absorbed' : 'naive';
 }
 
@@ -30,38 +38,68 @@ export class Clock {
   remember(kind, which, make) {
     const known = this.known[kind];
     let seconds = known.get(which);
-    if (seconds === undefined) known.set(which, seconds = make());
+    if (seconds === undefined) known.set(which, (seconds = make()));
     return seconds;
   }
 
   mixing(sequences, context) {
-    return this.remember('mixing', FAR * sequences + context, () => spent(this.server, { batch: sequences, cached: context, fresh: 1, latent: 'absorbed' }, mixes));
+    return this.remember('mixing', FAR * sequences + context, () =>
+      spent(
+        this.server,
+        { batch: sequences, cached: context, fresh: 1, latent: 'absorbed' },
+        mixes,
+      ),
+    );
   }
 
   reading(fresh, cached) {
-    return this.remember('reading', FAR * fresh + cached, () => spent(this.server, { batch: 1, cached, fresh, latent: formOf(this.server, fresh, cached) }, mixes));
+    return this.remember('reading', FAR * fresh + cached, () =>
+      spent(
+        this.server,
+        { batch: 1, cached, fresh, latent: formOf(this.server, fresh, cached) },
+        mixes,
+      ),
+    );
   }
 
   alike(tokens) {
-    return this.remember('alike', tokens, () => spent(this.server, { batch: 1, fresh: tokens }, treatsAlike) + linked(this.server, { batch: 1, fresh: tokens }));
+    return this.remember(
+      'alike',
+      tokens,
+      () =>
+        spent(this.server, { batch: 1, fresh: tokens }, treatsAlike) +
+        linked(this.server, { batch: 1, fresh: tokens }),
+    );
   }
 
   /** What further tokens take to be written, beyond the one of a prompt. */
   written(tokens) {
-    return this.remember('written', tokens, () => step(this.server, tokens, 1) - this.mixing(tokens, 1) - this.alike(tokens));
+    return this.remember(
+      'written',
+      tokens,
+      () => step(this.server, tokens, 1) - this.mixing(tokens, 1) - this.alike(tokens),
+    );
   }
 
   decoding(sequences, mean) {
     const { contexts } = this;
-    const piece = Math.min(Math.max(contexts.filter((each) => each <= mean).length, 1), contexts.length - 1) - 1;
-    const [low, high] = [this.mixing(sequences, contexts[piece]), this.mixing(sequences, contexts[piece + 1])];
-    return low + ((high - low) / (contexts[piece + 1] - contexts[piece])) * (mean - contexts[piece]);
+    const piece =
+      Math.min(Math.max(contexts.filter((each) => each <= mean).length, 1), contexts.length - 1) -
+      1;
+    const [low, high] = [
+      this.mixing(sequences, contexts[piece]),
+      this.mixing(sequences, contexts[piece + 1]),
+    ];
+    return (
+      low + ((high - low) / (contexts[piece + 1] - contexts[piece])) * (mean - contexts[piece])
+    );
   }
 
   /** A step of those that decode, and beside it a piece of a prompt, if there is one. */
   pass(sequences, cached, fresh = 0, before = 0, isLast = false) {
     const first = sequences ? this.decoding(sequences, cached / sequences) : 0;
-    const alike = this.alike(sequences + fresh) + this.written(Math.max(1, sequences + (isLast ? 1 : 0)));
+    const alike =
+      this.alike(sequences + fresh) + this.written(Math.max(1, sequences + (isLast ? 1 : 0)));
     return alike + first + (fresh ? this.reading(fresh, before) : 0);
   }
 
@@ -69,7 +107,9 @@ export class Clock {
   knots(sequences, longest) {
     const few = [1, 1 + Math.floor(sequences / 2), sequences];
     const { window } = this.server.model;
-    const inside = (window ? [window - 1, window] : []).filter((each) => each > 1 && each < longest);
+    const inside = (window ? [window - 1, window] : []).filter(
+      (each) => each > 1 && each < longest,
+    );
     let found = [1, ...inside, longest];
     const waiting = found.slice(1).map((high, at) => [found[at], high]);
     while (waiting.length && found.length < PIECES) {
@@ -99,21 +139,56 @@ export function pagesOf(server, { most, block }) {
   const grows = each * model.global_layers > 0;
   const fixedBytes = (tokens) => each * local * Math.min(tokens, model.window);
   const whole = grows ? block * each * model.global_layers : Math.max(1, fixedBytes(2 ** 40));
-  return { whole, blocks: Math.max(0, Math.floor((server.device.capacity - one.weights - most * one.activations) / whole)),
-    of: (tokens) => (grows ? Math.ceil(tokens / block) : 0), fixed: (tokens) => (local ? Math.ceil(fixedBytes(tokens) / whole) : 0), grows };
+  return {
+    whole,
+    blocks: Math.max(
+      0,
+      Math.floor((server.device.capacity - one.weights - most * one.activations) / whole),
+    ),
+    of: (tokens) => (grows ? Math.ceil(tokens / block) : 0),
+    fixed: (tokens) => (local ? Math.ceil(fixedBytes(tokens) / whole) : 0),
+    grows,
+  };
 }
 
 /** What happens to every request: arrivals in seconds, prompts and answers in tokens. */
 export function simulate(requests, server, policy, clock = null) {
-  return new Loop(requests, server, { most: 256, block: 16, chunk: 0, reserve: 'answer', ...policy }, clock).run();
+  return new Loop(
+    requests,
+    server,
+    { most: 256, block: 16, chunk: 0, reserve: 'answer', ...policy },
+    clock,
+  ).run();
 }
 
 class Loop {
   constructor({ arrival, prompt, answer }, server, policy, clock) {
-    Object.assign(this, { policy, prompt, answer, arrival: [...arrival, Infinity], pages: pagesOf(server, policy) });
-    this.clock = clock ?? new Clock(server, policy.most, Math.max(...prompt.map((tokens, at) => tokens + answer[at])));
-    this.runs = prompt.map(() => ({ started: null, first: null, finish: null, tokens: [], reads: [], back: [] }));
-    [this.now, this.step, this.next, this.gone, this.cached, this.free] = [0, 0, 0, 0, 0, this.pages.blocks];
+    Object.assign(this, {
+      policy,
+      prompt,
+      answer,
+      arrival: [...arrival, Infinity],
+      pages: pagesOf(server, policy),
+    });
+    this.clock =
+      clock ??
+      new Clock(server, policy.most, Math.max(...prompt.map((tokens, at) => tokens + answer[at])));
+    this.runs = prompt.map(() => ({
+      started: null,
+      first: null,
+      finish: null,
+      tokens: [],
+      reads: [],
+      back: [],
+    }));
+    [this.now, this.step, this.next, this.gone, this.cached, this.free] = [
+      0,
+      0,
+      0,
+      0,
+      0,
+      this.pages.blocks,
+    ];
     this.line = [];
     this.reading = null; // who, tokens cached, tokens wanted
     this.left = [...answer]; // tokens still to write
@@ -135,9 +210,22 @@ class Loop {
       if (this.reading) this.read();
       else if (this.began.size) this.write();
       else if (this.gone < this.prompt.length) this.now = this.arrival[this.next];
-      this.rows.push([this.now, this.began.size, this.line.length, this.pages.blocks - this.free, this.cached, this.step]);
+      this.rows.push([
+        this.now,
+        this.began.size,
+        this.line.length,
+        this.pages.blocks - this.free,
+        this.cached,
+        this.step,
+      ]);
     }
-    return { runs: this.runs, rows: this.rows, seconds: this.now, blocks: this.pages.blocks, tooLong };
+    return {
+      runs: this.runs,
+      rows: this.rows,
+      seconds: this.now,
+      blocks: this.pages.blocks,
+      tooLong,
+    };
   }
 
   admit(who) {
@@ -145,7 +233,8 @@ class Loop {
     const total = this.prompt[who] + this.answer[who];
     const [tokens, last] = [total - this.left[who], total - 1];
     const own = this.blocksOf(who, tokens);
-    if (this.free < own + this.pages.of(Math.min(tokens + 1, last)) - this.pages.of(tokens)) return false;
+    if (this.free < own + this.pages.of(Math.min(tokens + 1, last)) - this.pages.of(tokens))
+      return false;
     this.free -= own;
     this.runs[who].started ??= this.now;
     this.reading = [who, 0, tokens];
@@ -212,10 +301,15 @@ class Loop {
     return steps;
   }
 
-  /** Take the blocks of a step; if there is no room, the newest go back to the front of the line. */
+  /**
+   * Take the blocks of a step; if there is no room, the newest go back to the front of the line.
+   */
   grow() {
     if (this.policy.reserve === 'answer' || !this.pages.grows) return this.began.size > 0;
-    const needed = () => [...this.began.values()].filter(([start, tokens]) => (tokens + this.step - start) % this.policy.block === 0).length;
+    const needed = () =>
+      [...this.began.values()].filter(
+        ([start, tokens]) => (tokens + this.step - start) % this.policy.block === 0,
+      ).length;
     while (this.began.size && needed() > this.free) {
       const newest = [...this.began.keys()].at(-1);
       this.left[newest] -= this.remove(newest);

@@ -3,7 +3,9 @@
 import { keysOf, named } from './address.js';
 
 const NEAR = '100% 0px'; // a screen above and below
-const roots = [...document.querySelectorAll('[data-explorer]')].filter((root) => /^[a-z_]+$/.test(root.dataset.explorer));
+const roots = [...document.querySelectorAll('[data-explorer]')].filter((root) =>
+  /^[a-z_]+$/.test(root.dataset.explorer),
+);
 
 // Two of one kind on a page are told apart by a number.
 const seen = new Map();
@@ -16,7 +18,10 @@ const keys = roots.map((root) => root.dataset.key);
 
 async function begin(root) {
   try {
-    const [{ start }, page] = await Promise.all([import('./frame.js'), import(`./${root.dataset.explorer}.js`)]);
+    const [{ start }, page] = await Promise.all([
+      import('./frame.js'),
+      import(`./${root.dataset.explorer}.js`),
+    ]);
     await start(root, page, keys);
   } catch (error) {
     root.classList.add('explorer-failed'); // the figure and the table stay
@@ -24,18 +29,23 @@ async function begin(root) {
   }
 }
 
-const watch = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    target.classList.toggle('explorer-later', !isIntersecting);
-    if (!isIntersecting) continue;
-    watch.unobserve(target);
-    begin(target);
-  }
-}, { rootMargin: NEAR });
+const watch = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      target.classList.toggle('explorer-later', !isIntersecting);
+      if (!isIntersecting) continue;
+      watch.unobserve(target);
+      begin(target);
+    }
+  },
+  { rootMargin: NEAR },
+);
 
 /** Who follows a link to a state comes to the explorer that has it. */
 function goTo() {
-  const wanted = roots.find((root) => keysOf(named(location.hash), root.dataset.key, keys) !== null);
+  const wanted = roots.find(
+    (root) => keysOf(named(location.hash), root.dataset.key, keys) !== null,
+  );
   if (wanted && wanted.getBoundingClientRect().top > innerHeight) wanted.scrollIntoView();
 }
 

@@ -4,41 +4,145 @@ import { fits, fits_window, memory, memory_window } from './generated/formulas.j
 import { deviceChoices, deviceNamed, modelChoices, modelNamed } from './models.js';
 import { bytes as inBytes, counted, percent, plain, sweep } from './numbers.js';
 
-const BYTES = [['4', '4 bytes'], ['2', '2 bytes'], ['1', '1 byte'], ['0.5', 'half a byte']];
+const BYTES = [
+  ['4', '4 bytes'],
+  ['2', '2 bytes'],
+  ['1', '1 byte'],
+  ['0.5', 'half a byte'],
+];
 
 /** Bytes a weight: a model that is published packed can be taken as it is published. */
-const weightChoices = ({ model }) => (modelNamed(model).ships ? [['ships', `as published: ${modelNamed(model).ships.toPrecision(3)} bytes`], ...BYTES] : BYTES);
-export const perWeight = (state) => (state.weights === 'ships' ? modelNamed(state.model).ships : Number(state.weights));
+const weightChoices = ({ model }) =>
+  modelNamed(model).ships
+    ? [['ships', `as published: ${modelNamed(model).ships.toPrecision(3)} bytes`], ...BYTES]
+    : BYTES;
+export const perWeight = (state) =>
+  state.weights === 'ships' ? modelNamed(state.model).ships : Number(state.weights);
 
 export const controls = [
-  { id: 'context', label: 'Context', unit: 'tokens', type: 'number', min: 1, max: 16777216, value: 8192, powers: true },
-  { id: 'batch', label: 'Batch', unit: 'sequences', type: 'number', min: 1, max: 65536, value: 16, powers: true },
-  { id: 'model', label: 'Model', type: 'choice', options: modelChoices, value: 'llama-3-8b', more: true },
-  { id: 'device', label: 'Device', type: 'choice', options: deviceChoices.filter(([name]) => deviceNamed(name).capacity), value: 'A100-80GB', more: true },
-  { id: 'weights', label: 'Weights', type: 'choice', options: weightChoices, value: '2', more: true },
+  {
+    id: 'context',
+    label: 'Context',
+    unit: 'tokens',
+    type: 'number',
+    min: 1,
+    max: 16777216,
+    value: 8192,
+    powers: true,
+  },
+  {
+    id: 'batch',
+    label: 'Batch',
+    unit: 'sequences',
+    type: 'number',
+    min: 1,
+    max: 65536,
+    value: 16,
+    powers: true,
+  },
+  {
+    id: 'model',
+    label: 'Model',
+    type: 'choice',
+    options: modelChoices,
+    value: 'llama-3-8b',
+    more: true,
+  },
+  {
+    id: 'device',
+    label: 'Device',
+    type: 'choice',
+    options: deviceChoices.filter(([name]) => deviceNamed(name).capacity),
+    value: 'A100-80GB',
+    more: true,
+  },
+  {
+    id: 'weights',
+    label: 'Weights',
+    type: 'choice',
+    options: weightChoices,
+    value: '2',
+    more: true,
+  },
   { id: 'kv', label: 'KV cache', type: 'choice', options: BYTES, value: '2', more: true },
-  { id: 'window', label: 'Window to compare', unit: 'tokens', type: 'number', min: 1, max: 1048576, value: 4096, powers: true, more: true },
+  {
+    id: 'window',
+    label: 'Window to compare',
+    unit: 'tokens',
+    type: 'number',
+    min: 1,
+    max: 1048576,
+    value: 4096,
+    powers: true,
+    more: true,
+  },
 ];
 
 export const tries = [
-  { label: 'Four times the context', state: { context: 32768 }, say: 'At 8,192 tokens weights and cache weighed about the same. Now the cache is four times as large and the point is past the ring “full”: it does not fit. In the first of the bars below it crosses the line.' },
-  { label: 'As it is published', state: { model: 'gpt-oss-20b', weights: 'ships' }, say: 'Its experts ship in 4 bits. With weights in 2 bytes there is room for 173 of these sequences in place of 310.' },
-  { label: 'A small device', state: { device: 'T4', batch: 1, context: 8192, weights: '0.5' }, say: 'In 2 bytes the weights alone are larger than what a T4 gives out. In half a byte they leave room for ten sequences.' },
-  { label: 'A cache in 1 byte', state: { kv: '1' }, say: 'Weights do not change, so all that is saved goes to sequences: exactly twice as many fit.' },
-  { label: 'A long context', state: { batch: 1, context: 1048576 }, say: 'The line with a window is the lowest by far, for it stopped growing at 4,096 tokens. All others grow on.' },
+  {
+    label: 'Four times the context',
+    state: { context: 32768 },
+    say:
+      'At 8,192 tokens weights and cache weighed about the same. Now the cache is four times ' +
+      'as large and the point is past the ring “full”: it does not fit. In the first of the ' +
+      'bars below it crosses the line.',
+  },
+  {
+    label: 'As it is published',
+    state: { model: 'gpt-oss-20b', weights: 'ships' },
+    say:
+      'Its experts ship in 4 bits. With weights in 2 bytes there is room for 173 of these ' +
+      'sequences in place of 310.',
+  },
+  {
+    label: 'A small device',
+    state: { device: 'T4', batch: 1, context: 8192, weights: '0.5' },
+    say:
+      'In 2 bytes the weights alone are larger than what a T4 gives out. In half a byte they ' +
+      'leave room for ten sequences.',
+  },
+  {
+    label: 'A cache in 1 byte',
+    state: { kv: '1' },
+    say:
+      'Weights do not change, so all that is saved goes to sequences: exactly twice as many ' +
+      'fit.',
+  },
+  {
+    label: 'A long context',
+    state: { batch: 1, context: 1048576 },
+    say:
+      'The line with a window is the lowest by far, for it stopped growing at 4,096 tokens. ' +
+      'All others grow on.',
+  },
 ];
 
 /** The latents of the model that made them known: 512 and a rotary key of 64. */
 export const LATENT = 512 + 64;
 
 /** Sizes as the formulas take them, with a window or without. */
-function sizes({ params, per_layer: each, global_layers: wide, local_layers: local, window, d_model: width, widest }) {
-  return window && local ? [params, each, wide, local, window, width, widest] : [params, each, wide, width, widest];
+function sizes({
+  params,
+  per_layer: each,
+  global_layers: wide,
+  local_layers: local,
+  window,
+  d_model: width,
+  widest,
+}) {
+  return window && local
+    ? [params, each, wide, local, window, width, widest]
+    : [params, each, wide, width, widest];
 }
 
 /** Bytes of weights, cache and activations. */
 export function held(model, batch, context, precision) {
-  return (model.window && model.local_layers ? memory_window : memory)(batch, context, sizes(model), precision);
+  return (model.window && model.local_layers ? memory_window : memory)(
+    batch,
+    context,
+    sizes(model),
+    precision,
+  );
 }
 
 /** Bytes of weights, cache and activations, and what fits: of a model with a given cache. */
@@ -49,7 +153,14 @@ export function holds(model, { batch, context, capacity, precision }) {
 }
 
 /** What kind of cache a model has. */
-const kindOf = ({ latent, heads, kv_heads: few }) => (latent ? 'latents' : few === heads ? 'a KV head for each query head' : few === 1 ? 'one KV head' : `${few} KV heads for ${heads}`);
+const kindOf = ({ latent, heads, kv_heads: few }) =>
+  latent
+    ? 'latents'
+    : few === heads
+      ? 'a KV head for each query head'
+      : few === 1
+        ? 'one KV head'
+        : `${few} KV heads for ${heads}`;
 
 /** The same model with other ways to keep keys and values: those that differ from what it has. */
 export function variants(model, window) {
@@ -57,10 +168,16 @@ export function variants(model, window) {
   const plainCache = { ...model, global_layers: model.layers, local_layers: 0, window: 0 };
   const found = [
     ['a KV head for each query head (MHA)', { ...plainCache, per_layer: per(model.heads) }],
-    ['a quarter as many (GQA)', model.heads % 4 ? null : { ...plainCache, per_layer: per(model.heads / 4) }],
+    [
+      'a quarter as many (GQA)',
+      model.heads % 4 ? null : { ...plainCache, per_layer: per(model.heads / 4) },
+    ],
     ['one (MQA)', { ...plainCache, per_layer: per(1) }],
     [`latents of ${LATENT} (MLA)`, { ...plainCache, per_layer: LATENT }],
-    [`as it is, with a window of ${plain(window)}`, { ...model, global_layers: 0, local_layers: model.layers, window }],
+    [
+      `as it is, with a window of ${plain(window)}`,
+      { ...model, global_layers: 0, local_layers: model.layers, window },
+    ],
   ];
   const wide = !(model.window && model.local_layers);
   const same = (variant) => wide && !variant.window && variant.per_layer === model.per_layer;
@@ -71,15 +188,32 @@ const SHOWN = [128, 2097152]; // contexts that the chart shows, and further wher
 
 export function compute(state) {
   const [model, device] = [modelNamed(state.model), deviceNamed(state.device)];
-  const settings = { batch: state.batch, context: state.context, capacity: device.capacity, precision: [perWeight(state), 2, Number(state.kv)] };
-  const rows = variants(model, state.window).map(([name, variant]) => ({ name, ...holds(variant, settings) }));
+  const settings = {
+    batch: state.batch,
+    context: state.context,
+    capacity: device.capacity,
+    precision: [perWeight(state), 2, Number(state.kv)],
+  };
+  const rows = variants(model, state.window).map(([name, variant]) => ({
+    name,
+    ...holds(variant, settings),
+  }));
   const contexts = sweep(1, 16777216, 48, [state.context, ...SHOWN]);
-  return { rows, capacity: device.capacity, contexts,
-    curves: variants(model, state.window).map(([name, variant]) => ({ name, ys: contexts.map((context) => held(variant, state.batch, context, settings.precision)[1]) })) };
+  return {
+    rows,
+    capacity: device.capacity,
+    contexts,
+    curves: variants(model, state.window).map(([name, variant]) => ({
+      name,
+      ys: contexts.map((context) => held(variant, state.batch, context, settings.precision)[1]),
+    })),
+  };
 }
 
-const PARTS = ['explorer-part-0', 'explorer-part-1', 'explorer-part-2']; // in full: unused styles are left out of the site
-const longest = (context) => (context === Infinity ? 'any context fits' : `context up to ${plain(context)}`);
+// in full: unused styles are left out of the site
+const PARTS = ['explorer-part-0', 'explorer-part-1', 'explorer-part-2'];
+const longest = (context) =>
+  context === Infinity ? 'any context fits' : `context up to ${plain(context)}`;
 const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
 
 /** The first context at which a growing cache takes so many bytes, or no end. */
@@ -88,7 +222,8 @@ function reaching(cacheOf, bytes, most) {
   let [low, high] = [0, most];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (cacheOf(middle) >= bytes) high = middle; else low = middle;
+    if (cacheOf(middle) >= bytes) high = middle;
+    else low = middle;
   }
   return high;
 }
@@ -96,41 +231,133 @@ function reaching(cacheOf, bytes, most) {
 export function charts(state, { contexts, curves, capacity, rows }) {
   const [{ parts, largestContext: longest }] = rows;
   const room = capacity - parts[0] - parts[2];
-  const cacheOf = (context) => held(modelNamed(state.model), state.batch, context, [perWeight(state), 2, Number(state.kv)])[1];
-  const within = (context) => Number.isFinite(context) && context >= 1 && context <= contexts.at(-1);
+  const cacheOf = (context) =>
+    held(modelNamed(state.model), state.batch, context, [perWeight(state), 2, Number(state.kv)])[1];
+  const within = (context) =>
+    Number.isFinite(context) && context >= 1 && context <= contexts.at(-1);
   const even = reaching(cacheOf, parts[0], contexts.at(-1));
-  const rings = [[longest, `full at ${counted(longest, 'tokens')}`], [even, `as much as all weights: ${plain(even)}`]].filter(([context]) => within(context)).map(([x, label]) => ({ x, y: cacheOf(x), label }));
-  return [{ title: room <= 0 ? `Weights alone do not fit on ${state.device}` : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`, alt: `As it is, at ${counted(state.context, 'tokens')} and batch ${plain(state.batch)}.`, x: { label: 'tokens in the context', range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)] }, y: { label: 'bytes of cache', unit: 'B' }, xs: contexts,
-    series: curves.map(({ name, ys }, at) => ({ label: SHORT[name] ?? (at ? 'with a window' : name), quiet: at > 0, ys })), marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
-    at: { x: state.context, label: counted(state.context, 'tokens') }, drag: (context) => ({ context: String(Math.round(context)) }) }];
+  const rings = [
+    [longest, `full at ${counted(longest, 'tokens')}`],
+    [even, `as much as all weights: ${plain(even)}`],
+  ]
+    .filter(([context]) => within(context))
+    .map(([x, label]) => ({ x, y: cacheOf(x), label }));
+  return [
+    {
+      title:
+        room <= 0
+          ? `Weights alone do not fit on ${state.device}`
+          : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`,
+      alt: `As it is, at ${counted(state.context, 'tokens')} and batch ${plain(state.batch)}.`,
+      x: {
+        label: 'tokens in the context',
+        range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)],
+      },
+      y: { label: 'bytes of cache', unit: 'B' },
+      xs: contexts,
+      series: curves.map(({ name, ys }, at) => ({
+        label: SHORT[name] ?? (at ? 'with a window' : name),
+        quiet: at > 0,
+        ys,
+      })),
+      marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
+      at: { x: state.context, label: counted(state.context, 'tokens') },
+      drag: (context) => ({ context: String(Math.round(context)) }),
+    },
+  ];
 }
 
-const SHORT = { 'a KV head for each query head (MHA)': 'MHA', 'a quarter as many (GQA)': 'GQA, a quarter', 'one (MQA)': 'MQA', [`latents of ${LATENT} (MLA)`]: 'latents (MLA)' };
+const SHORT = {
+  'a KV head for each query head (MHA)': 'MHA',
+  'a quarter as many (GQA)': 'GQA, a quarter',
+  'one (MQA)': 'MQA',
+  [`latents of ${LATENT} (MLA)`]: 'latents (MLA)',
+};
 
 export function summary(state, { rows, capacity }) {
   const [{ parts, largestBatch, largestContext }] = rows;
   return [
     ['Weights, cache, activations', parts.map((part) => inBytes(part)).join(', ')],
-    ['Of what it gives out', `${percent(total(parts) / capacity)} of ${inBytes(capacity)}${total(parts) > capacity ? ': it does not fit' : ''}`],
-    ['Largest batch', `${counted(largestBatch, 'sequences')} of ${counted(state.context, 'tokens')}`],
-    ['Longest context', largestContext === Infinity ? 'any: the cache stops growing' : `${counted(largestContext, 'tokens')} for a batch of ${plain(state.batch)}`],
+    [
+      'Of what it gives out',
+      `${percent(total(parts) / capacity)} of ${inBytes(capacity)}` +
+        `${total(parts) > capacity ? ': it does not fit' : ''}`,
+    ],
+    [
+      'Largest batch',
+      `${counted(largestBatch, 'sequences')} of ${counted(state.context, 'tokens')}`,
+    ],
+    [
+      'Longest context',
+      largestContext === Infinity
+        ? 'any: the cache stops growing'
+        : `${counted(largestContext, 'tokens')} for a batch of ${plain(state.batch)}`,
+    ],
   ];
 }
 
 export function draw(explorer, state, { rows, capacity }) {
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const most = Math.max(capacity, ...rows.map(({ parts }) => total(parts)));
-  const within = (name, [, cache]) => (name !== 'as it is' && cache === rows[0].parts[1] ? ', as much as it is: the context is within the window' : '');
-  const bars = rows.map(({ name, parts, largestBatch, largestContext }) => make('div', { class: 'explorer-held' },
-    make('span', {}, name === 'as it is' ? `as it is: ${kindOf(modelNamed(state.model))}` : name),
-    make('span', { class: 'explorer-stack', 'aria-hidden': 'true' }, ...parts.map((part, at) => make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` })), make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` })),
-    make('span', {}, parts[0] > capacity ? `${inBytes(parts[1])} of cache${within(name, parts)}; the weights alone do not fit` : `${inBytes(parts[1])} of cache${within(name, parts)}; batch up to ${plain(largestBatch)}; ${longest(largestContext)}`)));
-  const key = ['weights', 'cache', 'activations'].map((name, at) => make('li', {}, make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }), name));
-  explorer.extra.replaceChildren(make('p', { class: 'explorer-title' }, `Memory, against the ${inBytes(capacity)} that ${state.device} gives out (the line)`), make('ul', { class: 'explorer-legend' }, ...key), ...bars);
+  const within = (name, [, cache]) =>
+    name !== 'as it is' && cache === rows[0].parts[1]
+      ? ', as much as it is: the context is within the window'
+      : '';
+  const bars = rows.map(({ name, parts, largestBatch, largestContext }) =>
+    make(
+      'div',
+      { class: 'explorer-held' },
+      make('span', {}, name === 'as it is' ? `as it is: ${kindOf(modelNamed(state.model))}` : name),
+      make(
+        'span',
+        { class: 'explorer-stack', 'aria-hidden': 'true' },
+        ...parts.map((part, at) =>
+          make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` }),
+        ),
+        make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` }),
+      ),
+      make(
+        'span',
+        {},
+        parts[0] > capacity
+          ? `${inBytes(parts[1])} of cache${within(name, parts)}; the weights alone do not fit`
+          : `${inBytes(parts[1])} of cache${within(name, parts)}; batch up to ` +
+              `${plain(largestBatch)}; ${longest(largestContext)}`,
+      ),
+    ),
+  );
+  const key = ['weights', 'cache', 'activations'].map((name, at) =>
+    make(
+      'li',
+      {},
+      make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }),
+      name,
+    ),
+  );
+  explorer.extra.replaceChildren(
+    make(
+      'p',
+      { class: 'explorer-title' },
+      `Memory, against the ${inBytes(capacity)} that ${state.device} gives out (the line)`,
+    ),
+    make('ul', { class: 'explorer-legend' }, ...key),
+    ...bars,
+  );
 }
 
-export const note = () => 'Only the cache differs between the bars: weights are those of the model as it is. A tenth of the device is kept back for the driver, workspaces and gaps. Left out: other programs on it.';
+export const note = () =>
+  'Only the cache differs between the bars: weights are those of the model as it is. A tenth ' +
+  'of the device is kept back for the driver, workspaces and gaps. Left out: other programs ' +
+  'on it.';
 
 export function table(state, { rows }) {
-  return { columns: ['cache', 'weights B', 'cache B', 'activations B', 'largest batch', 'longest context'], rows: rows.map(({ name, parts, largestBatch, largestContext }) => [name, ...parts, largestBatch, largestContext]) };
+  return {
+    columns: ['cache', 'weights B', 'cache B', 'activations B', 'largest batch', 'longest context'],
+    rows: rows.map(({ name, parts, largestBatch, largestContext }) => [
+      name,
+      ...parts,
+      largestBatch,
+      largestContext,
+    ]),
+  };
 }

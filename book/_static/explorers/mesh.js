@@ -1,52 +1,211 @@
-// A mesh to fold: devices as tensor · context · pipeline · data, what each holds, where a step goes.
+// A mesh to fold: devices as tensor · context · pipeline · data, what each holds, where a step
+// goes.
 import { copy, make } from './dom.js';
-import { PARTS, chunkDegrees, expertDegrees, folds, keeping, microbatchesOf, modelNamed, models, nodeNamed, nodes, planned, recipes, tried } from './mesh_plan.js';
+import {
+  PARTS,
+  chunkDegrees,
+  expertDegrees,
+  folds,
+  keeping,
+  microbatchesOf,
+  modelNamed,
+  models,
+  nodeNamed,
+  nodes,
+  planned,
+  recipes,
+  tried,
+} from './mesh_plan.js';
 import { bytes as inBytes, counted, percent, plain, quantity } from './numbers.js';
 
 const AXES = ['tensor', 'context', 'pipeline', 'data'];
 const MOST = 16384;
-const MEMORY = [['weights', 'mesh-weights'], ['gradients', 'mesh-gradients'], ['optimizer', 'mesh-optimizer'], ['activations', 'mesh-activations'], ['buffers', 'mesh-buffers']];
-const STEP = { products: 'mesh-products', attention: 'mesh-attention', logits: 'mesh-logits', elementwise: 'mesh-elementwise', tensor: 'mesh-tensor', sequence: 'mesh-sequence',
-  context: 'mesh-context', expert: 'mesh-expert', pipeline: 'mesh-pipeline', bubble: 'mesh-bubble', data: 'mesh-data', optimizer: 'mesh-optimizer' }; // in full: unused styles are left out of the site
+const MEMORY = [
+  ['weights', 'mesh-weights'],
+  ['gradients', 'mesh-gradients'],
+  ['optimizer', 'mesh-optimizer'],
+  ['activations', 'mesh-activations'],
+  ['buffers', 'mesh-buffers'],
+];
+const STEP = {
+  products: 'mesh-products',
+  attention: 'mesh-attention',
+  logits: 'mesh-logits',
+  elementwise: 'mesh-elementwise',
+  tensor: 'mesh-tensor',
+  sequence: 'mesh-sequence',
+  context: 'mesh-context',
+  expert: 'mesh-expert',
+  pipeline: 'mesh-pipeline',
+  bubble: 'mesh-bubble',
+  data: 'mesh-data',
+  optimizer: 'mesh-optimizer',
+}; // in full: unused styles are left out of the site
 const WORDS = { none: 'nothing', full: 'every layer' };
 
 // ---------------------------------------------------------------- state
 
-const doubled = (first, last) => Array.from({ length: Math.log2(last / first) + 1 }, (_, at) => first * 2 ** at);
+const doubled = (first, last) =>
+  Array.from({ length: Math.log2(last / first) + 1 }, (_, at) => first * 2 ** at);
 const options = (values, text = plain) => values.map((value) => [String(value), text(value)]);
 const unique = (values) => [...new Set(values)];
 
 /** The folds that there are for the rest of a state. */
-export const foldsOf = ({ model, devices, batch, seq }) => known([model, devices, batch, seq].join(), model, devices, batch, seq);
-const known = keeping(256, (model, devices, batch, seq) => folds({ model, devices: Number(devices), batch: Number(batch), seq: Number(seq) }));
+export const foldsOf = ({ model, devices, batch, seq }) =>
+  known([model, devices, batch, seq].join(), model, devices, batch, seq);
+const known = keeping(256, (model, devices, batch, seq) =>
+  folds({ model, devices: Number(devices), batch: Number(batch), seq: Number(seq) }),
+);
 
 /** Values of one axis, where those before it are as they are. */
 function along(state, axis) {
   const before = AXES.slice(0, AXES.indexOf(axis));
-  return unique(foldsOf(state).filter((fold) => before.every((each) => fold[each] === Number(state[each]))).map((fold) => fold[axis])).sort((a, b) => a - b);
+  return unique(
+    foldsOf(state)
+      .filter((fold) => before.every((each) => fold[each] === Number(state[each])))
+      .map((fold) => fold[axis]),
+  ).sort((a, b) => a - b);
 }
 
-const deviceCounts = (state) => doubled(nodeNamed(state.node).devices, MOST).filter((devices) => foldsOf({ ...state, devices }).length);
-const recipesOf = (state) => Object.keys(recipes).filter((name) => nodeNamed(state.node).rates[recipes[name].compute]);
+const deviceCounts = (state) =>
+  doubled(nodeNamed(state.node).devices, MOST).filter(
+    (devices) => foldsOf({ ...state, devices }).length,
+  );
+const recipesOf = (state) =>
+  Object.keys(recipes).filter((name) => nodeNamed(state.node).rates[recipes[name].compute]);
 
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: models.map(({ name }) => [name, name]), value: 'llama-3.1-70b', more: true },
-  { id: 'node', label: 'Node', type: 'choice', options: nodes.map(({ name, devices, all }) => [name, devices < all ? `${name} (${devices} of ${all})` : name]), value: 'DGX-H100', more: true },
-  { id: 'seq', label: 'Sequence', type: 'choice', more: true, options: options(doubled(512, 1048576), (tokens) => counted(tokens, 'tokens')), value: '8192' },
-  { id: 'batch', label: 'Batch of a step', type: 'choice', more: true, options: options(doubled(1, 16384), (count) => counted(count, 'sequences')), value: '128' },
-  { id: 'devices', label: 'Devices', type: 'choice', options: (state) => options(deviceCounts(state)), value: '128', more: true },
-  { id: 'tensor', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'tensor')), value: '8' },
-  { id: 'context', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'context')), value: '1' },
-  { id: 'pipeline', type: 'choice', elsewhere: true, options: (state) => options(along(state, 'pipeline')), value: '4' },
-  { id: 'expert', type: 'choice', elsewhere: true, options: (state) => options(expertDegrees(planOf(state))), value: '1' },
-  { id: 'zero', label: 'ZeRO divides', type: 'choice', options: [['0', '0: nothing'], ['1', '1: the optimizer'], ['2', '2: gradients too'], ['3', '3: weights too (FSDP)']], value: '1', more: true },
-  { id: 'microbatch', label: 'Microbatch', type: 'choice', options: (state) => options(microbatchesOf(planOf(state)), (count) => counted(count, 'sequences')), value: '1', more: true },
-  { id: 'recompute', label: 'Computed again', type: 'choice', options: Object.entries(WORDS), value: 'none', more: true },
-  { id: 'chunks', label: 'Pieces of a stage', type: 'choice', more: true, options: (state) => options(chunkDegrees(planOf(state))), value: '1' },
-  { id: 'recipe', label: 'Recipe', type: 'choice', more: true, options: (state) => recipesOf(state).map((name) => [name, name]), value: 'bf16' },
+  {
+    id: 'model',
+    label: 'Model',
+    type: 'choice',
+    options: models.map(({ name }) => [name, name]),
+    value: 'llama-3.1-70b',
+    more: true,
+  },
+  {
+    id: 'node',
+    label: 'Node',
+    type: 'choice',
+    options: nodes.map(({ name, devices, all }) => [
+      name,
+      devices < all ? `${name} (${devices} of ${all})` : name,
+    ]),
+    value: 'DGX-H100',
+    more: true,
+  },
+  {
+    id: 'seq',
+    label: 'Sequence',
+    type: 'choice',
+    more: true,
+    options: options(doubled(512, 1048576), (tokens) => counted(tokens, 'tokens')),
+    value: '8192',
+  },
+  {
+    id: 'batch',
+    label: 'Batch of a step',
+    type: 'choice',
+    more: true,
+    options: options(doubled(1, 16384), (count) => counted(count, 'sequences')),
+    value: '128',
+  },
+  {
+    id: 'devices',
+    label: 'Devices',
+    type: 'choice',
+    options: (state) => options(deviceCounts(state)),
+    value: '128',
+    more: true,
+  },
+  {
+    id: 'tensor',
+    type: 'choice',
+    elsewhere: true,
+    options: (state) => options(along(state, 'tensor')),
+    value: '8',
+  },
+  {
+    id: 'context',
+    type: 'choice',
+    elsewhere: true,
+    options: (state) => options(along(state, 'context')),
+    value: '1',
+  },
+  {
+    id: 'pipeline',
+    type: 'choice',
+    elsewhere: true,
+    options: (state) => options(along(state, 'pipeline')),
+    value: '4',
+  },
+  {
+    id: 'expert',
+    type: 'choice',
+    elsewhere: true,
+    options: (state) => options(expertDegrees(planOf(state))),
+    value: '1',
+  },
+  {
+    id: 'zero',
+    label: 'ZeRO divides',
+    type: 'choice',
+    options: [
+      ['0', '0: nothing'],
+      ['1', '1: the optimizer'],
+      ['2', '2: gradients too'],
+      ['3', '3: weights too (FSDP)'],
+    ],
+    value: '1',
+    more: true,
+  },
+  {
+    id: 'microbatch',
+    label: 'Microbatch',
+    type: 'choice',
+    options: (state) =>
+      options(microbatchesOf(planOf(state)), (count) => counted(count, 'sequences')),
+    value: '1',
+    more: true,
+  },
+  {
+    id: 'recompute',
+    label: 'Computed again',
+    type: 'choice',
+    options: Object.entries(WORDS),
+    value: 'none',
+    more: true,
+  },
+  {
+    id: 'chunks',
+    label: 'Pieces of a stage',
+    type: 'choice',
+    more: true,
+    options: (state) => options(chunkDegrees(planOf(state))),
+    value: '1',
+  },
+  {
+    id: 'recipe',
+    label: 'Recipe',
+    type: 'choice',
+    more: true,
+    options: (state) => recipesOf(state).map((name) => [name, name]),
+    value: 'bf16',
+  },
 ];
 
-const NUMBERS = ['devices', 'seq', 'batch', 'tensor', 'context', 'pipeline', 'expert', 'zero', 'microbatch', 'chunks'];
+const NUMBERS = [
+  'devices',
+  'seq',
+  'batch',
+  'tensor',
+  'context',
+  'pipeline',
+  'expert',
+  'zero',
+  'microbatch',
+  'chunks',
+];
 
 /** The plan of a state: numbers, and the data that the other axes leave. */
 export function planOf(state) {
@@ -56,7 +215,8 @@ export function planOf(state) {
   return plan;
 }
 
-const compatible = (values, value) => Math.max(...values.filter((each) => each <= value), values[0]);
+const compatible = (values, value) =>
+  Math.max(...values.filter((each) => each <= value), values[0]);
 
 /** A state folded otherwise: what no longer divides is made as large as it can be. */
 export function folded(state, fold) {
@@ -65,7 +225,8 @@ export function folded(state, fold) {
   plan.expert = compatible(expertDegrees(plan), plan.expert);
   plan.microbatch = compatible(microbatchesOf(plan), plan.microbatch);
   plan.chunks = compatible(chunkDegrees(plan), plan.chunks);
-  for (const name of ['tensor', 'context', 'pipeline', 'expert', 'microbatch', 'chunks']) next[name] = String(plan[name]);
+  for (const name of ['tensor', 'context', 'pipeline', 'expert', 'microbatch', 'chunks'])
+    next[name] = String(plan[name]);
   return next;
 }
 
@@ -86,7 +247,9 @@ export function partner(state, axis, gives) {
 /** The line of Python that gives the same. */
 export function python(state) {
   const plan = planOf(state);
-  const given = ['tensor', 'context', 'expert', 'pipeline', 'data'].filter((name) => plan[name] > 1).map((name) => `${name}=${plan[name]}`);
+  const given = ['tensor', 'context', 'expert', 'pipeline', 'data']
+    .filter((name) => plan[name] > 1)
+    .map((name) => `${name}=${plan[name]}`);
   if (plan.tensor > 1) given.push('sequence=True');
   if (plan.zero) given.push(`zero=${plan.zero}`);
   if (plan.microbatch > 1) given.push(`microbatch=${plan.microbatch}`);
@@ -94,31 +257,123 @@ export function python(state) {
   if (plan.recompute !== 'none') given.push(`recompute="${plan.recompute}"`);
   if (plan.recipe !== 'bf16') given.push(`recipe="${plan.recipe}"`);
   const node = nodeNamed(plan.node);
-  const cluster = [`"${plan.node}"`, `nodes=${plan.devices / node.devices}`, ...(node.devices < node.all ? [`per_node=${node.devices}`] : [])];
-  return `Plan(${given.join(', ')}).on(\n    "${plan.model}", Cluster(${cluster.join(', ')}), batch=${plan.batch}, seq=${plan.seq}\n)`;
+  const cluster = [
+    `"${plan.node}"`,
+    `nodes=${plan.devices / node.devices}`,
+    ...(node.devices < node.all ? [`per_node=${node.devices}`] : []),
+  ];
+  return (
+    `Plan(${given.join(', ')}).on(\n    "${plan.model}", Cluster(${cluster.join(', ')}), ` +
+    `batch=${plan.batch}, seq=${plan.seq}\n)`
+  );
 }
 
 export const compute = (state) => planned(planOf(state));
 
 // ---------------------------------------------------------------- what is suggested
 
-const on = (changes) => ({ chunks: '1', expert: '1', context: '1', pipeline: '1', tensor: '1', zero: '0', microbatch: '1', recompute: 'none', recipe: 'bf16', ...changes });
+const on = (changes) => ({
+  chunks: '1',
+  expert: '1',
+  context: '1',
+  pipeline: '1',
+  tensor: '1',
+  zero: '0',
+  microbatch: '1',
+  recompute: 'none',
+  recipe: 'bf16',
+  ...changes,
+});
 
 export const tries = [
-  { label: 'Copies alone', state: on({ model: 'llama-3.1-8b', devices: '64', batch: '64' }), say: 'Every device has the whole model, and it does not fit. Raise ZeRO step by step and see which part of the bar is divided, and that gathering weights still hides.' },
-  { label: 'Tensor over two nodes', state: on({ tensor: '16', pipeline: '2', zero: '1' }), say: 'One tile of tensor is dashed: its messages cross the network in every layer, and tensor binds. Move that tile to the pipeline.' },
-  { label: 'Hardly any microbatches', state: on({ tensor: '8', pipeline: '16', batch: '8', zero: '1' }), say: 'Sixteen stages and eight microbatches: most of a step is bubble. Double the batch of a step (under More settings) until it is not.' },
-  { label: '405B on 16,384', state: on({ model: 'llama-3.1-405b', devices: '16384', batch: '2048', tensor: '8', pipeline: '16', chunks: '8', zero: '2' }), say: 'The degrees that Meta printed for Llama 3.1: tensor 8, pipeline 16, data 128. Each stage’s layers come in 8 pieces; make it one (under More settings), and the bubble takes nearly half of a step.' },
-  { label: 'Sequences of 131,072', state: on({ model: 'llama-3.1-405b', devices: '16384', batch: '128', seq: '131072', tensor: '8', context: '16', pipeline: '16', chunks: '8', zero: '2' }), say: 'Sixteen devices share each sequence, and keys and values go round them over the network. Attention takes longer still, so that nothing of it is in the way.' },
-  { label: '256 experts', state: on({ model: 'deepseek-v3', devices: '2048', batch: '8192', seq: '4096', pipeline: '16', expert: '64', zero: '1', recompute: 'full', recipe: 'fp8' }), say: 'Each token goes to eight of 256 experts, most of them in other nodes: experts bind. Let fewer devices share the experts, until they are those of one node.' },
+  {
+    label: 'Copies alone',
+    state: on({ model: 'llama-3.1-8b', devices: '64', batch: '64' }),
+    say:
+      'Every device has the whole model, and it does not fit. Raise ZeRO step by step and see ' +
+      'which part of the bar is divided, and that gathering weights still hides.',
+  },
+  {
+    label: 'Tensor over two nodes',
+    state: on({ tensor: '16', pipeline: '2', zero: '1' }),
+    say:
+      'One tile of tensor is dashed: its messages cross the network in every layer, and tensor ' +
+      'binds. Move that tile to the pipeline.',
+  },
+  {
+    label: 'Hardly any microbatches',
+    state: on({ tensor: '8', pipeline: '16', batch: '8', zero: '1' }),
+    say:
+      'Sixteen stages and eight microbatches: most of a step is bubble. Double the batch of a ' +
+      'step (under More settings) until it is not.',
+  },
+  {
+    label: '405B on 16,384',
+    state: on({
+      model: 'llama-3.1-405b',
+      devices: '16384',
+      batch: '2048',
+      tensor: '8',
+      pipeline: '16',
+      chunks: '8',
+      zero: '2',
+    }),
+    say:
+      'The degrees that Meta printed for Llama 3.1: tensor 8, pipeline 16, data 128. Each ' +
+      'stage’s layers come in 8 pieces; make it one (under More settings), and the bubble ' +
+      'takes nearly half of a step.',
+  },
+  {
+    label: 'Sequences of 131,072',
+    state: on({
+      model: 'llama-3.1-405b',
+      devices: '16384',
+      batch: '128',
+      seq: '131072',
+      tensor: '8',
+      context: '16',
+      pipeline: '16',
+      chunks: '8',
+      zero: '2',
+    }),
+    say:
+      'Sixteen devices share each sequence, and keys and values go round them over the ' +
+      'network. Attention takes longer still, so that nothing of it is in the way.',
+  },
+  {
+    label: '256 experts',
+    state: on({
+      model: 'deepseek-v3',
+      devices: '2048',
+      batch: '8192',
+      seq: '4096',
+      pipeline: '16',
+      expert: '64',
+      zero: '1',
+      recompute: 'full',
+      recipe: 'fp8',
+    }),
+    say:
+      'Each token goes to eight of 256 experts, most of them in other nodes: experts bind. Let ' +
+      'fewer devices share the experts, until they are those of one node.',
+  },
 ];
 
 // ---------------------------------------------------------------- what is shown
 
-const swatch = (name, text) => make('li', {}, make('span', { class: `explorer-swatch ${name}`, 'aria-hidden': 'true' }), text);
-const stack = (parts, whole, line) => make('span', { class: 'explorer-stack', 'aria-hidden': 'true' },
-  ...parts.map(([name, value]) => make('span', { class: name, style: `width:${(100 * value) / whole}%` })),
-  ...(line ? [make('span', { class: 'explorer-capacity', style: `left:${(100 * line) / whole}%` })] : []));
+const swatch = (name, text) =>
+  make('li', {}, make('span', { class: `explorer-swatch ${name}`, 'aria-hidden': 'true' }), text);
+const stack = (parts, whole, line) =>
+  make(
+    'span',
+    { class: 'explorer-stack', 'aria-hidden': 'true' },
+    ...parts.map(([name, value]) =>
+      make('span', { class: name, style: `width:${(100 * value) / whole}%` }),
+    ),
+    ...(line
+      ? [make('span', { class: 'explorer-capacity', style: `left:${(100 * line) / whole}%` })]
+      : []),
+  );
 
 function box(explorer, axis) {
   const count = make('b', {});
@@ -126,11 +381,29 @@ function box(explorer, axis) {
   const press = (gives) => (event) => {
     const state = step(explorer.state, axis, gives);
     if (state) explorer.set(state);
-    else explorer.say(`${axis} cannot be ${gives ? 'halved' : 'doubled'}: ${why(explorer.state, axis, gives)}.`);
+    else
+      explorer.say(
+        `${axis} cannot be ${gives ? 'halved' : 'doubled'}: ${why(explorer.state, axis, gives)}.`,
+      );
     event.preventDefault();
   };
-  const [less, more] = [['−', 'half', true], ['+', 'twice', false]].map(([sign, word, gives]) => make('button', { type: 'button', 'aria-label': `${axis}: ${word} as many`, '.onclick': press(gives) }, sign));
-  const element = make('div', { class: 'mesh-axis', 'data-axis': axis }, make('p', {}, axis, count), tiles, make('div', { class: 'explorer-pair' }, less, more));
+  const [less, more] = [
+    ['−', 'half', true],
+    ['+', 'twice', false],
+  ].map(([sign, word, gives]) =>
+    make(
+      'button',
+      { type: 'button', 'aria-label': `${axis}: ${word} as many`, '.onclick': press(gives) },
+      sign,
+    ),
+  );
+  const element = make(
+    'div',
+    { class: 'mesh-axis', 'data-axis': axis },
+    make('p', {}, axis, count),
+    tiles,
+    make('div', { class: 'explorer-pair' }, less, more),
+  );
   return { axis, element, count, tiles, less, more };
 }
 
@@ -138,7 +411,9 @@ function box(explorer, axis) {
 export function step(state, axis, gives) {
   if (axis === 'expert') {
     const wanted = planOf(state).expert * (gives ? 0.5 : 2);
-    return expertDegrees(planOf(state)).includes(wanted) ? { ...state, expert: String(wanted) } : null;
+    return expertDegrees(planOf(state)).includes(wanted)
+      ? { ...state, expert: String(wanted) }
+      : null;
   }
   const other = partner(state, axis, gives);
   return other ? (gives ? moved(state, axis, other) : moved(state, other, axis)) : null;
@@ -147,9 +422,15 @@ export function step(state, axis, gives) {
 function why(state, axis, gives) {
   const plan = planOf(state);
   if (gives) return plan[axis] === 1 ? 'it is one' : 'no other axis can take the factor';
-  if (axis === 'expert') return `${plan.context * plan.data} devices have the same weights, and there are ${modelNamed(plan.model).experts} experts`;
-  if (axis === 'tensor' && !modelNamed(plan.model).shares[2 * plan.tensor]) return 'the heads do not divide';
-  if (axis === 'data' && 2 * plan.data > plan.batch) return `a step has no more than ${counted(plan.batch, 'sequences')}`;
+  if (axis === 'expert')
+    return (
+      `${plan.context * plan.data} devices have the same weights, and there are ` +
+      `${modelNamed(plan.model).experts} experts`
+    );
+  if (axis === 'tensor' && !modelNamed(plan.model).shares[2 * plan.tensor])
+    return 'the heads do not divide';
+  if (axis === 'data' && 2 * plan.data > plan.batch)
+    return `a step has no more than ${counted(plan.batch, 'sequences')}`;
   if (axis === 'pipeline') return 'there are no more layers, or no other axis has a factor left';
   return 'no other axis has a factor left';
 }
@@ -158,24 +439,31 @@ function draggable(explorer, tile, axis) {
   tile.addEventListener('pointerdown', (event) => {
     event.preventDefault();
     const from = [event.clientX, event.clientY];
-    const open = explorer.boxes.filter((each) => AXES.includes(each.axis) && moved(explorer.state, axis, each.axis));
+    const open = explorer.boxes.filter(
+      (each) => AXES.includes(each.axis) && moved(explorer.state, axis, each.axis),
+    );
     open.forEach(({ element }) => element.classList.add('mesh-axis-open'));
     tile.classList.add('mesh-tile-held');
     tile.setPointerCapture(event.pointerId);
-    tile.onpointermove = ({ clientX, clientY }) => { tile.style.transform = `translate(${clientX - from[0]}px, ${clientY - from[1]}px)`; };
+    tile.onpointermove = ({ clientX, clientY }) => {
+      tile.style.transform = `translate(${clientX - from[0]}px, ${clientY - from[1]}px)`;
+    };
     const end = ({ type, clientX, clientY }) => {
       tile.onpointermove = tile.onpointerup = tile.onpointercancel = null;
       tile.style.transform = '';
       tile.classList.remove('mesh-tile-held');
       explorer.boxes.forEach(({ element }) => element.classList.remove('mesh-axis-open'));
-      const target = type === 'pointerup' && explorer.boxes.find(({ element }) => {
-        const { left, right, top, bottom } = element.getBoundingClientRect();
-        return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
-      });
+      const target =
+        type === 'pointerup' &&
+        explorer.boxes.find(({ element }) => {
+          const { left, right, top, bottom } = element.getBoundingClientRect();
+          return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+        });
       if (!target || target.axis === axis) return;
       const next = AXES.includes(target.axis) ? moved(explorer.state, axis, target.axis) : null;
       if (next) explorer.set(next);
-      else explorer.say(`${target.axis} cannot take it: ${why(explorer.state, target.axis, false)}.`);
+      else
+        explorer.say(`${target.axis} cannot take it: ${why(explorer.state, target.axis, false)}.`);
     };
     tile.onpointerup = tile.onpointercancel = end;
   });
@@ -184,15 +472,31 @@ function draggable(explorer, tile, axis) {
 
 export function build(explorer) {
   explorer.boxes = [...AXES.slice(0, 3), 'data', 'expert'].map((axis) => box(explorer, axis));
-  explorer.axes = make('div', { class: 'mesh-axes', role: 'group', 'aria-label': 'The mesh' }, ...explorer.boxes.map(({ element }) => element));
+  explorer.axes = make(
+    'div',
+    { class: 'mesh-axes', role: 'group', 'aria-label': 'The mesh' },
+    ...explorer.boxes.map(({ element }) => element),
+  );
   explorer.links = make('p', { class: 'explorer-note' });
   explorer.bars = make('div', {});
-  explorer.code = make('pre', { class: 'mesh-code', tabindex: '0', role: 'region', 'aria-label': 'The same in Python' });
+  explorer.code = make('pre', {
+    class: 'mesh-code',
+    tabindex: '0',
+    role: 'region',
+    'aria-label': 'The same in Python',
+  });
   const button = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
-  const buttons = make('div', { class: 'explorer-buttons' },
+  const buttons = make(
+    'div',
+    { class: 'explorer-buttons' },
     button('Fold it for me', () => foldBest(explorer)),
-    button('Copy the Python', () => copy(explorer.code.textContent).then(() => explorer.say('The line is copied.'))));
-  explorer.stage.append(make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars));
+    button('Copy the Python', () =>
+      copy(explorer.code.textContent).then(() => explorer.say('The line is copied.')),
+    ),
+  );
+  explorer.stage.append(
+    make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars),
+  );
   explorer.stage.after(buttons, explorer.live);
   explorer.rest.append(explorer.code);
 }
@@ -203,7 +507,7 @@ function foldBest(explorer) {
   explorer.say('Looking at every fold …');
   const slice = () => {
     if (JSON.stringify(explorer.state) !== begun) return explorer.say('');
-    for (const until = performance.now() + 10; performance.now() < until;) {
+    for (const until = performance.now() + 10; performance.now() < until; ) {
       const { done, value } = folds.next();
       if (done) return foldTo(explorer, value);
     }
@@ -213,21 +517,45 @@ function foldBest(explorer) {
 }
 
 function foldTo(explorer, best) {
-  if (!best) return explorer.say('No fold of these devices has room for it: take more of them, or shorter sequences.');
-  const next = { ...explorer.state, zero: String(best.zero), recompute: best.recompute, chunks: String(best.chunks), microbatch: String(best.microbatch), expert: String(best.expert) };
+  if (!best)
+    return explorer.say(
+      'No fold of these devices has room for it: take more of them, or shorter sequences.',
+    );
+  const next = {
+    ...explorer.state,
+    zero: String(best.zero),
+    recompute: best.recompute,
+    chunks: String(best.chunks),
+    microbatch: String(best.microbatch),
+    expert: String(best.expert),
+  };
   explorer.set(folded(next, best));
-  return explorer.say(`The fastest that fits, of all folds with context ${best.context}: tensor ${best.tensor}, pipeline ${best.pipeline}, data ${best.data}${best.expert > 1 ? `, of which ${best.expert} share the experts` : ''}, ZeRO ${best.zero}, stages in ${counted(best.chunks, 'pieces')}, microbatch ${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed again.`);
+  return explorer.say(
+    `The fastest that fits, of all folds with context ${best.context}: tensor ` +
+      `${best.tensor}, pipeline ${best.pipeline}, data ${best.data}` +
+      `${best.expert > 1 ? `, of which ${best.expert} share the experts` : ''}, ZeRO ` +
+      `${best.zero}, stages in ${counted(best.chunks, 'pieces')}, microbatch ` +
+      `${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed ` +
+      'again.',
+  );
 }
 
 /** For each factor of two of an axis: whether its two halves share a node. */
 export function nearness(plan, at) {
   const node = nodeNamed(plan.node);
-  const strides = { tensor: 1, context: plan.tensor, pipeline: plan.tensor * plan.context * at.ofData, data: 0 };
+  const strides = {
+    tensor: 1,
+    context: plan.tensor,
+    pipeline: plan.tensor * plan.context * at.ofData,
+    data: 0,
+  };
   const near = {};
   for (const axis of AXES) {
     near[axis] = Array.from({ length: Math.log2(plan[axis]) }, (_, which) => {
-      const early = 2 ** which < at.ofData; // of data those whose experts are shared come before the pipeline
-      const stride = axis !== 'data' ? strides[axis] : plan.tensor * plan.context * (early ? 1 : plan.pipeline);
+      // of data those whose experts are shared come before the pipeline
+      const early = 2 ** which < at.ofData;
+      const stride =
+        axis !== 'data' ? strides[axis] : plan.tensor * plan.context * (early ? 1 : plan.pipeline);
       return stride * 2 ** which < node.devices;
     });
   }
@@ -244,48 +572,122 @@ function drawAxes(explorer, state, plan, at) {
     less.setAttribute('aria-disabled', !step(state, axis, true));
     more.setAttribute('aria-disabled', !step(state, axis, false));
     const key = (near[axis] ?? []).join();
-    if (axis === 'expert') tiles.textContent = `of the ${plain(plan.context * plan.data)} along context and data`;
-    else if (each.key !== key) tiles.replaceChildren(...near[axis].map((isNear) => draggable(explorer, make('span', { class: isNear ? 'mesh-tile' : 'mesh-tile mesh-tile-far' }, '×2'), axis)));
+    if (axis === 'expert')
+      tiles.textContent = `of the ${plain(plan.context * plan.data)} along context and data`;
+    else if (each.key !== key)
+      tiles.replaceChildren(
+        ...near[axis].map((isNear) =>
+          draggable(
+            explorer,
+            make('span', { class: isNear ? 'mesh-tile' : 'mesh-tile mesh-tile-far' }, '×2'),
+            axis,
+          ),
+        ),
+      );
     each.key = key;
   }
   const { links, devices } = nodeNamed(plan.node);
   const key = (name) => make('span', { class: name, 'aria-hidden': 'true' });
-  explorer.links.replaceChildren('Drag a factor to another axis. ', key('mesh-tile mesh-key'), `within a node of ${devices}: ${quantity(links.node[0], 'B/s')} `, key('mesh-tile mesh-tile-far mesh-key'), `between nodes: ${quantity(links.network[0], 'B/s')}`);
+  explorer.links.replaceChildren(
+    'Drag a factor to another axis. ',
+    key('mesh-tile mesh-key'),
+    `within a node of ${devices}: ${quantity(links.node[0], 'B/s')} `,
+    key('mesh-tile mesh-tile-far mesh-key'),
+    `between nodes: ${quantity(links.network[0], 'B/s')}`,
+  );
 }
 
 export function draw(explorer, state, result) {
   const plan = planOf(state);
   drawAxes(explorer, state, plan, result.at);
   const { memory, total, usable, parts, step: spent, fits } = result;
-  const held = MEMORY.filter(([name]) => memory[name]).map(([name, style]) => [style, memory[name], `${name} ${inBytes3(memory[name])}`]);
-  const spentIn = PARTS.filter((name) => parts[name] > 0.005 * spent).map((name) => [STEP[name], parts[name], `${name} ${plain((100 * parts[name]) / spent, 2)}%`]);
-  const legend = (rows) => make('ul', { class: 'explorer-legend' }, ...rows.map(([style, , text]) => swatch(style, text)));
+  const held = MEMORY.filter(([name]) => memory[name]).map(([name, style]) => [
+    style,
+    memory[name],
+    `${name} ${inBytes3(memory[name])}`,
+  ]);
+  const spentIn = PARTS.filter((name) => parts[name] > 0.005 * spent).map((name) => [
+    STEP[name],
+    parts[name],
+    `${name} ${plain((100 * parts[name]) / spent, 2)}%`,
+  ]);
+  const legend = (rows) =>
+    make('ul', { class: 'explorer-legend' }, ...rows.map(([style, , text]) => swatch(style, text)));
   explorer.bars.replaceChildren(
-    make('div', { class: fits ? 'mesh-bar' : 'mesh-bar mesh-over' }, make('span', {}, make('b', {}, `${inBytes3(total)} a device`), fits ? ` of the ${inBytes3(usable)} that it gives out` : `: it gives out ${inBytes3(usable)} (the line), so this does not fit`),
-      stack(held, Math.max(total, usable), usable), legend(held)),
-    make('div', { class: 'mesh-bar' }, make('span', {}, make('b', {}, `${quantity(spent, 's', 3)} a step`), `: ${percent(result.mfu)} of the arithmetic is used (MFU)`), stack(spentIn, spent), legend(spentIn)));
+    make(
+      'div',
+      { class: fits ? 'mesh-bar' : 'mesh-bar mesh-over' },
+      make(
+        'span',
+        {},
+        make('b', {}, `${inBytes3(total)} a device`),
+        fits
+          ? ` of the ${inBytes3(usable)} that it gives out`
+          : `: it gives out ${inBytes3(usable)} (the line), so this does not fit`,
+      ),
+      stack(held, Math.max(total, usable), usable),
+      legend(held),
+    ),
+    make(
+      'div',
+      { class: 'mesh-bar' },
+      make(
+        'span',
+        {},
+        make('b', {}, `${quantity(spent, 's', 3)} a step`),
+        `: ${percent(result.mfu)} of the arithmetic is used (MFU)`,
+      ),
+      stack(spentIn, spent),
+      legend(spentIn),
+    ),
+  );
   explorer.code.textContent = python(state);
 }
 
 const inBytes3 = (value) => quantity(value, 'B', 3);
 const total = (table) => Object.values(table).reduce((sum, value) => sum + value, 0);
 
-export function summary(state, { parts, sending, step: spent, tokens, mfu, hfu, binds, microbatches }) {
-  const exposed = ['tensor', 'sequence', 'context', 'expert', 'pipeline', 'data'].reduce((sum, name) => sum + parts[name], 0);
+export function summary(
+  state,
+  { parts, sending, step: spent, tokens, mfu, hfu, binds, microbatches },
+) {
+  const exposed = ['tensor', 'sequence', 'context', 'expert', 'pipeline', 'data'].reduce(
+    (sum, name) => sum + parts[name],
+    0,
+  );
   return [
     ['Binds', `${binds}: ${percent(parts[binds] / spent)} of a step`],
     ['Tokens', `${plain(tokens)} a second, all devices together`],
-    ['Messages', total(sending) ? `${quantity(total(sending), 's', 3)} of sending a step, ${quantity(exposed, 's', 3)} of it in the way` : 'none'],
+    [
+      'Messages',
+      total(sending)
+        ? `${quantity(total(sending), 's', 3)} of sending a step, ${quantity(exposed, 's', 3)} ` +
+          'of it in the way'
+        : 'none',
+    ],
     ['Utilisation', `MFU ${percent(mfu)}, HFU ${percent(hfu)}`],
     ['Microbatches', `${plain(microbatches)} through each pipeline`],
   ];
 }
 
-export const note = (state) => `Seconds are op by op those of the datasheet: what is measured is slower. Where tensor divides, it divides the sequence between the products too. Gradients, gathered weights and a ring’s keys and values hide as far as there is something to hide behind; other messages wait. A tenth of the memory is kept back.${modelNamed(state.model).experts ? ' Experts get tokens evenly.' : ''}`;
+export const note = (state) =>
+  'Seconds are op by op those of the datasheet: what is measured is slower. Where tensor ' +
+  'divides, it divides the sequence between the products too. Gradients, gathered weights ' +
+  'and a ring’s keys and values hide as far as there is something to hide behind; other ' +
+  'messages wait. A tenth of the memory is kept back.' +
+  `${modelNamed(state.model).experts ? ' Experts get tokens evenly.' : ''}`;
 
 export function table(state, { parts, sending, memory, total: held, step: spent }) {
-  const rows = [...Object.entries(parts).map(([name, value]) => ['seconds of a step', name, value]), ['seconds of a step', 'step', spent],
-    ...Object.entries(sending).map(([name, value]) => ['seconds of messages, hidden or not', name, value]),
-    ...Object.entries(memory).map(([name, value]) => ['bytes of the fullest device', name, value]), ['bytes of the fullest device', 'all', held]];
+  const rows = [
+    ...Object.entries(parts).map(([name, value]) => ['seconds of a step', name, value]),
+    ['seconds of a step', 'step', spent],
+    ...Object.entries(sending).map(([name, value]) => [
+      'seconds of messages, hidden or not',
+      name,
+      value,
+    ]),
+    ...Object.entries(memory).map(([name, value]) => ['bytes of the fullest device', name, value]),
+    ['bytes of the fullest device', 'all', held],
+  ];
   return { columns: ['what', 'of', 'value'], rows };
 }

@@ -1,6 +1,17 @@
 // A plan on a cluster: what a device holds, and where the seconds of a step go. A layer's ops,
 // messages and bytes are costlib's; here they are added up over layers, stages and microbatches.
-import { all_gather, all_reduce, flops, hides, layouts, models, nodes, pieces, recipes, reduce_scatter } from './generated/mesh.js';
+import {
+  all_gather,
+  all_reduce,
+  flops,
+  hides,
+  layouts,
+  models,
+  nodes,
+  pieces,
+  recipes,
+  reduce_scatter,
+} from './generated/mesh.js';
 
 export { models, nodes, recipes };
 export const modelNamed = (name) => models.find((model) => model.name === name);
@@ -11,7 +22,8 @@ const COMPUTING = ['products', 'attention', 'logits', 'elementwise'];
 const SENDING = ['tensor', 'sequence', 'context', 'expert'];
 export const PARTS = [...COMPUTING, ...SENDING, 'pipeline', 'bubble', 'data', 'optimizer'];
 const sum = (values) => values.reduce((total, value) => total + value, 0);
-const powers = (most) => Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
+const powers = (most) =>
+  Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 
 // ---------------------------------------------------------------- where the axes lie
 
@@ -22,10 +34,18 @@ const lies = (devices, stride, node) => {
 const times = ([a, b], [c, d]) => [a * c, b * d];
 const devicesOf = ([inside, across]) => inside * across;
 
-/** The devices of every axis inside a node, and across nodes: tensor is innermost, data outermost. */
+/**
+ * The devices of every axis inside a node, and across nodes: tensor is innermost, data outermost.
+ */
 export function mesh({ tensor, context, expert, pipeline, data }, node) {
   const ofData = Math.max(1, Math.floor(expert / context));
-  const sizes = { tensor, context, expert: ofData, pipeline, data: Math.max(1, Math.floor(data / ofData)) };
+  const sizes = {
+    tensor,
+    context,
+    expert: ofData,
+    pipeline,
+    data: Math.max(1, Math.floor(data / ofData)),
+  };
   const axes = {};
   let stride = 1;
   for (const [axis, devices] of Object.entries(sizes)) {
@@ -33,10 +53,14 @@ export function mesh({ tensor, context, expert, pipeline, data }, node) {
     stride *= devices;
   }
   const near = Math.min(expert, context);
-  return { axes, expert: times(lies(near, tensor, node), axes.expert), ofData,
+  return {
+    axes,
+    expert: times(lies(near, tensor, node), axes.expert),
+    ofData,
     replicas: times(times(axes.context, axes.expert), axes.data),
     expertReplicas: times(lies(context / near, near * tensor, node), axes.data),
-    neighbour: axes.pipeline[1] > 1 ? 'network' : 'node' };
+    neighbour: axes.pipeline[1] > 1 ? 'network' : 'node',
+  };
 }
 
 // ---------------------------------------------------------------- one layer, or an end
@@ -56,17 +80,35 @@ export function keeping(most, compute) {
   };
 }
 
-
-/** Seconds by part, forward and back; parameters, and bytes kept: of one kind of layer, or an end. */
+/**
+ * Seconds by part, forward and back; parameters, and bytes kept: of one kind of layer, or an end.
+ */
 function priced(name, plan, at) {
-  const [model, node, recipe] = [modelNamed(plan.model), nodeNamed(plan.node), recipes[plan.recipe]];
-  const key = `${model.family}_${Number.isInteger(name) ? `${plan.recompute}_` : ''}${name}`; // ends are the same whether layers are run again
-  const values = pieces[key](plan.microbatch, plan.seq, plan.tensor, plan.context, plan.expert,
-    at.axes.tensor, at.axes.context, at.expert, model.shares[plan.tensor], model.whole);
+  const [model, node, recipe] = [
+    modelNamed(plan.model),
+    nodeNamed(plan.node),
+    recipes[plan.recipe],
+  ];
+  // ends are the same whether layers are run again
+  const key = `${model.family}_${Number.isInteger(name) ? `${plan.recompute}_` : ''}${name}`;
+  const values = pieces[key](
+    plan.microbatch,
+    plan.seq,
+    plan.tensor,
+    plan.context,
+    plan.expert,
+    at.axes.tensor,
+    at.axes.context,
+    at.expert,
+    model.shares[plan.tensor],
+    model.whole,
+  );
   let next = 0;
   const take = (count) => values.slice(next, (next += count));
   const [matrices, others, experts] = take(3);
-  const [kept, again] = [take(3), take(3)].map((elements) => sum(elements.map((count, which) => count * recipe.kept[which])));
+  const [kept, again] = [take(3), take(3)].map((elements) =>
+    sum(elements.map((count, which) => count * recipe.kept[which])),
+  );
   const perWeight = Math.min(recipe.matrices.weights, 2);
   const passes = layouts[key].map((groups) => {
     const pass = { computing: {}, sending: {}, exposed: {} };
@@ -109,11 +151,14 @@ const kindsOf = keeping(1024, (plan, at) => {
 export function dealt(layers, count) {
   const most = Math.ceil(layers / count);
   const found = Array(count).fill(most);
-  for (let which = 0; which < most * count - layers; which += 1) found[which % 2 ? (which - 1) / 2 : count - 1 - which / 2] -= 1;
+  for (let which = 0; which < most * count - layers; which += 1)
+    found[which % 2 ? (which - 1) / 2 : count - 1 - which / 2] -= 1;
   return found;
 }
 
-/** Stages of a pipeline, those alike as one: the first of them, how many, and their layers by kind. */
+/**
+ * Stages of a pipeline, those alike as one: the first of them, how many, and their layers by kind.
+ */
 const stagesOf = keeping(256, (model, pipeline, chunks) => {
   const held = Array.from({ length: pipeline }, () => model.layers.map(() => 0));
   const order = model.layers.flatMap((count, kind) => Array(count).fill(kind));
@@ -138,10 +183,15 @@ const add = (into, from, count = 1) => {
 
 function workOf(stage, kinds, plan, at) {
   const rows = stage.layers.flatMap((count, kind) => (count ? [[kinds[kind], count]] : []));
-  const all = [...rows, ...(stage.first ? [[kinds.first, 1]] : []), ...(stage.last ? [[kinds.last, 1]] : [])];
+  const all = [
+    ...rows,
+    ...(stage.first ? [[kinds.first, 1]] : []),
+    ...(stage.last ? [[kinds.last, 1]] : []),
+  ];
   const passes = [0, 1].map((which) => {
     const pass = { computing: {}, sending: {}, exposed: {} };
-    for (const [kind, count] of all) for (const table of Object.keys(pass)) add(pass[table], kind.passes[which][table], count);
+    for (const [kind, count] of all)
+      for (const table of Object.keys(pass)) add(pass[table], kind.passes[which][table], count);
     pass.busy = sum(Object.values(pass.computing));
     return pass;
   });
@@ -149,7 +199,8 @@ function workOf(stage, kinds, plan, at) {
   for (const [kind, count] of all) add(params, kind.params, count);
   if (plan.pipeline > 1) {
     const wire = at.neighbour === 'network' ? 'pipeline.network' : 'pipeline';
-    const stream = (plan.microbatch * plan.seq * modelNamed(plan.model).d_model) / plan.context / plan.tensor;
+    const stream =
+      (plan.microbatch * plan.seq * modelNamed(plan.model).d_model) / plan.context / plan.tensor;
     const one = seconds(2 * stream, 1, nodeNamed(plan.node).links[at.neighbour]);
     passes.forEach((pass, which) => {
       pass.sending[wire] = (plan.chunks - (which ? stage.first : stage.last)) * one;
@@ -162,21 +213,28 @@ function workOf(stage, kinds, plan, at) {
 
 const worksOf = keeping(1024, (kinds, plan, at) => {
   const { model, pipeline, chunks } = plan;
-  return stagesOf([model, pipeline, chunks].join(), modelNamed(model), pipeline, chunks).map((stage) => workOf(stage, kinds, plan, at));
+  return stagesOf([model, pipeline, chunks].join(), modelNamed(model), pipeline, chunks).map(
+    (stage) => workOf(stage, kinds, plan, at),
+  );
 });
 
 // ---------------------------------------------------------------- weights, gradients, optimizer
 
 const bytesOf = ({ matrices, others, experts }, which, recipe, among = 1, amongExperts = 1) =>
-  Math.ceil(matrices / among) * recipe.matrices[which] + Math.ceil(others / among) * recipe.others[which] + Math.ceil(experts / amongExperts) * recipe.matrices[which];
+  Math.ceil(matrices / among) * recipe.matrices[which] +
+  Math.ceil(others / among) * recipe.others[which] +
+  Math.ceil(experts / amongExperts) * recipe.matrices[which];
 
 function wireOf({ matrices, others, experts }, which, recipe) {
-  const [each, rest] = [recipe.matrices, recipe.others].map((bytes) => Math.min(bytes[which], which === 'gradients' ? 4 : 2));
+  const [each, rest] = [recipe.matrices, recipe.others].map((bytes) =>
+    Math.min(bytes[which], which === 'gradients' ? 4 : 2),
+  );
   return [matrices * each + others * rest, experts * each];
 }
 
 /** Devices that share a state from a stage of ZeRO on: all that have it, or one alone. */
-const among = (plan, at, stage) => (plan.zero >= stage ? [devicesOf(at.replicas), devicesOf(at.expertReplicas)] : [1, 1]);
+const among = (plan, at, stage) =>
+  plan.zero >= stage ? [devicesOf(at.replicas), devicesOf(at.expertReplicas)] : [1, 1];
 
 function collective(does, work, recipe, node, at) {
   const wires = wireOf(work.params, does === all_gather ? 'weights' : 'gradients', recipe);
@@ -192,45 +250,91 @@ function collective(does, work, recipe, node, at) {
 /** Seconds of gradients and weights between replicas: what does not hide, and all by tier. */
 function dataOf(work, plan, recipe, node, at, microbatches) {
   const [forward, backward] = work.passes.map(({ busy }) => hides.data * busy);
-  const tables = [all_reduce, all_gather, reduce_scatter].map((does) => collective(does, work, recipe, node, at));
+  const tables = [all_reduce, all_gather, reduce_scatter].map((does) =>
+    collective(does, work, recipe, node, at),
+  );
   const [whole, gathers, scatters] = tables.map((table) => sum(Object.values(table)));
   const [gather, scatter] = [Math.max(0, gathers - forward), Math.max(0, scatters - backward)];
   const both = Math.max(0, gathers + scatters - backward);
-  const exposed = [Math.max(0, whole - backward), scatter + gather, microbatches * scatter + gather, microbatches * (gather + both)][plan.zero];
-  const counts = [[1, 0, 0], [0, 1, 1], [0, 1, microbatches], [0, 2 * microbatches, microbatches]][plan.zero];
-  const sent = Object.fromEntries(['data', 'data.network'].map((axis) => [axis, sum(tables.map((table, which) => counts[which] * table[axis]))]));
+  const exposed = [
+    Math.max(0, whole - backward),
+    scatter + gather,
+    microbatches * scatter + gather,
+    microbatches * (gather + both),
+  ][plan.zero];
+  const counts = [
+    [1, 0, 0],
+    [0, 1, 1],
+    [0, 1, microbatches],
+    [0, 2 * microbatches, microbatches],
+  ][plan.zero];
+  const sent = Object.fromEntries(
+    ['data', 'data.network'].map((axis) => [
+      axis,
+      sum(tables.map((table, which) => counts[which] * table[axis])),
+    ]),
+  );
   return { exposed, sent };
 }
 
 function memoryOf(work, kinds, plan, recipe, at, microbatches) {
   const { pipeline, chunks } = plan;
   const ahead = pipeline - work.device;
-  const begun = chunks > 1 ? Math.min(microbatches * chunks, 2 * (ahead - 1) + (chunks - 1) * pipeline + 1) : Math.min(microbatches, ahead);
-  const kept = (sum(work.rows.map(([kind, count]) => count * kind.kept)) * begun) / chunks + (work.last ? kinds.last.kept : 0);
+  const begun =
+    chunks > 1
+      ? Math.min(microbatches * chunks, 2 * (ahead - 1) + (chunks - 1) * pipeline + 1)
+      : Math.min(microbatches, ahead);
+  const kept =
+    (sum(work.rows.map(([kind, count]) => count * kind.kept)) * begun) / chunks +
+    (work.last ? kinds.last.kept : 0);
   const layers = work.rows.length ? work.rows.map(([kind]) => kind.params) : [work.params];
-  const [weights, gradients] = ['weights', 'gradients'].map((which) => Math.max(...layers.map((params) => sum(wireOf(params, which, recipe)))));
+  const [weights, gradients] = ['weights', 'gradients'].map((which) =>
+    Math.max(...layers.map((params) => sum(wireOf(params, which, recipe)))),
+  );
   const divided = devicesOf(at.replicas) > 1 ? 1 : 0;
-  return { weights: bytesOf(work.params, 'weights', recipe, ...among(plan, at, 3)),
+  return {
+    weights: bytesOf(work.params, 'weights', recipe, ...among(plan, at, 3)),
     gradients: bytesOf(work.params, 'gradients', recipe, ...among(plan, at, 2)),
     optimizer: bytesOf(work.params, 'optimizer', recipe, ...among(plan, at, 1)),
     activations: kept + Math.max(0, ...work.rows.map(([kind]) => kind.again)),
-    buffers: divided * [0, 0, gradients, 2 * weights + gradients][plan.zero] };
+    buffers: divided * [0, 0, gradients, 2 * weights + gradients][plan.zero],
+  };
 }
 
 function optimizerOf(work, plan, recipe, node, at) {
   const shared = among(plan, at, 1);
-  const moved = bytesOf(work.params, 'gradients', recipe, ...shared) + bytesOf(work.params, 'weights', recipe, ...shared);
+  const moved =
+    bytesOf(work.params, 'gradients', recipe, ...shared) +
+    bytesOf(work.params, 'weights', recipe, ...shared);
   return (moved + 2 * bytesOf(work.params, 'optimizer', recipe, ...shared)) / node.memory;
 }
 
 // ---------------------------------------------------------------- a step
 
-/** Bytes of the fullest device, seconds of a step by part, of all messages by axis, and what follows. */
+/**
+ * Bytes of the fullest device, seconds of a step by part, of all messages by axis, and what
+ * follows.
+ */
 export function planned(plan) {
-  const [model, node, recipe] = [modelNamed(plan.model), nodeNamed(plan.node), recipes[plan.recipe]];
+  const [model, node, recipe] = [
+    modelNamed(plan.model),
+    nodeNamed(plan.node),
+    recipes[plan.recipe],
+  ];
   const at = mesh(plan, node);
   const microbatches = plan.batch / (plan.data * plan.microbatch);
-  const layer = [plan.model, plan.node, plan.recipe, plan.recompute, plan.microbatch, plan.seq, plan.tensor, plan.context, plan.expert, at.expert].join();
+  const layer = [
+    plan.model,
+    plan.node,
+    plan.recipe,
+    plan.recompute,
+    plan.microbatch,
+    plan.seq,
+    plan.tensor,
+    plan.context,
+    plan.expert,
+    at.expert,
+  ].join();
   const kinds = kindsOf(layer, plan, at);
   const works = worksOf([layer, plan.pipeline, plan.chunks].join(), kinds, plan, at);
   const slowest = works.reduce((most, work) => (work.seconds > most.seconds ? work : most));
@@ -239,21 +343,37 @@ export function planned(plan) {
     for (const table of [pass.computing, pass.exposed]) add(parts, table, microbatches);
     add(sending, pass.sending, microbatches);
   }
-  parts.bubble = (sum(works.map((work) => work.alike * work.seconds)) - slowest.seconds) / plan.chunks;
+  parts.bubble =
+    (sum(works.map((work) => work.alike * work.seconds)) - slowest.seconds) / plan.chunks;
   const data = works.map((work) => dataOf(work, plan, recipe, node, at, microbatches));
   parts.data = Math.max(...data.map(({ exposed }) => exposed));
-  for (const axis of ['data', 'data.network']) sending[axis] = Math.max(...data.map(({ sent }) => sent[axis]));
+  for (const axis of ['data', 'data.network'])
+    sending[axis] = Math.max(...data.map(({ sent }) => sent[axis]));
   parts.optimizer = Math.max(...works.map((work) => optimizerOf(work, plan, recipe, node, at)));
   const held = works.map((work) => memoryOf(work, kinds, plan, recipe, at, microbatches));
-  const memory = held.reduce((most, each) => (sum(Object.values(each)) > sum(Object.values(most)) ? each : most));
+  const memory = held.reduce((most, each) =>
+    sum(Object.values(each)) > sum(Object.values(most)) ? each : most,
+  );
   const step = sum(PARTS.map((part) => parts[part] ?? 0));
   const devices = plan.tensor * plan.context * plan.pipeline * plan.data;
   const [each, none, full] = flops[model.flops](plan.seq);
   const mfu = (each * plan.batch * plan.seq) / step / (devices * node.rates[recipe.compute]);
   const total = sum(Object.values(memory));
-  return { at, microbatches, parts: Object.fromEntries(PARTS.map((part) => [part, parts[part] ?? 0])), sending, memory, total,
-    step, mfu, hfu: mfu * (plan.recompute === 'full' ? full : none), tokens: (plan.batch * plan.seq) / step,
-    usable: node.usable, fits: total <= node.usable, binds: PARTS.reduce((most, part) => ((parts[part] ?? 0) > (parts[most] ?? 0) ? part : most)) };
+  return {
+    at,
+    microbatches,
+    parts: Object.fromEntries(PARTS.map((part) => [part, parts[part] ?? 0])),
+    sending,
+    memory,
+    total,
+    step,
+    mfu,
+    hfu: mfu * (plan.recompute === 'full' ? full : none),
+    tokens: (plan.batch * plan.seq) / step,
+    usable: node.usable,
+    fits: total <= node.usable,
+    binds: PARTS.reduce((most, part) => ((parts[part] ?? 0) > (parts[most] ?? 0) ? part : most)),
+  };
 }
 
 // ---------------------------------------------------------------- what is legal
@@ -276,7 +396,9 @@ export function folds({ model: name, devices, batch, seq }) {
 
 /** Devices that may share the experts: of those that have the same sequences' weights. */
 export function expertDegrees({ model: name, context, data }) {
-  return powers(Math.max(1, Math.min(modelNamed(name).experts, context * data))).filter((each) => modelNamed(name).experts % each === 0 || each === 1);
+  return powers(Math.max(1, Math.min(modelNamed(name).experts, context * data))).filter(
+    (each) => modelNamed(name).experts % each === 0 || each === 1,
+  );
 }
 
 /** Sequences at a time. */
@@ -285,10 +407,19 @@ export const microbatchesOf = ({ batch, data }) => powers(batch / data);
 /** Pieces of each stage. */
 export function chunkDegrees({ model: name, pipeline, batch, data, microbatch }) {
   const rounds = batch / (data * microbatch);
-  return [1, 2, 4, 8].filter((chunks) => chunks === 1 || (pipeline > 1 && rounds % pipeline === 0 && pipeline * chunks <= layersOf(modelNamed(name)) + 2));
+  return [1, 2, 4, 8].filter(
+    (chunks) =>
+      chunks === 1 ||
+      (pipeline > 1 &&
+        rounds % pipeline === 0 &&
+        pipeline * chunks <= layersOf(modelNamed(name)) + 2),
+  );
 }
 
-/** Tries all folds with a plan’s context, a few at a time; at the end the fastest that fits, or null. */
+/**
+ * Tries all folds with a plan’s context, a few at a time; at the end the fastest that fits, or
+ * null.
+ */
 export function* tried(plan) {
   let best = null;
   for (const fold of folds(plan).filter(({ context }) => context === plan.context)) {

@@ -13,7 +13,10 @@ export function sixteenBit(device) {
 }
 
 /** The names of all ops, and five numbers of each in turn: FLOPs, and elements by kind. */
-export function flat(model, { batch, cached = 0, fresh, scores = 'onchip', latent = 'naive', shared = 1 }) {
+export function flat(
+  model,
+  { batch, cached = 0, fresh, scores = 'onchip', latent = 'naive', shared = 1 },
+) {
   const form = `${model.family}_${scores}_${model.latent ? latent : 'naive'}`;
   return [ops[form], ledgers[form](batch, cached, fresh, model.shares[shared])];
 }
@@ -34,5 +37,8 @@ export function moved(op, { weights = 2, activations = 2, kv = 2, scores = 2 } =
 
 /** FLOPs and bytes of all ops. */
 export function totals(all, precision) {
-  return [all.reduce((sum, op) => sum + op.flops, 0), all.reduce((sum, op) => sum + moved(op, precision), 0)];
+  return [
+    all.reduce((sum, op) => sum + op.flops, 0),
+    all.reduce((sum, op) => sum + moved(op, precision), 0),
+  ];
 }

@@ -1,19 +1,36 @@
 // Numbers as people read them. The tables hold them in full.
 
-const PREFIXES = [[1e24, 'Y'], [1e21, 'Z'], [1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'],
-  [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
+const PREFIXES = [
+  [1e24, 'Y'],
+  [1e21, 'Z'],
+  [1e18, 'E'],
+  [1e15, 'P'],
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+  [1, ''],
+  [1e-3, 'm'],
+  [1e-6, 'µ'],
+  [1e-9, 'n'],
+];
 
 const formats = new Map(); // to make one takes longer than to use it
 
 function formatted(value, digits) {
-  if (!formats.has(digits)) formats.set(digits, new Intl.NumberFormat('en', digits ? { maximumSignificantDigits: digits } : {}));
+  if (!formats.has(digits))
+    formats.set(
+      digits,
+      new Intl.NumberFormat('en', digits ? { maximumSignificantDigits: digits } : {}),
+    );
   return formats.get(digits).format(value);
 }
 
 /** A power of ten as people write it: 7.23 × 10²³. */
 function scientific(value, digits) {
   const [number, power] = value.toExponential(digits - 1).split('e');
-  return `${Number(number)} × 10${[...power.replace('+', '')].map((digit) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(digit)]).join('')}`;
+  const raised = (digit) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(digit)];
+  return `${Number(number)} × 10${[...power.replace('+', '')].map(raised).join('')}`;
 }
 
 /** Digits that matter, with separators: 1,234 or 0.00123 or 7.23 × 10²³. */
@@ -21,14 +38,16 @@ export function plain(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return 'no limit';
   if (value === 0) return '0';
-  if (Number.isInteger(value) && Math.abs(value) < (digits > 4 ? 1e15 : 1e9)) return formatted(value, 0); // as it was typed
+  if (Number.isInteger(value) && Math.abs(value) < (digits > 4 ? 1e15 : 1e9))
+    return formatted(value, 0); // as it was typed
   const size = Math.abs(value);
   if (size >= 1e9 || size < 1e-4) return scientific(value, digits);
   return formatted(value, digits);
 }
 
 /** One of what words name many of: token, new token, entry, guess. */
-export const singular = (words) => words.replace(/(\w{2,}?)(?:(?<=ss|ch)es|(ies)|s)\b/, (_, stem, y) => stem + (y ? 'y' : ''));
+export const singular = (words) =>
+  words.replace(/(\w{2,}?)(?:(?<=ss|ch)es|(ies)|s)\b/, (_, stem, y) => stem + (y ? 'y' : ''));
 
 /** So many of something: 1 token, 2 tokens. */
 export const counted = (count, what) => `${plain(count, 9)} ${count === 1 ? singular(what) : what}`;
@@ -37,7 +56,8 @@ export const counted = (count, what) => `${plain(count, 9)} ${count === 1 ? sing
 export function quantity(value, unit, digits = 4) {
   if (!Number.isFinite(value)) return plain(value);
   if (value === 0) return `0 ${unit}`;
-  const [scale, prefix] = PREFIXES.find(([each]) => Math.abs(value) >= each * 0.99999) ?? PREFIXES.at(-1);
+  const [scale, prefix] =
+    PREFIXES.find(([each]) => Math.abs(value) >= each * 0.99999) ?? PREFIXES.at(-1);
   return `${formatted(value / scale, digits)} ${prefix}${unit}`;
 }
 

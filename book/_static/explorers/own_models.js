@@ -10,16 +10,26 @@ async function through(bytes, stream) {
   for (let size = 0, part = await reader.read(); !part.done; part = await reader.read()) {
     found.push(part.value);
     size += part.value.length;
-    if (size > 4 * MOST) throw new RangeError(`a config has at most ${MOST.toLocaleString('en')} characters`);
+    if (size > 4 * MOST)
+      throw new RangeError(`a config has at most ${MOST.toLocaleString('en')} characters`);
   }
   return new Uint8Array(await new Blob(found).arrayBuffer());
 }
 
 /** A config as an address says it: deflated, and in letters. */
 export async function coded(text) {
-  if (text.length > MOST) throw new RangeError(`a config has at most ${MOST.toLocaleString('en')} characters, this has ${text.length.toLocaleString('en')}`);
+  if (text.length > MOST)
+    throw new RangeError(
+      `a config has at most ${MOST.toLocaleString('en')} characters, this has ` +
+        `${text.length.toLocaleString('en')}`,
+    );
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream('deflate-raw'));
-  const code = OWN + btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  const code =
+    OWN +
+    btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+      .replaceAll('+', '-')
+      .replaceAll('/', '_')
+      .replaceAll('=', '');
   texts.set(code, text);
   return code;
 }
@@ -33,7 +43,12 @@ export async function decoded(code) {
 async function unpacked(code) {
   try {
     const letters = atob(code.slice(OWN.length).replaceAll('-', '+').replaceAll('_', '/'));
-    return new TextDecoder().decode(await through(Uint8Array.from(letters, (letter) => letter.charCodeAt(0)), new DecompressionStream('deflate-raw')));
+    return new TextDecoder().decode(
+      await through(
+        Uint8Array.from(letters, (letter) => letter.charCodeAt(0)),
+        new DecompressionStream('deflate-raw'),
+      ),
+    );
   } catch {
     return '';
   }
@@ -57,7 +72,10 @@ export function saidIn(code) {
 function namesIn(text) {
   try {
     const { _name_or_path: name, model_type: kind } = JSON.parse(text);
-    return { name: isText(name) ? name.split('/').filter(Boolean).at(-1) : '', kind: isText(kind) ? kind : 'model' };
+    return {
+      name: isText(name) ? name.split('/').filter(Boolean).at(-1) : '',
+      kind: isText(kind) ? kind : 'model',
+    };
   } catch {
     return {};
   }

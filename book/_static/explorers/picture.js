@@ -1,8 +1,17 @@
-// The picture of a chart as SVG text: axes, lines, dots, and words beside what they name. No document is needed.
+// The picture of a chart as SVG text: axes, lines, dots, and words beside what they name. No
+// document is needed.
 import { plain, quantity } from './numbers.js';
 
 /** The hues of the book's figures, in its order. */
-export const COLOURS = ['#2f7fc1', '#d0640c', '#14916a', '#b5559b', '#808080', '#7a74c9', '#a8801a'];
+export const COLOURS = [
+  '#2f7fc1',
+  '#d0640c',
+  '#14916a',
+  '#b5559b',
+  '#808080',
+  '#7a74c9',
+  '#a8801a',
+];
 const DASHES = ['', '8 4', '2 3', '10 3 2 3', '1 4', '6 2', '4 4'];
 const LINE = 14; // pixels, of a line of words
 const SAME = 7; // pixels between dots that look like one
@@ -19,7 +28,11 @@ export function widthOf(text) {
   return widths.get(text);
 }
 
-const guess = (text) => [...text].reduce((sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4), 0);
+const guess = (text) =>
+  [...text].reduce(
+    (sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4),
+    0,
+  );
 
 /** A text in lines no wider than so many pixels, where its words allow it. */
 export function wrapped(text, most) {
@@ -38,11 +51,22 @@ export function wrapped(text, most) {
 function scale(linear, low, high, from, to) {
   const of = linear ? Number : Math.log;
   const per = (to - from) / (of(high) - of(low));
-  return { low, high, linear, from, to, place: (value) => from + (of(value) - of(low)) * per,
-    value: (place) => { const found = of(low) + (place - from) / per; return linear ? found : Math.exp(found); } };
+  return {
+    low,
+    high,
+    linear,
+    from,
+    to,
+    place: (value) => from + (of(value) - of(low)) * per,
+    value: (place) => {
+      const found = of(low) + (place - from) / per;
+      return linear ? found : Math.exp(found);
+    },
+  };
 }
 
-const finite = (values) => values.filter((value) => value !== null && value !== undefined && Number.isFinite(value));
+const finite = (values) =>
+  values.filter((value) => value !== null && value !== undefined && Number.isFinite(value));
 
 /** Whole powers of ten around some values. */
 function decades(values) {
@@ -53,7 +77,10 @@ function decades(values) {
   return [from, to > from ? to : from * 10];
 }
 
-/** A tick of a logarithmic axis as people write it, as SVG: powers are raised, in whatever face the page has. */
+/**
+ * A tick of a logarithmic axis as people write it, as SVG: powers are raised, in whatever face the
+ * page has.
+ */
 export function tick(value, most = 1e5) {
   if (value >= 1e-3 && value < most) return plain(value);
   const power = Math.floor(Math.log10(value) + 1e-9);
@@ -66,13 +93,21 @@ export function ticksOf({ low, high, linear, from, to }, apart) {
   const room = Math.max(2, Math.abs(to - from) / apart);
   if (linear) {
     const ten = 10 ** Math.floor(Math.log10((high - low) / room));
-    const step = [1, 2, 5, 10].map((each) => each * ten).find((each) => (high - low) / each <= room);
-    return Array.from({ length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 }, (_, at) => Number(((Math.ceil(low / step - 1e-9) + at) * step).toPrecision(12)));
+    const step = [1, 2, 5, 10]
+      .map((each) => each * ten)
+      .find((each) => (high - low) / each <= room);
+    return Array.from(
+      { length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 },
+      (_, at) => Number(((Math.ceil(low / step - 1e-9) + at) * step).toPrecision(12)),
+    );
   }
   const [first, last] = [Math.floor(Math.log10(low) + 1e-9), Math.ceil(Math.log10(high) - 1e-9)];
   const within = (value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9);
-  const every = (digits, step) => Array.from({ length: last - first + 1 }, (_, at) => first + at).filter((power) => power % step === 0)
-    .flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(within);
+  const every = (digits, step) =>
+    Array.from({ length: last - first + 1 }, (_, at) => first + at)
+      .filter((power) => power % step === 0)
+      .flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`)))
+      .filter(within);
   const fine = every([1, 2, 5], 1);
   if (fine.length <= Math.min(room, 8)) return fine;
   for (let step = 1; ; step += 1) {
@@ -83,17 +118,26 @@ export function ticksOf({ low, high, linear, from, to }, apart) {
 
 // ---------------------------------------------------------------- words beside things
 
-const crosses = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
+const crosses = (one, other) =>
+  one.left < other.right &&
+  one.right > other.left &&
+  one.top < other.bottom &&
+  one.bottom > other.top;
 
 const COLUMN = 24; // pixels
 
-/** Keeps words apart: gives each the first free place of those it could have, the one least crossed by lines. */
+/**
+ * Keeps words apart: gives each the first free place of those it could have, the one least crossed
+ * by lines.
+ */
 class Places {
   constructor(bounds, track) {
     this.bounds = bounds;
     this.taken = [];
-    this.columns = []; // points on lines, which words had better not cover: x and y in turn, by where x is
-    for (let at = 0; at < track.length; at += 2) (this.columns[Math.floor(track[at] / COLUMN)] ??= []).push(track[at], track[at + 1]);
+    // points on lines, which words had better not cover: x and y in turn, by where x is
+    this.columns = [];
+    for (let at = 0; at < track.length; at += 2)
+      (this.columns[Math.floor(track[at] / COLUMN)] ??= []).push(track[at], track[at + 1]);
   }
 
   /** How many points on lines a box covers; more than some is not counted. */
@@ -102,7 +146,13 @@ class Places {
     for (let column = Math.floor(left / COLUMN); column <= right / COLUMN; column += 1) {
       const points = this.columns[column] ?? [];
       for (let at = 0; at < points.length && count < some; at += 2) {
-        if (points[at + 1] > top && points[at + 1] < bottom && points[at] > left && points[at] < right) count += 1;
+        if (
+          points[at + 1] > top &&
+          points[at + 1] < bottom &&
+          points[at] > left &&
+          points[at] < right
+        )
+          count += 1;
       }
     }
     return count;
@@ -110,15 +160,47 @@ class Places {
 
   free(box) {
     const { left, right, top, bottom } = this.bounds;
-    return box.left >= left && box.right <= right && box.top >= top && box.bottom <= bottom && !this.taken.some((other) => crosses(box, other));
+    return (
+      box.left >= left &&
+      box.right <= right &&
+      box.top >= top &&
+      box.bottom <= bottom &&
+      !this.taken.some((other) => crosses(box, other))
+    );
   }
 
-  /** Where to put words of a size beside a dot, not above a height: the box, or nothing if it is crowded. */
+  /**
+   * Where to put words of a size beside a dot, not above a height: the box, or nothing if it is
+   * crowded.
+   */
   beside(x, y, r, width, height, below = -Infinity) {
     const [near, up] = [r + 4, height / 2];
-    const corners = [[near, -up], [-near - width, -up], [-width / 2, -near - height], [-width / 2, near], [near, -height - 2], [near, 2], [-near - width, -height - 2], [-near - width, 2]];
-    const further = [20, 36].flatMap((far) => [[near, far], [-near - width, far], [-width / 2, far], [near, -far - height], [-near - width, -far - height]]);
-    const open = (places) => places.map(([right, down]) => ({ left: x + right, right: x + right + width, top: y + down, bottom: y + down + height })).filter((box) => box.top >= below && this.free(box));
+    const corners = [
+      [near, -up],
+      [-near - width, -up],
+      [-width / 2, -near - height],
+      [-width / 2, near],
+      [near, -height - 2],
+      [near, 2],
+      [-near - width, -height - 2],
+      [-near - width, 2],
+    ];
+    const further = [20, 36].flatMap((far) => [
+      [near, far],
+      [-near - width, far],
+      [-width / 2, far],
+      [near, -far - height],
+      [-near - width, -far - height],
+    ]);
+    const open = (places) =>
+      places
+        .map(([right, down]) => ({
+          left: x + right,
+          right: x + right + width,
+          top: y + down,
+          bottom: y + down + height,
+        }))
+        .filter((box) => box.top >= below && this.free(box));
     const beside = this.clearest(open(corners));
     if (beside && !this.crossed(beside, 1)) return beside;
     const clear = this.clearest(open(further));
@@ -150,17 +232,23 @@ class Places {
 
 const escaped = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const fixed = (value) => Math.round(value * 100) / 100; // of a pixel
-const written = (x, y, svg, kind, anchor) => `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${svg}</text>`;
+const written = (x, y, svg, kind, anchor) =>
+  `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${svg}</text>`;
 const text = (x, y, words, kind, anchor = 'start') => written(x, y, escaped(words), kind, anchor);
 
 // ---------------------------------------------------------------- lines
 
-const colourOf = (series, at) => (series.ink ? 'currentColor' : COLOURS[(series.colour ?? at) % COLOURS.length]);
+const colourOf = (series, at) =>
+  series.ink ? 'currentColor' : COLOURS[(series.colour ?? at) % COLOURS.length];
 const dashOf = (series, at) => DASHES[(series.dash ?? at) % DASHES.length];
 
 /** The points of a line that are on the picture, in pixels. */
 function trail({ ys }, xs, x, y) {
-  return xs.flatMap((value, at) => (ys[at] === null || ys[at] === undefined || value < x.low || value > x.high ? [] : [[x.place(value), y.place(ys[at])]]));
+  return xs.flatMap((value, at) =>
+    ys[at] === null || ys[at] === undefined || value < x.low || value > x.high
+      ? []
+      : [[x.place(value), y.place(ys[at])]],
+  );
 }
 
 /** A line's points and some between them: x and y in turn. */
@@ -169,28 +257,51 @@ function track(points, found) {
     const [fromX, fromY] = points[at - 1];
     const [across, down] = [points[at][0] - fromX, points[at][1] - fromY];
     const steps = Math.min(80, Math.ceil(Math.max(Math.abs(across), Math.abs(down)) / 10));
-    for (let step = 0; step < steps; step += 1) found.push(fromX + (across * step) / steps, fromY + (down * step) / steps);
+    for (let step = 0; step < steps; step += 1)
+      found.push(fromX + (across * step) / steps, fromY + (down * step) / steps);
   }
 }
 
 /** Names at the ends of lines, pushed apart, each tied to its line. */
 function names(spec, frame, trails, places) {
   const { gutter, right, top, bottom } = frame;
-  const found = spec.series.flatMap((series, at) => {
-    if (series.scatter || !trails[at].length || series.unnamed) return [];
-    const words = wrapped(series.label, gutter.most);
-    return [{ series, at, words, end: trails[at].at(-1), height: words.length * LINE }];
-  }).sort((a, b) => a.end[1] - b.end[1] || a.at - b.at);
+  const found = spec.series
+    .flatMap((series, at) => {
+      if (series.scatter || !trails[at].length || series.unnamed) return [];
+      const words = wrapped(series.label, gutter.most);
+      return [{ series, at, words, end: trails[at].at(-1), height: words.length * LINE }];
+    })
+    .sort((a, b) => a.end[1] - b.end[1] || a.at - b.at);
   let from = top - 8;
-  for (const name of found) { name.top = Math.max(from, name.end[1] - name.height / 2); from = name.top + name.height + 3; }
+  for (const name of found) {
+    name.top = Math.max(from, name.end[1] - name.height / 2);
+    from = name.top + name.height + 3;
+  }
   let until = bottom + 8;
-  for (const name of [...found].reverse()) { name.top = Math.min(name.top, until - name.height); until = name.top - 3; }
-  return found.map(({ series, at, words, end, top: high, height }) => {
-    const middle = high + height / 2;
-    const tie = `<path d="M${fixed(end[0])} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" stroke="${colourOf(series, at)}" class="chart-tie"/>`;
-    places.take({ left: right + 4, right: right + 15 + Math.max(...words.map(widthOf)), top: high, bottom: high + height });
-    return tie + words.map((line, row) => text(right + 15, high + 11 + row * LINE, line, 'chart-name')).join('');
-  }).join('');
+  for (const name of [...found].reverse()) {
+    name.top = Math.min(name.top, until - name.height);
+    until = name.top - 3;
+  }
+  return found
+    .map(({ series, at, words, end, top: high, height }) => {
+      const middle = high + height / 2;
+      const tie =
+        `<path d="M${fixed(end[0])} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" ` +
+        `stroke="${colourOf(series, at)}" class="chart-tie"/>`;
+      places.take({
+        left: right + 4,
+        right: right + 15 + Math.max(...words.map(widthOf)),
+        top: high,
+        bottom: high + height,
+      });
+      return (
+        tie +
+        words
+          .map((line, row) => text(right + 15, high + 11 + row * LINE, line, 'chart-name'))
+          .join('')
+      );
+    })
+    .join('');
 }
 
 // ---------------------------------------------------------------- the picture
@@ -200,34 +311,84 @@ export function frameOf(spec, width) {
   const height = width < 480 ? 220 : 300;
   const named = spec.series.filter((series) => !series.scatter && !series.unnamed);
   const most = width < 480 ? 76 : 150;
-  const gutter = { most, width: named.length ? 20 + Math.max(...named.flatMap(({ label }) => wrapped(label, most).map(widthOf))) : 22 };
+  const gutter = {
+    most,
+    width: named.length
+      ? 20 + Math.max(...named.flatMap(({ label }) => wrapped(label, most).map(widthOf)))
+      : 22,
+  };
   const beside = spec.at && spec.at.x === undefined ? 5 : 0; // of a handle at the left
-  const [left, right, top, bottom] = [(spec.y.linear ? 52 : 46) + beside, width - gutter.width, 26, height - 40];
+  const [left, right, top, bottom] = [
+    (spec.y.linear ? 52 : 46) + beside,
+    width - gutter.width,
+    26,
+    height - 40,
+  ];
   const xs = finite(spec.xs);
-  const [low, high] = spec.x.range ?? [Math.min(...xs) / 1.06, 1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10)];
-  const values = finite(spec.series.flatMap(({ ys }) => ys.filter((_, at) => spec.xs[at] >= low && spec.xs[at] <= high)));
+  const [low, high] = spec.x.range ?? [
+    Math.min(...xs) / 1.06,
+    1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10),
+  ];
+  const values = finite(
+    spec.series.flatMap(({ ys }) =>
+      ys.filter((_, at) => spec.xs[at] >= low && spec.xs[at] <= high),
+    ),
+  );
   const [least, largest] = spec.y.range ?? decades(values);
-  return { width, height, left, right, top, bottom, beside, gutter, x: scale(false, low, high, left, right), y: scale(Boolean(spec.y.linear), least, largest, bottom, top) };
+  return {
+    width,
+    height,
+    left,
+    right,
+    top,
+    bottom,
+    beside,
+    gutter,
+    x: scale(false, low, high, left, right),
+    y: scale(Boolean(spec.y.linear), least, largest, bottom, top),
+  };
 }
 
 function axes(spec, { left, right, top, bottom, x, y, beside }) {
   const [across, up] = [ticksOf(x, 44), ticksOf(y, 26)];
-  const lines = across.map((value) => `M${fixed(x.place(value))} ${top}V${bottom}`).join('') + up.map((value) => `M${left} ${fixed(y.place(value))}H${fixed(right)}`).join('');
-  return `<path d="${lines}" class="chart-grid"/>${across.map((value) => written(x.place(value), bottom + 20, tick(value), 'chart-tick', 'middle')).join('')}`
-    + up.map((value) => written(left - 6 - beside, y.place(value) + 4, y.linear ? plain(value) : tick(value, 1e4), 'chart-tick', 'end')).join('')
-    + text((left + right) / 2, bottom + 35, spec.x.label, 'chart-axis', 'middle') + text(0, 11, spec.y.label, 'chart-axis');
+  const lines =
+    across.map((value) => `M${fixed(x.place(value))} ${top}V${bottom}`).join('') +
+    up.map((value) => `M${left} ${fixed(y.place(value))}H${fixed(right)}`).join('');
+  return (
+    `<path d="${lines}" class="chart-grid"/>` +
+    across
+      .map((value) => written(x.place(value), bottom + 20, tick(value), 'chart-tick', 'middle'))
+      .join('') +
+    up
+      .map((value) =>
+        written(
+          left - 6 - beside,
+          y.place(value) + 4,
+          y.linear ? plain(value) : tick(value, 1e4),
+          'chart-tick',
+          'end',
+        ),
+      )
+      .join('') +
+    text((left + right) / 2, bottom + 35, spec.x.label, 'chart-axis', 'middle') +
+    text(0, 11, spec.y.label, 'chart-axis')
+  );
 }
 
-const across = (upright, place, { left, right, top, bottom }) => (upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`);
+const across = (upright, place, { left, right, top, bottom }) =>
+  upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
 
 /** Lines across that a value is: upright at a value of x, level at one of y. */
 function rules(marks, frame) {
   const { left, right, top, bottom, x, y } = frame;
-  return marks.filter((mark) => mark.x === undefined || mark.y === undefined).flatMap((mark) => {
-    const [upright, place] = mark.x === undefined ? [false, y.place(mark.y)] : [true, x.place(mark.x)];
-    const within = upright ? place >= left && place <= right : place >= top && place <= bottom;
-    return Number.isFinite(place) && within ? [{ mark, upright, place }] : [];
-  });
+  return marks
+    .filter((mark) => mark.x === undefined || mark.y === undefined)
+    .flatMap((mark) => {
+      const [upright, place] =
+        mark.x === undefined ? [false, y.place(mark.y)] : [true, x.place(mark.x)];
+      const within = upright ? place >= left && place <= right : place >= top && place <= bottom;
+      return Number.isFinite(place) && within ? [{ mark, upright, place }] : [];
+    });
 }
 
 /** The words of an upright line that one holds: on its upper end. */
@@ -240,47 +401,137 @@ function topped({ mark: { label }, place }, { left, right, top }, places) {
 
 /** The words of such a line: beside an upright one, above a level one, and perhaps under it. */
 function ruled({ mark, upright, place }, { left, right, top }, places) {
-  const lines = upright ? wrapped(mark.label, right - left < 350 ? 90 : 150) : [mark.label, ...(mark.under ? [mark.under] : [])];
-  const [width, height] = [Math.max(...lines.map(widthOf)), lines.length * LINE + (mark.under ? 4 : 0)];
-  const rows = upright ? Array.from({ length: 6 }, (_, row) => top + row * LINE) : mark.under ? [place - LINE - 2] : [place - LINE - 2, place + 2];
-  const sides = upright ? [place + 5, place - 5 - width] : [0, 1, 0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875].map((share) => left + 6 + share * (right - left - 12 - width));
-  // An upright line has its words at its right wherever there is room: at its left they could be its neighbour's.
-  const boxOf = (side, row) => ({ left: side, right: side + width, top: row, bottom: row + height });
-  const box = places.among(upright ? sides.flatMap((side) => rows.map((row) => boxOf(side, row))) : rows.flatMap((row) => sides.map((side) => boxOf(side, row))));
-  return lines.map((line, row) => text(box.left, box.top + 11 + row * (upright ? LINE : LINE + 4), line, 'chart-word')).join('');
+  const lines = upright
+    ? wrapped(mark.label, right - left < 350 ? 90 : 150)
+    : [mark.label, ...(mark.under ? [mark.under] : [])];
+  const [width, height] = [
+    Math.max(...lines.map(widthOf)),
+    lines.length * LINE + (mark.under ? 4 : 0),
+  ];
+  const rows = upright
+    ? Array.from({ length: 6 }, (_, row) => top + row * LINE)
+    : mark.under
+      ? [place - LINE - 2]
+      : [place - LINE - 2, place + 2];
+  const sides = upright
+    ? [place + 5, place - 5 - width]
+    : [0, 1, 0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875].map(
+        (share) => left + 6 + share * (right - left - 12 - width),
+      );
+  // An upright line has its words at its right wherever there is room: at its left they could be
+  // its neighbour's.
+  const boxOf = (side, row) => ({
+    left: side,
+    right: side + width,
+    top: row,
+    bottom: row + height,
+  });
+  const box = places.among(
+    upright
+      ? sides.flatMap((side) => rows.map((row) => boxOf(side, row)))
+      : rows.flatMap((row) => sides.map((side) => boxOf(side, row))),
+  );
+  return lines
+    .map((line, row) =>
+      text(box.left, box.top + 11 + row * (upright ? LINE : LINE + 4), line, 'chart-word'),
+    )
+    .join('');
 }
 
 /** Words in the middle of a region, at its top or at its foot. */
 function region({ x: along, label, low }, { x, left, right, top, bottom }, places) {
   const width = widthOf(label);
-  const middle = (shift) => Math.min(right - width / 2, Math.max(left + 4 + width / 2, x.place(along) + shift));
+  const middle = (shift) =>
+    Math.min(right - width / 2, Math.max(left + 4 + width / 2, x.place(along) + shift));
   const rows = [0, 1, 2].map((row) => (low ? bottom - (row + 1) * LINE - 4 : top + row * LINE));
-  const box = places.among(rows.flatMap((row) => [0, -25, 25, -50, 50].map(middle).map((at) => ({ left: at - width / 2, right: at + width / 2, top: row, bottom: row + LINE }))));
+  const box = places.among(
+    rows.flatMap((row) =>
+      [0, -25, 25, -50, 50].map(middle).map((at) => ({
+        left: at - width / 2,
+        right: at + width / 2,
+        top: row,
+        bottom: row + LINE,
+      })),
+    ),
+  );
   return text(box.left + width / 2, box.top + 11, label, 'chart-word chart-region', 'middle');
 }
 
 /** A thin line to words that had to go further away. */
-const leader = (x, y, box) => (box.far ? `<path d="M${fixed(x)} ${fixed(y)}L${fixed(Math.min(box.right, Math.max(box.left, x)))} ${fixed(box.top > y ? box.top : box.bottom)}" class="chart-leader"/>` : '');
+const leader = (x, y, box) =>
+  box.far
+    ? `<path d="M${fixed(x)} ${fixed(y)}L${fixed(Math.min(box.right, Math.max(box.left, x)))} ` +
+      `${fixed(box.top > y ? box.top : box.bottom)}" class="chart-leader"/>`
+    : '';
 
 /** Rings where something begins, with a word. */
 function rings(marks, { x, y, left, right }, places) {
-  return marks.filter((mark) => mark.x !== undefined && mark.y !== undefined).map((mark) => {
-    const [across, down] = [x.place(mark.x), y.place(mark.y)];
-    const words = wrapped(mark.label, right - left < 350 ? 110 : 150);
-    const box = places.beside(across, down, 6, Math.max(...words.map(widthOf)), words.length * LINE);
-    const ring = `<circle cx="${fixed(across)}" cy="${fixed(down)}" r="6" class="chart-ring"/>`;
-    if (!box) return ring;
-    places.take(box);
-    return leader(across, down, box) + ring + words.map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word chart-strong')).join('');
-  }).join('');
+  return marks
+    .filter((mark) => mark.x !== undefined && mark.y !== undefined)
+    .map((mark) => {
+      const [across, down] = [x.place(mark.x), y.place(mark.y)];
+      const words = wrapped(mark.label, right - left < 350 ? 110 : 150);
+      const box = places.beside(
+        across,
+        down,
+        6,
+        Math.max(...words.map(widthOf)),
+        words.length * LINE,
+      );
+      const ring = `<circle cx="${fixed(across)}" cy="${fixed(down)}" r="6" class="chart-ring"/>`;
+      if (!box) return ring;
+      places.take(box);
+      return (
+        leader(across, down, box) +
+        ring +
+        words
+          .map((line, row) =>
+            text(box.left, box.top + 11 + row * LINE, line, 'chart-word chart-strong'),
+          )
+          .join('')
+      );
+    })
+    .join('');
 }
 
 /** Dots with their names, the largest named first; and where they are. */
 function dots(spec, { x, y, left, right }, places) {
-  const found = spec.series.flatMap((series, at) => (series.scatter ? series.ys.flatMap((value, index) => (value === null || value === undefined ? []
-    : [{ x: x.place(spec.xs[index]), y: y.place(value), r: series.sizes?.[index] ?? 5, index, colour: colourOf(series, at), name: spec.names?.[index] ?? series.label, names: series.unnamed || [...(spec.marks ?? []), spec.at].some((mark) => mark?.x === spec.xs[index] && (mark !== spec.at || mark.label === series.label)) ? '' : spec.names?.[index] ?? series.label }])) : []))
+  const found = spec.series
+    .flatMap((series, at) =>
+      series.scatter
+        ? series.ys.flatMap((value, index) =>
+            value === null || value === undefined
+              ? []
+              : [
+                  {
+                    x: x.place(spec.xs[index]),
+                    y: y.place(value),
+                    r: series.sizes?.[index] ?? 5,
+                    index,
+                    colour: colourOf(series, at),
+                    name: spec.names?.[index] ?? series.label,
+                    names:
+                      series.unnamed ||
+                      [...(spec.marks ?? []), spec.at].some(
+                        (mark) =>
+                          mark?.x === spec.xs[index] &&
+                          (mark !== spec.at || mark.label === series.label),
+                      )
+                        ? ''
+                        : (spec.names?.[index] ?? series.label),
+                  },
+                ],
+          )
+        : [],
+    )
     .sort((a, b) => b.r - a.r);
-  for (const { x: cx, y: cy, r } of found) places.take({ left: cx - r * 0.7, right: cx + r * 0.7, top: cy - r * 0.7, bottom: cy + r * 0.7 });
+  for (const { x: cx, y: cy, r } of found)
+    places.take({
+      left: cx - r * 0.7,
+      right: cx + r * 0.7,
+      top: cy - r * 0.7,
+      bottom: cy + r * 0.7,
+    });
   const groups = []; // dots on one another are named together
   for (const dot of found.filter(({ names }) => names)) {
     const under = groups.find((each) => Math.hypot(each.x - dot.x, each.y - dot.y) < SAME);
@@ -289,21 +540,55 @@ function dots(spec, { x, y, left, right }, places) {
   }
   const named = groups.map((dot) => {
     const lines = wrapped(dot.names, right - left < 350 ? 110 : 150);
-    const box = places.beside(dot.x, dot.y, dot.r, Math.max(...lines.map(widthOf)), lines.length * LINE);
+    const box = places.beside(
+      dot.x,
+      dot.y,
+      dot.r,
+      Math.max(...lines.map(widthOf)),
+      lines.length * LINE,
+    );
     if (!box) return '';
     places.take(box);
-    return leader(dot.x, dot.y, box) + lines.map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word')).join('');
+    return (
+      leader(dot.x, dot.y, box) +
+      lines
+        .map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word'))
+        .join('')
+    );
   });
-  return { found, svg: named.join('') + found.map(({ x: cx, y: cy, r, colour }) => `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" class="chart-dot"/>`).join('') };
+  return {
+    found,
+    svg:
+      named.join('') +
+      found
+        .map(
+          ({ x: cx, y: cy, r, colour }) =>
+            `<circle cx="${fixed(cx)}" cy="${fixed(cy)}" r="${fixed(r)}" fill="${colour}" ` +
+            'class="chart-dot"/>',
+        )
+        .join(''),
+  };
 }
 
 /** A value as short as it can be read: with the unit of its axis, if that has one. */
-export const brief = (value, { unit }) => (unit || value >= 1e6 ? quantity(value, unit ?? '', 3).trim() : plain(Number(value.toPrecision(value < 1000 ? 3 : 4))));
+export const brief = (value, { unit }) =>
+  unit || value >= 1e6
+    ? quantity(value, unit ?? '', 3).trim()
+    : plain(Number(value.toPrecision(value < 1000 ? 3 : 4)));
 
 /** What the marked point has a dot on: where, the series and its place, the value. */
 function onHandle({ at, xs, series }, { y }) {
   const index = at?.x === undefined ? -1 : xs.indexOf(at.x);
-  return series.flatMap((each, which) => (each.scatter || each.quiet || each.unnamed || index < 0 || !Number.isFinite(each.ys[index]) || each.ys[index] === null ? [] : [[y.place(each.ys[index]), each, which, each.ys[index]]]));
+  return series.flatMap((each, which) =>
+    each.scatter ||
+    each.quiet ||
+    each.unnamed ||
+    index < 0 ||
+    !Number.isFinite(each.ys[index]) ||
+    each.ys[index] === null
+      ? []
+      : [[y.place(each.ys[index]), each, which, each.ys[index]]],
+  );
 }
 
 /** The marked point: where its line is, and where one takes hold of it. */
@@ -313,19 +598,38 @@ function held({ at }, { left, bottom, x, y }) {
   const { low, high, place } = upright ? x : y;
   const here = place(Math.min(high, Math.max(low, upright ? at.x : at.y)));
   const [across, down, wide, tall] = upright ? [here, bottom, 14, 9] : [left, here, 9, 14];
-  return { upright, place: here, across, down, box: { left: across - wide, right: across + wide, top: down - tall, bottom: down + tall } };
+  return {
+    upright,
+    place: here,
+    across,
+    down,
+    box: { left: across - wide, right: across + wide, top: down - tall, bottom: down + tall },
+  };
 }
 
 /** What one takes hold of, and the values on the line. */
 function handle(spec, frame, { upright, place, across: right, down: low }, places) {
-  const knob = `<g transform="translate(${fixed(right)} ${fixed(low)})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" class="chart-arrows"/></g>`;
+  const knob =
+    `<g transform="translate(${fixed(right)} ` +
+    `${fixed(low)})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" ` +
+    'rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" ' +
+    'class="chart-arrows"/></g>';
   let below; // the words of the value above: values are read downwards
-  const read = onHandle(spec, frame).sort(([one], [other]) => one - other).map(([down, each, which, value]) => {
-    const words = brief(value, spec.y);
-    const box = places.beside(place, down, 4, widthOf(words), LINE, below);
-    below = box?.top ?? below;
-    return `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" fill="${colourOf(each, which)}" class="chart-dot"/>${box ? leader(place, down, box) + text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong') : ''}`;
-  });
+  const read = onHandle(spec, frame)
+    .sort(([one], [other]) => one - other)
+    .map(([down, each, which, value]) => {
+      const words = brief(value, spec.y);
+      const box = places.beside(place, down, 4, widthOf(words), LINE, below);
+      below = box?.top ?? below;
+      return (
+        `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" ` +
+        `fill="${colourOf(each, which)}" class="chart-dot"/>` +
+        (box
+          ? leader(place, down, box) +
+            text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong')
+          : '')
+      );
+    });
   return knob + read.join('');
 }
 
@@ -334,29 +638,85 @@ export function picture(spec, width) {
   const frame = frameOf(spec, width);
   const { left, right, top, bottom, height, x, y } = frame;
   const trails = spec.series.map((series) => (series.scatter ? [] : trail(series, spec.xs, x, y)));
-  const paths = spec.series.map((series, at) => (trails[at].length ? `<path d="M${trails[at].map(([px, py]) => `${fixed(px - left)} ${fixed(py - top)}`).join('L')}" stroke="${colourOf(series, at)}" stroke-dasharray="${dashOf(series, at)}" class="chart-line"/>` : '')).join('');
+  const paths = spec.series
+    .map((series, at) =>
+      trails[at].length
+        ? '<path d="M' +
+          `${trails[at].map(([px, py]) => `${fixed(px - left)} ${fixed(py - top)}`).join('L')}" ` +
+          `stroke="${colourOf(series, at)}" stroke-dasharray="${dashOf(series, at)}" ` +
+          'class="chart-line"/>'
+        : '',
+    )
+    .join('');
   const marks = (spec.marks ?? []).filter(({ minor }) => !minor || width >= 480);
   const tracks = [];
   for (const each of trails) track(each, tracks);
   for (const mark of spec.at ? [...marks, spec.at] : marks) {
-    if (mark.x === undefined) track([[left, y.place(mark.y)], [right, y.place(mark.y)]], tracks);
-    else if (mark.y === undefined) track([[x.place(mark.x), top], [x.place(mark.x), bottom]], tracks);
+    if (mark.x === undefined)
+      track(
+        [
+          [left, y.place(mark.y)],
+          [right, y.place(mark.y)],
+        ],
+        tracks,
+      );
+    else if (mark.y === undefined)
+      track(
+        [
+          [x.place(mark.x), top],
+          [x.place(mark.x), bottom],
+        ],
+        tracks,
+      );
   }
   const places = new Places({ left: left + 1, right: width - 2, top: top - 12, bottom }, tracks);
   const ends = names(spec, frame, trails, places);
   const hold = held(spec, frame);
   if (hold) places.take(hold.box);
-  for (const [down] of onHandle(spec, frame)) places.take({ left: hold.place - 4, right: hold.place + 4, top: down - 4, bottom: down + 4 });
-  for (const mark of marks) if (mark.x !== undefined && mark.y !== undefined) places.take({ left: x.place(mark.x) - 6, right: x.place(mark.x) + 6, top: y.place(mark.y) - 6, bottom: y.place(mark.y) + 6 });
-  const all = rules(marks, frame).sort((one, other) => other.place - one.place); // whoever stands furthest right has most room
+  for (const [down] of onHandle(spec, frame))
+    places.take({ left: hold.place - 4, right: hold.place + 4, top: down - 4, bottom: down + 4 });
+  for (const mark of marks)
+    if (mark.x !== undefined && mark.y !== undefined)
+      places.take({
+        left: x.place(mark.x) - 6,
+        right: x.place(mark.x) + 6,
+        top: y.place(mark.y) - 6,
+        bottom: y.place(mark.y) + 6,
+      });
+  // whoever stands furthest right has most room
+  const all = rules(marks, frame).sort((one, other) => other.place - one.place);
   // The words that matter most are put first; what is drawn last is on top: words on lines.
   const regions = (spec.words ?? []).map((each) => region(each, frame, places)).join('');
   const named = hold && spec.at.label && !spec.at.unwritten ? [{ ...hold, mark: spec.at }] : [];
-  const beside = [...named, ...all].map((rule) => (rule.mark === spec.at && rule.upright ? topped : ruled)(rule, frame, places)).join('');
+  const beside = [...named, ...all]
+    .map((rule) => (rule.mark === spec.at && rule.upright ? topped : ruled)(rule, frame, places))
+    .join('');
   const scattered = dots(spec, frame, places);
   const turns = rings(marks, frame, places);
   const grip = hold ? handle(spec, frame, hold, places) : '';
-  const straight = all.map(({ upright, place }) => `<path d="${across(upright, place, frame)}" class="chart-rule"/>`).join('') + (hold ? `<path d="${across(hold.upright, hold.place, frame)}" class="chart-held"/>` : '');
-  const words = axes(spec, frame) + straight + `<svg x="${left}" y="${top}" width="${fixed(right - left)}" height="${bottom - top}" class="chart-lines">${paths}</svg>` + ends + regions + beside + turns + scattered.svg + grip;
-  return { frame, dots: scattered.found, svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true" class="chart-picture">${words}</svg>` };
+  const straight =
+    all
+      .map(
+        ({ upright, place }) => `<path d="${across(upright, place, frame)}" class="chart-rule"/>`,
+      )
+      .join('') +
+    (hold ? `<path d="${across(hold.upright, hold.place, frame)}" class="chart-held"/>` : '');
+  const words =
+    axes(spec, frame) +
+    straight +
+    (`<svg x="${left}" y="${top}" width="${fixed(right - left)}" height="${bottom - top}" ` +
+      `class="chart-lines">${paths}</svg>`) +
+    ends +
+    regions +
+    beside +
+    turns +
+    scattered.svg +
+    grip;
+  return {
+    frame,
+    dots: scattered.found,
+    svg:
+      `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" ` +
+      `aria-hidden="true" class="chart-picture">${words}</svg>`,
+  };
 }

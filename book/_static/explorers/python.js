@@ -462,6 +462,10 @@ export function difflib_get_close_matches(word, among, n = 3, cutoff = 0.6) {
     return [total ? (2 * alike(other, word)) / total : 1, other];
   });
   const near = rows.filter(([share]) => share >= cutoff);
-  return list(near.sort((a, b) => (lt(a, b) ? 1 : -1)).slice(0, n).map(([, other]) => other));
+  return list(
+    near
+      .sort((a, b) => (lt(a, b) ? 1 : -1))
+      .slice(0, n)
+      .map(([, other]) => other),
+  );
 }
-

@@ -21,7 +21,8 @@ function digitsOf(value, count) {
   const [, whole, rest = '', power] = shortened.match(/^(\d)(?:\.(\d+))?e(.+)$/);
   const digits = whole + rest;
   const all = value.toExponential().replace(/e.*|\./g, '');
-  if (count < 15 && !(all.length === count + 1 && all.endsWith('5'))) return [digits, Number(power)]; // no tie
+  if (count < 15 && !(all.length === count + 1 && all.endsWith('5')))
+    return [digits, Number(power)]; // no tie
   const exact = value.toExponential(Math.min(100, count + 60)).replace(/e.*|\./g, '');
   const isTie = /^50*$/.test(exact.slice(count)) && '02468'.includes(exact[count - 1]);
   return [isTie ? exact.slice(0, count) : digits, Number(power)];
@@ -99,7 +100,7 @@ const cut = (text, count) => [...text].slice(0, count).join('');
 
 // ---------------------------------------------------------------- values
 
-const ESCAPES = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const ESCAPES = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function quoted(text) {
   if (/^[\w ,.:()-]*$/.test(text)) return `'${text}'`;
@@ -180,7 +181,7 @@ const CONSTANTS = {
   Infinity: Infinity,
   '-Infinity': -Infinity,
 };
-const LETTERS = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const LETTERS = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 class Reader {
   constructor(text, hook) {
@@ -235,7 +236,7 @@ class Reader {
           this.wrong('Expecting property name enclosed in double quotes', this.at);
         }
         const name = this.string();
-        if (this.skip() !== ":") this.wrong("Expecting ':' delimiter", this.at);
+        if (this.skip() !== ':') this.wrong("Expecting ':' delimiter", this.at);
         this.at += 1;
         this.skip();
         entries.push([name, this.value()]);
@@ -258,7 +259,7 @@ class Reader {
 
   goesOn(end) {
     const next = this.skip();
-    if (next !== end && next !== ",") this.wrong("Expecting ',' delimiter", this.at);
+    if (next !== end && next !== ',') this.wrong("Expecting ',' delimiter", this.at);
     this.at += 1;
     return next === ',';
   }
@@ -291,7 +292,7 @@ class Reader {
         return made;
       }
       if (letter < ' ') this.wrong('Invalid control character at', at);
-      if (letter !== "\\") made += letter;
+      if (letter !== '\\') made += letter;
       else {
         at += 1;
         if (text[at] === undefined) this.wrong('Unterminated string starting at', begin);
@@ -321,4 +322,3 @@ export function json_loads(text, hook = null) {
   if (reader.at < text.length) reader.wrong('Extra data', reader.at);
   return value;
 }
-

@@ -151,12 +151,15 @@ export class PlainObject {
 /** Say of a class what it is called, its fields, and how it is called. */
 function declare(kind, name, fields, signature) {
   kind.__name__ = name;
-  kind[FIELDS] = fields.split(' ').filter(Boolean).map((mark) => ({
-    name: mark.replace(/[!^~]/g, ''),
-    made: !mark.includes('!'),
-    shown: !mark.includes('^'),
-    compared: !mark.includes('~'),
-  }));
+  kind[FIELDS] = fields
+    .split(' ')
+    .filter(Boolean)
+    .map((mark) => ({
+      name: mark.replace(/[!^~]/g, ''),
+      made: !mark.includes('!'),
+      shown: !mark.includes('^'),
+      compared: !mark.includes('~'),
+    }));
   signed(kind, signature);
   if (Object.hasOwn(kind.prototype, '__iter__')) {
     kind.prototype[Symbol.iterator] = function () {
@@ -200,14 +203,15 @@ function bound(f, { names, needed, places, many, more }, given, named) {
   if (many >= 0) placed[many] = given.slice(places);
   else if (given.length > places) wrong(f, 'is given too many arguments');
   if (more >= 0) placed[more] = new Dict();
-  if (named !== null) for (const [name, value] of named.entries()) {
-    const at = names.indexOf(name);
-    if (at >= 0 && at !== many && at !== more) {
-      if (placed[at] !== undefined) wrong(f, `got multiple values for argument '${name}'`);
-      placed[at] = value;
-    } else if (more >= 0) placed[more].set(name, value);
-    else wrong(f, `got an unexpected keyword argument '${name}'`);
-  }
+  if (named !== null)
+    for (const [name, value] of named.entries()) {
+      const at = names.indexOf(name);
+      if (at >= 0 && at !== many && at !== more) {
+        if (placed[at] !== undefined) wrong(f, `got multiple values for argument '${name}'`);
+        placed[at] = value;
+      } else if (more >= 0) placed[more].set(name, value);
+      else wrong(f, `got an unexpected keyword argument '${name}'`);
+    }
   for (let at = 0; at < names.length; at += 1) {
     if (needed[at] && placed[at] === undefined) wrong(f, `misses the argument '${names[at]}'`);
   }
@@ -304,16 +308,32 @@ export const bool = typed('bool', truth, (x) => typeof x === 'boolean');
 export const list = typed('list', toList, (x) => x instanceof List);
 export const tuple = typed('tuple', toTuple, (x) => Array.isArray(x) && !(x instanceof List));
 export const dict = typed('dict', toDict, (x) => x instanceof Dict);
-export const set = typed('set', (xs = []) => new Items(xs), (x) => x instanceof Items);
+export const set = typed(
+  'set',
+  (xs = []) => new Items(xs),
+  (x) => x instanceof Items,
+);
 export const frozenset = typed(
   'frozenset',
   (xs = []) => new FrozenItems(xs),
   (x) => x instanceof FrozenItems,
 );
-export const abc_Mapping = typed('Mapping', (xs) => toDict(xs), (x) => x instanceof Dict);
+export const abc_Mapping = typed(
+  'Mapping',
+  (xs) => toDict(xs),
+  (x) => x instanceof Dict,
+);
 export const slice = typed('slice', absent('slice'), () => false);
-const none = typed('NoneType', () => null, (x) => x === null);
-const callable = typed('function', (f) => f, (x) => typeof x === 'function');
+const none = typed(
+  'NoneType',
+  () => null,
+  (x) => x === null,
+);
+const callable = typed(
+  'function',
+  (f) => f,
+  (x) => typeof x === 'function',
+);
 export const str = typed(
   'str',
   (x) => (typeof x === 'string' ? x : str.of(x)), // which python_text.js knows

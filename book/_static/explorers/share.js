@@ -1,27 +1,42 @@
-// What a reader takes along: lines for Python and a terminal that give the same answers, a table, JSON, a frame for another page.
+// What a reader takes along: lines for Python and a terminal that give the same answers, a table,
+// JSON, a frame for another page.
 import { asked, cutOf, deviceOf, kindsOf, nameOf } from './costs.js';
 import { isOwn, textOf } from './own_models.js';
 
-/** For each choice the file that its own model is in; of several models each has the number of its first choice. */
+/**
+ * For each choice the file that its own model is in; of several models each has the number of its
+ * first choice.
+ */
 export function filesOf(choices) {
   const own = [...new Set(choices.map(({ model }) => model).filter(isOwn))];
   const first = (model) => choices.findIndex((choice) => choice.model === model) + 1;
-  return choices.map(({ model }) => (own.length > 1 ? `config-${first(model)}.json` : 'config.json'));
+  return choices.map(({ model }) =>
+    own.length > 1 ? `config-${first(model)}.json` : 'config.json',
+  );
 }
 
-const modelIn = (model, file) => (isOwn(model) ? `costlib.Transformer.from_hf("${file}")` : `"${model}"`);
+const modelIn = (model, file) =>
+  isOwn(model) ? `costlib.Transformer.from_hf("${file}")` : `"${model}"`;
 
 function precisionIn({ model, precision, ...rest }, file) {
-  const kinds = Object.entries(kindsOf(rest)).map(([kind, format]) => `${kind}="${format}"`).join(', ');
+  const kinds = Object.entries(kindsOf(rest))
+    .map(([kind, format]) => `${kind}="${format}"`)
+    .join(', ');
   if (!kinds) return precision === 'own' ? [] : [`precision="${precision}"`];
-  const base = precision !== 'own' ? `costlib.precision.precision_of("${precision}")` : isOwn(model) ? `${modelIn(model, file)}.precision` : `costlib.models["${model}"].precision`;
+  const base =
+    precision !== 'own'
+      ? `costlib.precision.precision_of("${precision}")`
+      : isOwn(model)
+        ? `${modelIn(model, file)}.precision`
+        : `costlib.models["${model}"].precision`;
   return [`precision=${base}.with_(${kinds})`];
 }
 
 /** A line of Python. */
 export function python(choice, file) {
   const given = Object.entries(asked(choice)).map(([name, value]) => `${name}=${value}`);
-  return `costlib.answer(${[modelIn(choice.model, file), `"${deviceOf(choice)}"`, ...given, ...precisionIn(choice, file)].join(', ')})`;
+  const [model, device] = [modelIn(choice.model, file), `"${deviceOf(choice)}"`];
+  return `costlib.answer(${[model, device, ...given, ...precisionIn(choice, file)].join(', ')})`;
 }
 
 /** A line for a terminal; null where the command has no words for a choice. */
@@ -29,26 +44,62 @@ export function shell(choice, file) {
   if (Object.keys(kindsOf(choice)).length) return null;
   const { model, precision, wait, batch, prompt, answer, price, watts } = choice;
   const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
-  const cut = Object.entries(cutOf(choice)).map(([axis, degree]) => `${axis}=${degree}`).join();
-  return `costlib ${isOwn(model) ? file : model} --on ${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${wait ? ` --wait ${wait}` : ''}${recipe} --batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ${watts}`;
+  const cut = Object.entries(cutOf(choice))
+    .map(([axis, degree]) => `${axis}=${degree}`)
+    .join();
+  return (
+    `costlib ${isOwn(model) ? file : model} --on ` +
+    `${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${wait ? ` --wait ${wait}` : ''}${recipe} ` +
+    `--batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ` +
+    `${watts}`
+  );
 }
 
 /** Every choice with what was asked and all values by key, as the command's --json has them. */
 export function json(choices, found) {
-  const each = choices.map((choice, at) => ({ asked: { model: nameOf(choice.model), ...(isOwn(choice.model) ? { config: textOf(choice.model) } : {}), on: deviceOf(choice), ...asked(choice), precision: choice.precision, ...kindsOf(choice) },
-    ...(found[at].rows ? { answers: Object.fromEntries(found[at].rows.map(({ key, value }) => [key, Number.isFinite(value) || typeof value !== 'number' ? value : null])) } : { refused: found[at].error }) }));
+  const each = choices.map((choice, at) => ({
+    asked: {
+      model: nameOf(choice.model),
+      ...(isOwn(choice.model) ? { config: textOf(choice.model) } : {}),
+      on: deviceOf(choice),
+      ...asked(choice),
+      precision: choice.precision,
+      ...kindsOf(choice),
+    },
+    ...(found[at].rows
+      ? {
+          answers: Object.fromEntries(
+            found[at].rows.map(({ key, value }) => [
+              key,
+              Number.isFinite(value) || typeof value !== 'number' ? value : null,
+            ]),
+          ),
+        }
+      : { refused: found[at].error }),
+  }));
   return JSON.stringify(each.length > 1 ? each : each[0], null, 2);
 }
 
 /** The table as people paste it: Markdown. */
 export function markdown(keys, found, names) {
-  const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  const row = (cells) =>
+    `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
   const name = (key) => found.find(({ by }) => by?.has(key)).by.get(key).name;
-  return [row(['', ...names]), row(['---', ...names.map(() => '--:')]), ...keys.map((key) => row([name(key), ...found.map(({ by }) => by?.get(key)?.shown ?? '–')]))].join('\n');
+  return [
+    row(['', ...names]),
+    row(['---', ...names.map(() => '--:')]),
+    ...keys.map((key) => row([name(key), ...found.map(({ by }) => by?.get(key)?.shown ?? '–')])),
+  ].join('\n');
 }
 
 /** One line that shows this calculator on another page, as high as it needs to be. */
 export function frameFor(address) {
-  const grows = "self.addEventListener('message',(e)=>{if(e.source===this.contentWindow&amp;&amp;e.data.height>0)this.style.height=e.data.height+'px'})";
-  return `<iframe src="${address}" title="What a model costs to serve" loading="lazy" allow="clipboard-write" style="width:100%;height:44rem;border:0" onload="${grows}"></iframe>`;
+  const grows =
+    "self.addEventListener('message',(e)=>{if(e.source===this.contentWindow" +
+    "&amp;&amp;e.data.height>0)this.style.height=e.data.height+'px'})";
+  return (
+    `<iframe src="${address}" title="What a model costs to serve" loading="lazy" ` +
+    'allow="clipboard-write" style="width:100%;height:44rem;border:0" ' +
+    `onload="${grows}"></iframe>`
+  );
 }

@@ -7,7 +7,10 @@ const SEPARATORS = /[^\p{L}\p{N}.+²³]+/u;
 export function words(text) {
   const found = [];
   for (const run of text.split(/[\s,;:()[\]“”"|]+/)) {
-    const parts = run.split(SEPARATORS).map((part) => part.replace(/^\.+|\.+$/g, '')).filter(Boolean);
+    const parts = run
+      .split(SEPARATORS)
+      .map((part) => part.replace(/^\.+|\.+$/g, ''))
+      .filter(Boolean);
     found.push(...parts);
     if (parts.length > 1 && parts.length < 4) found.push(parts.join(''));
   }
@@ -16,22 +19,37 @@ export function words(text) {
 
 /** One spelling of a word: no capitals, accents or plural, and z for s in -ise. */
 export function plain(word) {
-  const low = word.toLowerCase().normalize('NFD').replace(/[\u0300-\u036f’']/g, '');
+  const low = word
+    .toLowerCase()
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f’']/g, '');
   if (/\d/.test(low) || low.length < 4) return low;
   return low.replace(/is(e|ed|es|ing|ation|ations)$/, 'iz$1').replace(/([^su])s$/, '$1');
 }
 
-const COMMON = new Set(('a an and are as at be by can do does for from has have how i if in into is it its much many '
-  + 'my not of on one or so that the their them then there this to was what when where which why with you your').split(' '));
+const COMMON = new Set(
+  (
+    'a an and are as at be by can do does for from has have how i if in into is it its much many ' +
+    ('my not of on one or so that the their them then there this to was what when where which ' +
+      'why with you your')
+  ).split(' '),
+);
 
 /** An engine over what the site wrote: pages and their sections. */
 export async function engine({ pages, sections }) {
   const search = new MiniSearch({
-    fields: ['also', 'title', 'page', 'text'], tokenize: words,
+    fields: ['also', 'title', 'page', 'text'],
+    tokenize: words,
     processTerm: (word) => (COMMON.has(word.toLowerCase()) ? null : plain(word)),
   });
   const rows = sections.map(([page, anchor, title, text, also, weight], id) => ({
-    id, href: `${pages[page][0]}.html${anchor ? `#${anchor}` : ''}`, page: pages[page][1], title, text, also, weight,
+    id,
+    href: `${pages[page][0]}.html${anchor ? `#${anchor}` : ''}`,
+    page: pages[page][1],
+    title,
+    text,
+    also,
+    weight,
   }));
   await search.addAllAsync(rows, { chunkSize: 40 }); // the page goes on meanwhile
   return { search, rows };
@@ -39,11 +57,14 @@ export async function engine({ pages, sections }) {
 
 /** The sections for a question, best first: those that have all its words, then those with some. */
 export function find({ search, rows }, question, most = 30) {
-  const asked = words(question).map(plain).filter((word) => !COMMON.has(word));
+  const asked = words(question)
+    .map(plain)
+    .filter((word) => !COMMON.has(word));
   const options = {
     boost: { also: 8, title: 4, page: 2 },
     prefix: (term) => term.length > 2,
-    fuzzy: (term) => (term.length > 3 && !/\d/.test(term) ? Math.min(2, Math.floor(term.length / 4)) : false),
+    fuzzy: (term) =>
+      term.length > 3 && !/\d/.test(term) ? Math.min(2, Math.floor(term.length / 4)) : false,
     weights: { fuzzy: 0.25, prefix: 0.4 },
     boostDocument: (id) => rows[id].weight,
   };
@@ -51,7 +72,11 @@ export function find({ search, rows }, question, most = 30) {
   const some = every.length < most && asked.length > 1 ? search.search(question, options) : [];
   const seen = new Set(every.map((one) => one.id));
   const found = [...every, ...some.filter((one) => !seen.has(one.id))].slice(0, most);
-  return found.map((one) => ({ ...rows[one.id], matched: new Set(one.terms), all: seen.has(one.id) }));
+  return found.map((one) => ({
+    ...rows[one.id],
+    matched: new Set(one.terms),
+    all: seen.has(one.id),
+  }));
 }
 
 /** Some of a section's text around what matched, as [text, is it a match] pieces. */
@@ -60,7 +85,8 @@ export function snippet({ text, matched }, length = 170) {
   const hits = tokens.map(([token]) => words(token).some((word) => matched.has(plain(word))));
   let best = 0;
   let most = 0;
-  for (let from = 0; from < tokens.length; from += 1) { // the stretch with the most matches
+  for (let from = 0; from < tokens.length; from += 1) {
+    // the stretch with the most matches
     if (!hits[from]) continue;
     const end = tokens[from].index + length;
     let count = 0;
@@ -71,7 +97,8 @@ export function snippet({ text, matched }, length = 170) {
   while (from > 0 && best - from < 6 && !/[.?!]$/.test(tokens[from - 1][0])) from -= 1;
   const pieces = from > 0 ? [['… ', false]] : [];
   let at = from;
-  for (; at < tokens.length && tokens[at].index - tokens[from].index < length; at += 1) pieces.push([`${tokens[at][0]} `, hits[at]]);
+  for (; at < tokens.length && tokens[at].index - tokens[from].index < length; at += 1)
+    pieces.push([`${tokens[at][0]} `, hits[at]]);
   if (at < tokens.length) pieces.push(['…', false]);
   return pieces;
 }

@@ -24,10 +24,20 @@ function element(tag, attributes, ...children) {
 
 function shown(result, snippet) {
   const place = result.title === result.page ? result.page : `${result.page} › ${result.title}`;
-  const text = snippet(result).map(([piece, hit]) => (hit ? element('mark', {}, piece.trimEnd()) : piece));
+  const text = snippet(result).map(([piece, hit]) =>
+    hit ? element('mark', {}, piece.trimEnd()) : piece,
+  );
   const spaced = text.flatMap((piece) => (piece instanceof Node ? [piece, ' '] : [piece]));
-  return element('li', {}, element('a', { href: new URL(result.href, ROOT).href },
-    element('span', { className: 'found-place' }, place), element('span', { className: 'found-text' }, ...spaced)));
+  return element(
+    'li',
+    {},
+    element(
+      'a',
+      { href: new URL(result.href, ROOT).href },
+      element('span', { className: 'found-place' }, place),
+      element('span', { className: 'found-text' }, ...spaced),
+    ),
+  );
 }
 
 /** Make a field answer as one types. */
@@ -42,22 +52,45 @@ function answer(form) {
   async function look() {
     const question = field.value.trim();
     const mine = (turn += 1);
-    if (!dialog) history.replaceState(null, '', question ? `?q=${encodeURIComponent(question)}` : location.pathname);
-    if (!question) { list.replaceChildren(); said.textContent = ''; return; }
+    if (!dialog)
+      history.replaceState(
+        null,
+        '',
+        question ? `?q=${encodeURIComponent(question)}` : location.pathname,
+      );
+    if (!question) {
+      list.replaceChildren();
+      said.textContent = '';
+      return;
+    }
     said.textContent = 'Searching …';
     try {
       const { engine, find, snippet } = await ready();
       if (mine !== turn) return; // somebody typed on
       const found = find(engine, question);
-      list.replaceChildren(...found.slice(0, dialog ? IN_DIALOG : found.length).map((one) => shown(one, snippet)));
-      said.replaceChildren(...(found.length ? [`${found.length === 30 ? 'The best 30' : found.length} section${found.length > 1 ? 's' : ''}`]
-        : ['Nothing found. Fewer or other words may help; the ', element('a', { href: new URL('book/glossary.html', ROOT).href }, 'glossary'), ' lists the book’s own.']));
+      list.replaceChildren(
+        ...found.slice(0, dialog ? IN_DIALOG : found.length).map((one) => shown(one, snippet)),
+      );
+      said.replaceChildren(
+        ...(found.length
+          ? [
+              `${found.length === 30 ? 'The best 30' : found.length} ` +
+                `section${found.length > 1 ? 's' : ''}`,
+            ]
+          : [
+              'Nothing found. Fewer or other words may help; the ',
+              element('a', { href: new URL('book/glossary.html', ROOT).href }, 'glossary'),
+              ' lists the book’s own.',
+            ]),
+      );
       if (dialog && found.length > IN_DIALOG) {
         const all = new URL(`search.html?q=${encodeURIComponent(question)}`, ROOT).href;
         said.append(', ', element('a', { href: all }, 'show all'));
       }
     } catch (error) {
-      said.textContent = `The search could not be loaded (${error.message}). Is the page served, or opened as a file?`;
+      said.textContent =
+        `The search could not be loaded (${error.message}). Is the page served, or opened as a ` +
+        'file?';
     }
   }
 
@@ -71,14 +104,18 @@ function answer(form) {
   }
 
   // On its own page the field has the focus from the start, also of whoever goes on elsewhere.
-  field.addEventListener(dialog ? 'focus' : 'keydown', () => ready().catch(() => {}), { once: true });
+  field.addEventListener(dialog ? 'focus' : 'keydown', () => ready().catch(() => {}), {
+    once: true,
+  });
   field.addEventListener('input', look);
   for (const part of [field, list]) part.addEventListener('keydown', move);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     list.querySelector('a')?.click();
   });
-  list.addEventListener('click', (event) => { if (event.target.closest('a')) dialog?.close(); }); // it may lead within this page
+  list.addEventListener('click', (event) => {
+    if (event.target.closest('a')) dialog?.close();
+  }); // it may lead within this page
   if (!dialog) {
     field.value = new URLSearchParams(location.search).get('q') ?? '';
     field.focus();
