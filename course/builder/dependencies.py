@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
+import io
 import re
 import symtable
+import tokenize
 from collections.abc import Iterable, Sequence
 
 __all__ = ["answer_cells", "bound", "needed", "slice_of"]
 
 _BUILTIN = frozenset(dir(builtins))
-STAR = "*"  # what `from x import *` binds: anything
+STAR = "__everything__"  # what `from x import *` binds: anything
 
 
 @functools.lru_cache(maxsize=1000)
@@ -22,11 +25,10 @@ def bound(code: str) -> frozenset[str]:
     >>> sorted(bound("import numpy as np\\nx, y = 1, 2\\ndef f(a): b = a"))
     ['f', 'np', 'x', 'y']
     """
-    if _has_star(code):
-        return bound(_without_stars(code)) | {STAR}
-    table = symtable.symtable(code, "<cell>", "exec")
-    own = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
-    return frozenset(own | _declared_global(table))
+    top, *inner = _tables(code)
+    own = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
+    in_functions = (s for table in inner for s in table.get_symbols() if s.is_declared_global())
+    return frozenset(own.union(s.get_name() for s in in_functions))
 
 
 @functools.lru_cache(maxsize=1000)
@@ -36,44 +38,44 @@ def needed(code: str) -> frozenset[str]:
     >>> sorted(needed("def f(a): return g(a) + len(b)"))
     ['b', 'g']
     """
-    if _has_star(code):
-        code = _without_stars(code)
-    table = symtable.symtable(code, "<cell>", "exec")
-    return frozenset(_global_uses(table) - bound(code) - _BUILTIN)
-
-
-def _declared_global(table: symtable.SymbolTable) -> set[str]:
-    """What functions bind with a global statement."""
-    found = {s.get_name() for s in table.get_symbols() if s.is_declared_global()}
-    return found.union(*map(_declared_global, table.get_children()))
-
-
-def _global_uses(table: symtable.SymbolTable) -> set[str]:
-    top = table.get_type() == "module"
-    used = {
-        s.get_name()
-        for s in table.get_symbols()
-        if (s.is_referenced() or s.is_declared_global()) and (top or s.is_global())
-    }
-    for child in table.get_children():
-        used |= _global_uses(child)
-    return used
+    top, *inner = _tables(code)
+    used = {s.get_name() for s in top.get_symbols() if s.is_referenced() or s.is_declared_global()}
+    for table in inner:
+        used |= {
+            s.get_name()
+            for s in table.get_symbols()
+            if s.is_global() and (s.is_referenced() or s.is_declared_global())
+        }
+    return frozenset(used - bound(code) - _BUILTIN)
 
 
 @functools.lru_cache(maxsize=1000)
-def _has_star(code: str) -> bool:
-    return "*" in code and any(
-        isinstance(node, ast.ImportFrom) and node.names[0].name == STAR
-        for node in ast.walk(ast.parse(code))
-    )
+def _tables(code: str) -> tuple[symtable.SymbolTable, ...]:
+    """What a piece of code binds and uses: the whole, then each function and class in it.
+
+    Nothing here recurses: a sum of hundreds of terms and lambdas in lambdas are read like others.
+    """
+    found = [symtable.symtable(_named_stars(code), "<cell>", "exec")]
+    for table in found:
+        found += table.get_children()
+    return tuple(found)
 
 
-def _without_stars(code: str) -> str:
-    class Drop(ast.NodeTransformer):
-        def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-            return ast.Pass() if node.names[0].name == STAR else node
-
-    return ast.unparse(ast.fix_missing_locations(Drop().visit(ast.parse(code))))
+def _named_stars(code: str) -> str:
+    """The code with the name of everything where it imports everything."""
+    if "*" not in code or "import" not in code:
+        return code
+    lines, stars, before = code.split("\n"), [], ""
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.string == "*" and before == "import":
+                stars.append(token.start)
+            before = token.string
+    for row, at in reversed(stars):
+        line = lines[row - 1]
+        if line[at : at + 1] == "*":
+            lines[row - 1] = f"{line[:at]}{STAR}{line[at + 1 :]}"
+    return "\n".join(lines)
 
 
 def slice_of(pieces: Sequence[str], wanted: Iterable[str], given: Iterable[str] = ()) -> list[int]:
@@ -143,8 +145,8 @@ def _python(code: str) -> str:
 
 @functools.lru_cache(maxsize=1000)
 def _parses(code: str) -> bool:
-    try:
-        compile(code, "<cell>", "exec", dont_inherit=True)
+    try:  # Jupyter's cells may await
+        compile(code, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return False
     return True

@@ -100,7 +100,7 @@ def read_time(text: str) -> datetime:
         plain = f"{plain[:-2]}:{plain[-2:]}"  # +0100
     try:
         return datetime.fromisoformat(plain).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # a year that no clock has
         raise ValueError(
             f"{text!r} is no time: write 2026-11-30 23:59, or 2026-11-30 23:59 +01:00"
         ) from None

@@ -76,9 +76,7 @@ def times_from(
     if said == "nbgrader":
         return lambda path, _: _stamp(path.with_name("timestamp.txt"))
     if said == "files":
-        return lambda path, _: datetime.fromtimestamp(
-            path.lstat().st_mtime, tz=timezone.utc
-        ).isoformat()
+        return lambda path, _: _changed(path)
     table = Path(said)
     if not table.is_file():
         raise ValueError(
@@ -104,6 +102,13 @@ def _stamp(path: Path) -> str | None:
     with path.open("rb") as file:
         text = file.read(100).decode("utf-8", "replace").strip()
     return text if _is_time(text) else None
+
+
+def _changed(path: Path) -> str | None:
+    try:
+        return datetime.fromtimestamp(path.lstat().st_mtime, tz=timezone.utc).isoformat()
+    except (ValueError, OverflowError, OSError):  # a year that no clock has
+        return None
 
 
 def _is_time(text: str) -> bool:

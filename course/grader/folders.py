@@ -13,7 +13,7 @@ import secrets
 import stat
 import tempfile
 
-__all__ = ["held_folder", "is_over", "remove_left_over", "remove_tree"]
+__all__ = ["held_folder", "is_over", "remove_left_over", "remove_tree", "removed"]
 
 PREFIX = "grader-"
 MOST_ENTRIES, DEEPEST = 10_000, 40  # what no answer needs
@@ -78,6 +78,25 @@ def is_over(top: str, limit: int) -> bool:
         except OSError:
             return True
     return False
+
+
+def removed(process: int, top: str, largest: int) -> int:
+    """The bytes of files of a folder that are removed, and that a process still has: open ones
+    as they are, and those that are only mapped as the largest that a file may be."""
+    sizes: dict[tuple[int, int], int] = {}
+    with contextlib.suppress(OSError):  # it has ended
+        for name in os.listdir(f"/proc/{process}/fd"):
+            with contextlib.suppress(OSError):
+                status = os.stat(f"/proc/{process}/fd/{name}")
+                if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                    sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+        with open(f"/proc/{process}/maps", encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                _, _, _, device, number, *place = line.split(None, 5)
+                if place and place[0].startswith(top) and place[0].endswith(" (deleted)\n"):
+                    major, minor = (int(part, 16) for part in device.split(":"))
+                    sizes.setdefault((os.makedev(major, minor), int(number)), largest)
+    return sum(sizes.values())
 
 
 def held_folder() -> tuple[str, int]:

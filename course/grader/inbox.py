@@ -24,7 +24,6 @@ from course.grader.submission import Submission, read_submission
 __all__ = ["Handed", "Inbox", "find", "spellings"]
 
 MOST = 4  # more notebooks of one student, the newest, where the best counts
-DEEPEST = 20  # folders in folders; no system makes as many, and thousands end the walk
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,12 @@ def find(
     """The files of a folder, each with its student; ``pattern`` finds the id in a path."""
     inbox, wanted = Inbox(), _id_pattern(pattern)
     known, sent = spellings(roster, aliases or {}), sent_by_folder(folder)
-    files = [_Candidate(path, folder, wanted) for path in _files(folder)]
+    unread: list[tuple[Path, str]] = []
+    files = [_Candidate(path, folder, wanted) for path in _files(folder, unread)]
+    inbox.notes += [
+        f"{_shown(place.relative_to(folder).as_posix())} was not looked into: {why}"
+        for place, why in unread
+    ]
     if wanted and files and not any(file.matched for file in files):
         first = min(file.where for file in files)
         raise ValueError(f"--id {pattern!r} matches none of {len(files)} files, such as {first}")
@@ -262,13 +266,26 @@ def _without_copy(name: str) -> str:
     return re.sub(r"(?: ?\(\d+\)|-\d{1,2}| - copy)$", "", name[:300], flags=re.IGNORECASE)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """What was handed in: files, links too (to refuse them); not what a system leaves lying."""
-    for parent, folders, files in os.walk(folder):
-        deep = len(Path(parent).relative_to(folder).parts) >= DEEPEST
-        folders[:] = [f for f in folders if not (deep or f.startswith(".") or f == "__MACOSX")]
-        files = [name for name in files if not name.startswith(".") and name != GRADESCOPE]
-        yield from (Path(parent, name) for name in sorted(files))
+def _files(folder: Path, unread: list[tuple[Path, str]]) -> Iterator[Path]:
+    """What was handed in: files, links too (to refuse them); not what a system leaves lying.
+
+    Folders that cannot be looked into, as their path is too long, are told in ``unread``.
+    """
+    folders = [str(folder)]
+    while folders:  # nothing recurses: there may be thousands of folders in each other
+        place = folders.pop()
+        try:
+            with os.scandir(place) as found:
+                inside = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            unread.append((Path(place), error.strerror or "it cannot be read"))
+            continue
+        seen = [entry for entry in inside if not entry.name.startswith(".")]
+        for entry in seen:
+            if entry.is_dir(follow_symlinks=False):
+                folders += [entry.path] if entry.name != "__MACOSX" else []
+            elif entry.name != GRADESCOPE:
+                yield Path(entry.path)
 
 
 def _id_pattern(pattern: str | None) -> re.Pattern[str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -86,10 +87,17 @@ def _graded(line: bytes, key_digest: str) -> Graded | str | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        entry = json.loads(line)
+        entry = json.loads(line, parse_float=_finite, parse_constant=_finite)
         if entry.pop("key") != key_digest:
             return "another key"
         marks = tuple(Mark(**mark) for mark in entry.pop("marks"))
-        return Graded(**entry, marks=marks)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        graded = Graded(**entry, marks=marks)
+        return graded if math.isfinite(graded.total + graded.waiting + graded.out_of) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
+
+
+def _finite(number: str) -> float:
+    if not math.isfinite(float(number)):
+        raise ValueError(f"{number} is no mark")
+    return float(number)

@@ -92,13 +92,20 @@ def gradescope_results(key: Key, graded: Graded) -> dict[str, object]:
             "name": titles[mark.question],
             "score": mark.score,
             "max_score": mark.out_of,
-            "output": " ".join(part for part in (mark.reason, mark.feedback) if part) or "right",
+            "output": _said(mark),
             "visibility": "visible",
         }
         for number, mark in enumerate(graded.marks, start=1)
     ]
     late = {"output": f"{graded.late}."} if graded.late else {}
     return {"score": graded.total, "visibility": "visible", "tests": tests, **late}
+
+
+def _said(mark: Mark) -> str:
+    """What a mark is for, in a line; never that an answer is right which got no points."""
+    words = " ".join(part for part in (mark.reason, mark.feedback) if part)
+    right = "right" if mark.score == mark.out_of else "wrong"
+    return words or ("not marked yet" if mark.waits else right)
 
 
 def summary(

@@ -270,7 +270,9 @@ class RunningQuestion:
 def _failure(problem: Any) -> Failure:
     """What the child says went wrong. It may lie; it can only choose among harmless words."""
     problem = problem if isinstance(problem, dict) else {}
-    kind, message = str(problem.get("kind", ""))[:60], str(problem.get("message", ""))[:300]
+    kind, message = str(problem.get("kind") or "")[:60], str(problem.get("message", ""))[:300]
+    if not kind.strip():
+        return Failure("forged answer", "a problem without a name")
     line = problem.get("line") if type(problem.get("line")) is int else None
     known = {
         "NotPlainError": "not a plain value",

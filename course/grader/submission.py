@@ -42,14 +42,26 @@ class Submission:
 
     def lacks(self, name: str) -> str:
         """Why there is nothing to run for an exercise; empty if there is."""
-        pattern = re.compile(rf"^[ \t]*(?:async +)?(?:def|class) +{name}\b|\b{name}[ \t]*=", re.M)
-        where = {kind: label for label, kind, source in self.cells if pattern.search(source)}
+        where = {kind: label for label, kind, source in self.cells if _defines(source, name, kind)}
         if "code" in where:
             return ""
         if where:
             kind, label = next(iter(where.items()))
             return f"{name} is in {label}, which is of type {kind}: make it a code cell again"
         return f"no cell defines {name}"
+
+
+#: What gives a name a value in Python; a code cell may, where one of its lines has both.
+GIVES = re.compile(r"=|\b(?:def|class|import|as|for)\b")
+
+
+def _defines(source: str, name: str, kind: str) -> bool:
+    """Whether a cell may define a name: text is not parsed here, since that may end a process."""
+    if kind == "code":
+        word = re.compile(rf"\b{name}\b")
+        return any(word.search(line) and GIVES.search(line) for line in source.splitlines())
+    plain = rf"^[ \t]*(?:async +)?(?:def|class) +{name}\b|\b{name}[ \t]*="
+    return re.search(plain, source, re.MULTILINE) is not None
 
 
 def read_submission(student: str, path: Path) -> Submission:
@@ -109,16 +121,17 @@ def _notebook(data: bytes) -> dict[str, Any]:
         raise ValueError("an empty file")
     if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         raise ValueError("a zip archive: hand in the .ipynb itself")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError("not a notebook: its text is not UTF-8") from None
+    text = data.decode(json.detect_encoding(data), "replace")  # of a byte that is no text, a mark
     if text.count("[") + text.count("{") > NESTED or text.count(",") > VALUES:
         raise ValueError("too many values for a notebook: clear its outputs and hand it in again")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError("not a notebook: no valid JSON") from None
+    if isinstance(content, dict) and isinstance(content.get("worksheets"), list):  # nbformat 3
+        sheets = [sheet for sheet in content["worksheets"] if isinstance(sheet, dict)]
+        lists = [sheet["cells"] for sheet in sheets if isinstance(sheet.get("cells"), list)]
+        content["cells"] = [cell for cells in lists for cell in cells]
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
         raise ValueError("not a notebook: JSON, but without cells")
     return content
@@ -128,7 +141,7 @@ def _cells(content: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, A
     """The cells that have a type and a text: label, type, text, and the cell itself."""
     for number, cell in enumerate(content["cells"], start=1):
         cell = cell if isinstance(cell, dict) else {}
-        source = cell.get("source", "")
+        source = cell.get("source", cell.get("input", ""))
         if isinstance(source, list):
             source = "".join(str(line) for line in source)
         kind = cell.get("cell_type")

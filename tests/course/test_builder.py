@@ -243,7 +243,7 @@ def test_comparison() -> None:
         ("def f(a=b):\n    global g\n    g = h(a)", {"f", "g"}, {"b", "h"}),
         ("for i in range(3): print(i, j)", {"i"}, {"j"}),
         ("class A(B):\n    c = d\n    def m(self): return e", {"A"}, {"B", "d", "e"}),
-        ("from math import *\nx = sqrt(2)", {"x", "*"}, {"sqrt"}),
+        ("from math import *\nx = sqrt(2)", {"x", "__everything__"}, {"sqrt"}),
         ("with open(p) as f: t = f.read()", {"f", "t"}, {"p"}),
         ("y = [q for q in r]; z += 1", {"y", "z"}, {"r"}),
     ],

@@ -189,6 +189,16 @@ def test_a_torn_journal_is_read_up_to_the_tear(tmp_path: Path) -> None:
     assert Journal(path, "another key").done == {}
 
 
+@pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN", "[" * 100_000])
+def test_a_journals_line_that_nobody_can_have_written_is_a_tear(tmp_path: Path, score: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "key")
+    journal.add(Graded("ada", "1", (Mark("q", 1, 1),)))
+    journal.add(Graded("bob", "2", (Mark("q", 12321, 1),)))
+    path.write_text(path.read_text("utf-8").replace("12321", score), "utf-8")
+    assert list(Journal(path, "key").done) == [("ada", "1")]
+
+
 def test_of_two_lines_of_one_submission_the_last_counts_and_none_twice(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, "key")
@@ -250,33 +260,53 @@ def test_markup_and_formulas_of_a_student_are_text(built: Path, tmp_path: Path) 
 
 def test_a_killed_run_resumes(place: Path) -> None:
     key = load_key(place / "key")
-    slow = "import time\ndef product_flops():\n    time.sleep(0.2)\n    return 1"
-    for number in range(8):
-        name = f"student{number}"
-        notebook = hand_in(key, name, {"product_flops": slow})
-        nbformat.write(notebook, place / "in" / f"{name}.ipynb")
-    command = [sys.executable, "-m", "course", "grade", *(str(place / n) for n in ("in", "key"))]
-    command += [str(place / "out"), "-j", "2", *GUARDED]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-    journal, end = place / "out" / "journal.jsonl", time.monotonic() + 60
-    while time.monotonic() < end and not (journal.exists() and journal.stat().st_size > 1500):
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    for number in range(4):
+        notebook = hand_in(key, f"student{number}")
+        nbformat.write(notebook, place / "in" / f"student{number}.ipynb")
+    folders = [str(place / name) for name in ("in", "key", "out")]
+    given = ["grade", *folders, "-j", "2", *GUARDED]
+    done = subprocess.run([sys.executable, "-c", KILLED, *given], cwd=ROOT, stderr=subprocess.PIPE)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    journal = place / "out" / "journal.jsonl"
     before = journal.read_bytes()
-    assert 0 < before.count(b"\n") < 12
+    assert (before.count(b"\n"), before.endswith(b"\n")) == (3, False)
+    wait_until(lambda: running(str(place)) == [])
+    command = [sys.executable, "-m", "course", *given]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "were graded before" in done.stderr
+    assert "3 of 8 were graded before" in done.stderr
     after = journal.read_bytes()
-    assert after.startswith(before[: before.rindex(b"\n") + 1]) or before in after
+    assert after.startswith(before[: before.rindex(b"\n") + 1])
     entries = [json.loads(line) for line in after.splitlines()]
-    assert len({entry["student"] for entry in entries}) == len(entries) == 12
-    assert len(rows(place / "out" / "strangers.csv")) == 1 + 10
-    gone = time.monotonic() + 5
-    while running(str(place)) and time.monotonic() < gone:
-        time.sleep(0.1)
-    assert running(str(place)) == []
+    assert len({entry["student"] for entry in entries}) == len(entries) == 8
+    assert len(rows(place / "out" / "strangers.csv")) == 1 + 6
+    wait_until(lambda: running(str(place)) == [])
+
+
+#: A grader that is killed while it writes the fourth submission into its journal.
+KILLED = """
+import os, signal, sys
+from course.__main__ import main
+from course.grader.journal import Journal
+add = Journal.add
+def add_or_die(self, graded):
+    if len(self.done) == 3:
+        with self.path.open("ab") as file:
+            file.write(b'{"key": ')
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(self, graded)
+if __name__ == "__main__":
+    Journal.add = add_or_die
+    main(sys.argv[1:])
+"""
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """As long as it takes; a minute and a half is taken for never."""
+    end = time.monotonic() + 90
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
 
 
 def running(word: str) -> list[str]:
@@ -759,6 +789,22 @@ def test_what_comes_late_loses_what_the_rule_says(place: Path) -> None:
         run(place, times="yesterday")
     os.utime(place / "in" / "ada.ipynb", (2e9, 2e9))
     assert next(g.total for g in run(place, times="files") if g.student == "ada") == 6.3
+
+
+@pytest.mark.parametrize("stamp", ["0001-01-01 00:00:00 +23:59", "9999-12-31 23:59:59 -23:59"])
+def test_an_hour_that_no_clock_has_stops_nobody(place: Path, stamp: str) -> None:
+    with_rules(place, 'DEADLINE = Deadline("2026-11-30 12:00Z", per_day=50)')
+    for name in ("ada", "bob"):
+        (place / "in" / name).mkdir()
+        (place / "in" / f"{name}.ipynb").rename(place / "in" / name / "week-1.ipynb")
+    (place / "in" / "bob" / "timestamp.txt").write_text(stamp, "utf-8")
+    assert {g.student: g.late for g in run(place, times="nbgrader")}["bob"] == ""
+    assert "there is a deadline, and nothing says when" in (
+        place / "out" / "handed-in.md"
+    ).read_text("utf-8")
+    metadata = f"submission_1:\n  :created_at: {stamp}\n"
+    (place / "in" / "submission_metadata.yml").write_text(metadata, "utf-8")
+    assert run(place)
 
 
 @pytest.mark.parametrize(("keep", "total"), [("last", 8), ("first", 0), ("best", 9)])

@@ -138,9 +138,18 @@ def test_folders_without_end_cost_nobody_anything(tmp_path: Path) -> None:
         descriptor = inner
     os.close(descriptor)
     try:
-        assert owners(look(tmp_path), tmp_path) == {"ada.ipynb": "ada", "u104/w1.ipynb": "u104"}
+        inbox = look(tmp_path)
+        assert owners(inbox, tmp_path) == {"ada.ipynb": "ada", "u104/w1.ipynb": "u104"}
+        (note,) = [note for note in inbox.notes if "was not looked into" in note]
+        assert note.startswith("`u104/dd/dd/")
     finally:
         subprocess.run(["rm", "-rf", str(here)], check=True)
+
+
+def test_a_notebook_a_hundred_folders_deep_is_not_missing(tmp_path: Path) -> None:
+    (tmp_path / "ada" / "/".join("d" * 100)).mkdir(parents=True)
+    put(tmp_path, f"ada/{'/'.join('d' * 100)}/w1.ipynb")
+    assert list(owners(look(tmp_path), tmp_path).values()) == ["ada"]
 
 
 def test_a_class_is_found_without_holding_its_notebooks(tmp_path: Path) -> None:
