@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-#: Every explorer near the screen; the others start when they come there.
+#: Every explorer near the screen is there and drawn; the others start when they come there.
 STARTED = """() => [...document.querySelectorAll('[data-explorer]')].every(
-  (each) => each.explorer || each.classList.contains('explorer-later'))"""
+  (each) => each.dataset.settled || each.classList.contains('explorer-later'))"""
+#: How many changes have settled: computed, drawn, in the address. Nothing while one has not.
+SETTLED = "(one) => document.querySelector(one)?.dataset.settled"
+MORE = f"([one, before]) => Number(({SETTLED})(one)) > before"
+EXPLORER = "[data-explorer]"
+#: After these what was laid out anew has been drawn, and told to whoever observes its size.
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 #: The network is cut: only the site itself answers.
 CUT = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = ("--no-sandbox", "--disable-gpu", CUT)
@@ -71,3 +79,39 @@ class Visit:
         self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
         self.page.mouse.move(0, 0)
         self.idle.append(self.tab)
+
+
+@contextmanager
+def change(page: Any, of: str = EXPLORER) -> Iterator[None]:
+    """What is done within is a change, which an explorer (or the search) has taken by the end."""
+    before = rest(page, of)
+    yield
+    page.wait_for_function(MORE, arg=[of, before])
+
+
+def rest(page: Any, of: str = EXPLORER) -> int:
+    """Wait until no change is left to be taken; how many have been."""
+    return int(page.wait_for_function(SETTLED, arg=of).json_value())
+
+
+def drag(page: Any, *way: tuple[float, float]) -> None:
+    """Press a mouse's button at the first of these places, and let it go at the last."""
+    page.mouse.move(*way[0])
+    page.mouse.down()
+    for place in way[1:]:
+        page.mouse.move(*place, steps=3)
+    page.mouse.up()
+
+
+def swipe(visit: Visit, held: Any, dx: float, dy: float, below: float = 30) -> None:
+    """Move a finger so far, from a place so far below the top of what it holds."""
+    held.hover(trial=True)  # it stays where it is, and nothing lies on it
+    box, wire = held.bounding_box(), visit.context.new_cdp_session(visit.page)
+    x, y = box["x"] + box["width"] / 2, box["y"] + below
+    for n in range(9):
+        at = {"x": x + dx * n / 8, "y": y + dy * n / 8}
+        touch = {"type": "touchMove" if n else "touchStart", "touchPoints": [at]}
+        wire.send("Input.dispatchTouchEvent", touch)
+    wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    wire.detach()
+    visit.page.evaluate(TWO_FRAMES)  # a page that scrolls has begun to

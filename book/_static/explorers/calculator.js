@@ -432,7 +432,12 @@ function beside(explorer) {
     `Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`,
   );
   if (choices.length + 1 === MOST)
-    requestAnimationFrame(() => explorer.parts.first.focus(choices.length)); // the button goes
+    // the button goes
+    explorer.defer(
+      'focus',
+      () => explorer.parts.first.focus(choices.length),
+      requestAnimationFrame,
+    );
 }
 
 /**
@@ -554,7 +559,12 @@ export function draw(explorer, state) {
     ? explorer.result.keys
     : (explorer.answered ?? [])); // what was answered stays, without its numbers
   for (const [at, { reading }] of found.entries())
-    if (reading) decoded(choices[at].model).then(() => explorer.redraw());
+    if (reading)
+      explorer.defer(
+        `config ${at}`,
+        () => explorer.redraw(),
+        (run) => decoded(choices[at].model).then(run),
+      );
   const { add, enough, first, others, refused, taken } = explorer.parts;
   add.hidden = choices.length >= MOST;
   const wasOn = document.activeElement === enough;

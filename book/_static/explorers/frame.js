@@ -7,6 +7,7 @@ import { counted, plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
 const LONGEST = 8000; // letters of a link that programs pass on whole
+const REST = 100; // milliseconds without a change, and the address says it
 const STEP = 20; // milliseconds of idle time that one task more may need
 
 /** Where a value stands on its slider, and back. */
@@ -111,12 +112,39 @@ export class Explorer {
     this.state = stateFrom(page.controls, this.said() ?? {});
     this.inputs = new Map();
     this.charts = [];
+    this.deferred = new Map(); // what of a change is still to be done, by kind
+    this.settled = 0; // changes of which nothing is left to do
     this.build();
     addEventListener('hashchange', () => {
       const said = this.said();
       if (said) this.set(said, false);
     });
     this.redraw();
+    this.defer(
+      'size',
+      () => {},
+      (run) => requestAnimationFrame(() => setTimeout(run)),
+    );
+    // by then what the stage holds is drawn anew
+    new ResizeObserver(() => this.defer('size', () => {})).observe(this.stage);
+  }
+
+  /** Does something of a change later, in place of what of its kind is still to be done. */
+  defer(kind, action, begin = (run) => setTimeout(run)) {
+    const mine = {};
+    this.deferred.set(kind, mine);
+    delete this.root.dataset.settled;
+    begin(() => {
+      if (this.deferred.get(kind) !== mine) return;
+      this.deferred.delete(kind);
+      action();
+      this.settle();
+    });
+  }
+
+  /** Says on the element how many changes have settled; nothing is said while one has not. */
+  settle() {
+    if (!this.deferred.size) this.root.dataset.settled = this.settled += 1;
   }
 
   /** What the address says to this one. */
@@ -340,27 +368,23 @@ export class Explorer {
     this.foreseeing = null;
     if (!this.spoken && this.live.textContent) this.live.textContent = '';
     this.seen?.classList.toggle('explorer-over', this.tried !== this.held());
-    if (remember) {
-      clearTimeout(this.later);
-      this.later = setTimeout(() => this.settled(), 100);
-    }
-    if (!this.waiting) {
-      this.waiting = true;
-      requestAnimationFrame(() => {
-        this.waiting = false;
-        this.redraw();
-      });
-    }
+    if (remember)
+      this.defer(
+        'address',
+        () => this.rested(),
+        (run) => setTimeout(run, REST),
+      );
+    this.defer('picture', () => this.redraw(), requestAnimationFrame);
   }
 
   /** Once a drag rests: the address, at which browsers are slow, and what may come next. */
-  settled() {
+  rested() {
     this.remember();
     if (this.reached) this.foresee(this.reached);
   }
 
   remember() {
-    clearTimeout(this.later);
+    if (this.deferred.delete('address')) this.settle();
     history.replaceState(null, '', withState(location.hash, this.state, this.key, this.keys));
     return location.href;
   }
@@ -388,7 +412,7 @@ export class Explorer {
   say(text) {
     this.live.textContent = text;
     this.spoken = true;
-    setTimeout(() => {
+    this.defer('words', () => {
       this.spoken = false;
     });
   }
@@ -398,11 +422,9 @@ export class Explorer {
   }
 
   redraw() {
-    const begun = performance.now();
     for (const control of this.page.controls) this.show(control);
     this.result = this.page.compute(this.state);
-    clearTimeout(this.drawing);
-    if (this.page.chartsLater) this.drawing = setTimeout(() => this.drawCharts());
+    if (this.page.chartsLater) this.defer('charts', () => this.drawCharts());
     else this.drawCharts();
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(
@@ -412,8 +434,6 @@ export class Explorer {
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();
     if (this.own) this.own.hash = new URLSearchParams(this.state);
-    // milliseconds, read by a test
-    this.root.dataset.script = (performance.now() - begun).toFixed(2);
   }
 
   drawCharts() {

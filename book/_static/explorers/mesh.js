@@ -511,7 +511,7 @@ function foldBest(explorer) {
       const { done, value } = folds.next();
       if (done) return foldTo(explorer, value);
     }
-    return setTimeout(slice);
+    return explorer.defer('search', slice);
   };
   slice();
 }

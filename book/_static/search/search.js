@@ -47,11 +47,12 @@ function answer(form) {
   const said = element('p', { className: 'found-said', role: 'status' });
   const list = element('ol', { className: 'found' });
   form.after(said, list);
-  let turn = 0;
+  let turn = (list.dataset.settled = 0); // as explorers say it: so many, the last one answered
 
   async function look() {
     const question = field.value.trim();
     const mine = (turn += 1);
+    delete list.dataset.settled;
     if (!dialog)
       history.replaceState(
         null,
@@ -61,6 +62,7 @@ function answer(form) {
     if (!question) {
       list.replaceChildren();
       said.textContent = '';
+      list.dataset.settled = mine;
       return;
     }
     said.textContent = 'Searching …';
@@ -92,6 +94,7 @@ function answer(form) {
         `The search could not be loaded (${error.message}). Is the page served, or opened as a ` +
         'file?';
     }
+    if (mine === turn) list.dataset.settled = mine;
   }
 
   function move(event) {
