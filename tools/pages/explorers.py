@@ -446,14 +446,15 @@ def boards() -> str:
 
 # ---------------------------------------------------------------- one explorer's own
 
-#: How an explorer's script asks for a formula that nothing else here exports.
-ASKED = re.compile(r"^// costlib: (\w+)\(([\w, ]*)\) = (.+)$", re.MULTILINE)
+#: How an explorer's script asks for a formula that nothing else here exports; a long one goes on in
+#: lines that are indented.
+ASKED = re.compile(r"^// costlib: (\w+)\(([\w, ]*)\) =(.*(?:\n//   .+)*)$", re.MULTILINE)
 
 
 def asked(script: str) -> str:
     """The formulas that a script asks for, each in a comment of its own.
 
-    >>> print(asked("// costlib: work(m, k, n) = matmul(m, k, n).flops"), end="")
+    >>> print(asked("// costlib: work(m, k, n) =\\n//   matmul(m, k, n).flops"), end="")
     export function work(m, k, n) {
       return 2*k*m*n;
     }
@@ -461,7 +462,8 @@ def asked(script: str) -> str:
     written = []
     for name, sizes, expression in ASKED.findall(script):
         symbols = {size: costlib.symbols(size) for size in sizes.split(", ")}
-        written.append(function(name, tuple(symbols.values()), evaluated(expression, symbols)))
+        formula = re.sub(r"\n//", "", expression).strip()
+        written.append(function(name, tuple(symbols.values()), evaluated(formula, symbols)))
     return "".join(written)
 
 

@@ -14,9 +14,9 @@ import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
 // What costlib says of memory, of failures, and of what a budget buys: printed by SymPy.
 // costlib: fewest(held, usable) = costlib.numbers.ceil_div(held, usable)
-// costlib: failing(hours, devices, between, write, mean, work, restart) =
-// [costlib.training.likely_failures(hours, devices, between), costlib.training.young(write, mean),
-// costlib.training.goodput(work, write, mean, restart)]
+// costlib: failing(hours, devices, between, write, mean, work, restart) = [
+//   costlib.training.likely_failures(hours, devices, between),
+//   costlib.training.young(write, mean), costlib.training.goodput(work, write, mean, restart)]
 // costlib: loss_besiroglu(params, tokens) = costlib.training.FITS["besiroglu"].loss(params, tokens)
 // costlib: loss_hoffmann(params, tokens) = costlib.training.FITS["hoffmann"].loss(params, tokens)
 // costlib: best_besiroglu(flops) = list(costlib.training.FITS["besiroglu"].best(flops))

@@ -21,8 +21,8 @@ import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
 // What a check yields, and what that gains: printed by SymPy.
 // costlib: tokens(accepted, drafts) = costlib.serving.expected_tokens(accepted, drafts)
-// costlib: faster(accepted, drafts, draft, check) = costlib.serving.speed_up(accepted, drafts,
-// draft, check)
+// costlib: faster(accepted, drafts, draft, check) =
+//   costlib.serving.speed_up(accepted, drafts, draft, check)
 
 export const controls = [
   {
