@@ -16,6 +16,8 @@ __all__ = ["MOST_BYTES", "Config", "fields_of", "parsed"]
 
 #: A config is a page of text. Far more than that is something else: weights, or an accident.
 MOST_BYTES = 5_000_000
+#: Of lists and objects in each other, and of digits: less than any Python refuses by itself.
+DEEPEST, MOST_DIGITS = 500, 4000
 
 #: Kinds of layer that older configs have under another name.
 OLD_KINDS = {
@@ -306,14 +308,39 @@ def parsed(text: str, where: str = "the JSON text") -> Mapping[str, Any]:
         begun = f"begins with {begun!r}" if begun else "is empty"
         raise ValueError(f"{where} must hold an object, {{...}}, but {begun}")
     try:
-        fields = json.loads(text, object_pairs_hook=_without_repeats)
+        fields = json.loads(text, object_pairs_hook=_without_repeats, parse_int=_whole)
+        depth = _depth(fields)
     except json.JSONDecodeError as problem:
-        raise ValueError(f"{where} is not valid JSON (cut off?): {problem}") from problem
-    except RecursionError as problem:
-        raise ValueError(f"{where} is nested too deeply to be a config") from problem
+        # in words of our own: Pythons differ in theirs, and in where a comma too many stands
+        read = text[: problem.pos].strip(" \t\r\n,")
+        depth = sum(len(read.split(mark)) for mark in "{[")
+        depth -= sum(len(read.split(mark)) for mark in "}]")
+        if depth <= DEEPEST:
+            said = f"{where} is not valid JSON (cut off?) after {read[-30:]!r}"
+            raise ValueError(said) from problem
+    except RecursionError:
+        depth = DEEPEST + 1
+    if depth > DEEPEST:
+        raise ValueError(f"{where} is nested too deeply to be a config")
     if not isinstance(fields, dict):
         raise TypeError(f"{where} must hold an object, {{...}}, got a {type(fields).__name__}")
     return fields
+
+
+def _depth(fields: Any) -> int:
+    """How many lists and objects are in each other."""
+    depth, level = 0, [fields]
+    while level:
+        depth += 1
+        inside = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [each for values in inside for each in values if isinstance(each, (dict, list))]
+    return depth
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(digits):,} digits is in no config")
+    return int(digits)
 
 
 def _without_repeats(entries: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 from email.message import Message
@@ -336,7 +337,7 @@ def test_devices_are_trained_on_as_a_node_of_them(capsys):
 def test_a_full_disk_is_said_once():
     for asks in ("params gpt2", "--help"):
         done = subprocess.run(
-            ["bash", "-c", f"{sys.executable} -m costlib {asks} > /dev/full"],
+            ["bash", "-c", f"{shlex.quote(sys.executable)} -m costlib {asks} > /dev/full"],
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
             capture_output=True,
             text=True,
@@ -367,7 +368,11 @@ assert [main(line.split()) for line in {lines!r}] == [0] * {len(lines)}
 
 def test_whoever_has_read_enough_may_leave():
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {sys.executable} -m costlib models | head -2"],
+        [
+            "bash",
+            "-c",
+            f"set -o pipefail; {shlex.quote(sys.executable)} -m costlib models | head -2",
+        ],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

@@ -184,16 +184,13 @@ const CONSTANTS = {
 const LETTERS = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 class Reader {
-  constructor(text, hook) {
-    Object.assign(this, { text, hook, at: 0, depth: 0 });
+  constructor(text, hook, whole) {
+    Object.assign(this, { text, hook, whole, at: 0, depth: 0 });
   }
 
   wrong(what, at) {
-    const before = this.text.slice(0, at);
-    const line = before.split('\n').length;
-    const column = [...before.slice(before.lastIndexOf('\n') + 1)].length + 1;
-    const place = `line ${line} column ${column} (char ${[...before].length})`;
-    throw new json_JSONDecodeError().__init__([`${what}: ${place}`]);
+    const error = new json_JSONDecodeError().__init__([what]);
+    throw Object.assign(error, { pos: [...this.text.slice(0, at)].length });
   }
 
   skip() {
@@ -271,12 +268,7 @@ class Reader {
     this.at = NUMBER.lastIndex;
     const value = Number(found[0]);
     if (found[1] || found[2]) return Number.isInteger(value) ? new Float(value) : value;
-    const digits = found[0].replace('-', '').length;
-    if (digits > 4300) {
-      const text = 'Exceeds the limit (4300 digits) for integer string conversion: value has ';
-      const how = 'digits; use sys.set_int_max_str_digits() to increase the limit';
-      throw new ValueError().__init__([`${text}${digits} ${how}`]);
-    }
+    if (this.whole !== null) return this.whole(found[0]);
     return Number.isSafeInteger(value) ? value : BigInt(found[0]);
   }
 
@@ -314,8 +306,8 @@ class Reader {
   }
 }
 
-export function json_loads(text, hook = null) {
-  const reader = new Reader(text, hook);
+export function json_loads(text, hook = null, whole = null) {
+  const reader = new Reader(text, hook, whole);
   reader.skip();
   const value = reader.value();
   reader.skip();

@@ -349,6 +349,7 @@ function toInt(x) {
     throw new ValueError().__init__([`invalid literal for int() with base 10: '${x}'`]);
   }
   const value = Number(x);
+  if (typeof x === 'string') return Number.isSafeInteger(value) ? value : BigInt(x);
   if (Math.abs(value) === Infinity) {
     throw new OverflowError().__init__(['cannot convert float infinity to integer']);
   }

@@ -33,7 +33,7 @@ math: inf isqrt(n)
 numpy: all(x) asarray(x) isfinite(x) isin(x, among)
 re: compile(pattern) error(*args) escape(text) findall(pattern, text)
 types: MappingProxyType(xs)
-json: loads(text, object_pairs_hook=None) JSONDecodeError
+json: loads(text, object_pairs_hook=None, parse_int=None) JSONDecodeError
 """
 
 #: Methods of strings, lists and tuples that JavaScript spells another way.

@@ -3915,6 +3915,8 @@ return $mul($mul(alternatives, $float($pow(50, repeats))), $float($pow(2, option
 }
 let families_config$MOST_BYTES;
 families_config$MOST_BYTES = 5000000;
+let families_config$DEEPEST, families_config$MOST_DIGITS;
+[families_config$DEEPEST, families_config$MOST_DIGITS] = [500, 4000];
 let families_config$OLD_KINDS;
 families_config$OLD_KINDS = $dict([["attention", "full_attention"], ["mamba", "linear_attention"], ["deepseek_sparse_attention", "indexed_attention"]]);
 let families_config$MOST_OF_A_SIZE;
@@ -4152,7 +4154,7 @@ throw new $TypeError().__init__([`a config is a dict, a path or JSON text, got $
 return $absent("costlib.families.config._of_path")($absent("pathlib.Path")());
 }
 function families_config$parsed(text, where = "the JSON text") {
-let begun, fields, problem;
+let begun, fields, depth, problem, read, said;
 text = $str_lstrip(text, "﻿");
 if ($gt($len(text), families_config$MOST_BYTES)) {
 throw new $ValueError().__init__([`${$str(where)} is ${$format($len(text), `,`)} characters: that is not a config.json`]);
@@ -4163,20 +4165,45 @@ begun = ($truth(begun) ? `begins with ${$repr(begun)}` : "is empty");
 throw new $ValueError().__init__([`${$str(where)} must hold an object, {...}, but ${$str(begun)}`]);
 }
 try {
-fields = $json_loads(text, families_config$_without_repeats);
+fields = $json_loads(text, families_config$_without_repeats, families_config$_whole);
+depth = families_config$_depth(fields);
 } catch ($problem0) {
 if ($caught($problem0, [$json_JSONDecodeError])) {
 problem = $problem0;
-throw new $ValueError().__init__([`${$str(where)} is not valid JSON (cut off?): ${$str(problem)}`]);
+read = $str_strip($part(text, null, problem.pos, null), " \t\r\n,");
+depth = $sum((() => { const $ = []; for (const mark of "{[") $.push($len($str_split(read, mark))); return $; })());
+depth = $sub(depth, $sum((() => { const $ = []; for (const mark of "}]") $.push($len($str_split(read, mark))); return $; })()));
+if ($le(depth, families_config$DEEPEST)) {
+said = `${$str(where)} is not valid JSON (cut off?) after ${$repr($part(read, -30, null, null))}`;
+throw new $ValueError().__init__([said]);
+}
 } else if ($caught($problem0, [$RecursionError])) {
-problem = $problem0;
-throw new $ValueError().__init__([`${$str(where)} is nested too deeply to be a config`]);
+depth = $add(families_config$DEEPEST, 1);
 } else throw $problem0;
+}
+if ($gt(depth, families_config$DEEPEST)) {
+throw new $ValueError().__init__([`${$str(where)} is nested too deeply to be a config`]);
 }
 if (!$isinstance(fields, [$dict])) {
 throw new $TypeError().__init__([`${$str(where)} must hold an object, {...}, got a ${$str($called($type(fields)))}`]);
 }
 return fields;
+}
+function families_config$_depth(fields) {
+let depth, level, inside;
+[depth, level] = [0, $list([fields])];
+while ($truth(level)) {
+depth = $iadd(depth, 1);
+inside = (() => { const $ = $list(); for (const each of level) $.push(($isinstance(each, [$dict]) ? each.values() : each)); return $; })();
+level = (() => { const $ = $list(); for (const values of inside) for (const each of values) if ($isinstance(each, [$dict, $list])) $.push(each); return $; })();
+}
+return depth;
+}
+function families_config$_whole(digits) {
+if ($gt($len(digits), families_config$MOST_DIGITS)) {
+throw new $ValueError().__init__([`a whole number of ${$format($len(digits), `,`)} digits is in no config`]);
+}
+return $int(digits);
 }
 function families_config$_without_repeats(entries) {
 let fields, name, value;
