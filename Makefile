@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
-  mutants oracles audit publish-preview release colab-check colab-copies links serve course practice samples grade gradescope format lock \
+  mutants oracles audit publish-preview release colab-check colab-copies pythons links serve course practice samples grade gradescope format lock \
   clean
 
 help: ## List the targets
@@ -93,6 +93,10 @@ colab-check: env ## Run every notebook alone, with what Colab ships
 colab-copies: OUT ?= _build/colab
 colab-copies: env ## The notebooks' Colab copies in OUT, for a run elsewhere (see colab.yml)
 	@$(PY) -m tools.pages.colab_check --make "$(OUT)"
+
+pythons: OUT ?= _build/pythons
+pythons: env ## `make book` and `make test` with each Python here (ONLY="3.10 3.13", ODD=1 for an odd path)
+	@$(PY) -m tools.pythons "$(OUT)" $(if $(ONLY),--only $(ONLY)) $(if $(ODD),--odd)
 
 links: env ## Follow every link of the book to other hosts
 	@$(BUILD) --builder linkcheck --path-output _build/links
