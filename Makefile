@@ -32,7 +32,7 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 	@$(BUILD) --all -q || { rm -rf _build/.doctrees; exit 1; }
 	@$(PY) -m tools.javascript.check install
 	@echo "Running every check ..."
-	@$(PYTEST) --nbval tests costlib tools book
+	@$(PYTEST) --nbval tests costlib costfigures tools book
 
 quick: env ## The library's tests alone, with fewer random examples: under a minute
 	@$(PYTEST) -p no:nbval -q -m "not slow" --hypothesis-profile quick tests/costlib costlib
@@ -62,7 +62,7 @@ bench-plans: env ## How well published training steps are predicted from two row
 	@$(PY) -m tools.bench.plans $(FILE)
 
 measure: env ## Time this machine and draw its own roofline
-	@$(PY) -m costlib measure --figure _build/roofline.svg
+	@$(PY) -m costfigures _build/roofline.svg
 
 bench-grade: env ## Time the grader on 300 submissions, a tenth of them hostile
 	@$(PY) -m tools.bench.grader

@@ -14,53 +14,49 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from costlib.attention import attention
-from costlib.ledger import Elements, Ledger, Op
-from costlib.matmul import einsum, linear, matmul
-from costlib.numbers import symbols
-from costlib.precision import Precision
+from costlib.layers.attention import attention
+from costlib.layers.matmul import einsum, linear, matmul
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import symbols
+from costlib.units.precision import Precision
 
 if TYPE_CHECKING:
-    from costlib.answers import answer
-    from costlib.catalog import devices, models, nodes
-    from costlib.device import Device
+    from costlib import iomodel, measured, parallel, serving, sources, training
     from costlib.measured import calibrate
-    from costlib.roofline import fits, time
-    from costlib.sweeps import sweep
-    from costlib.transformer import Transformer
+    from costlib.model import catalog, families, kvcache, transformer
+    from costlib.model.catalog import devices, models, nodes
+    from costlib.model.transformer import Transformer
+    from costlib.serving.answers import answer
+    from costlib.timing import roofline
+    from costlib.timing.roofline import fits, time
+    from costlib.timing.sweeps import sweep
+    from costlib.units import precision
+    from costlib.units.device import Device
 
 __version__ = "0.1.0"
 
-#: Names that are imported when they are first asked for, and where each of them lives.
+#: What is imported when it is first asked for, and where each name lives.
 _LATER = {
-    "Device": "costlib.device",
-    "Transformer": "costlib.transformer",
-    "answer": "costlib.answers",
+    "Device": "costlib.units.device",
+    "Transformer": "costlib.model.transformer",
+    "answer": "costlib.serving.answers",
     "calibrate": "costlib.measured",
-    "devices": "costlib.catalog",
-    "fits": "costlib.roofline",
-    "models": "costlib.catalog",
-    "nodes": "costlib.catalog",
-    "sweep": "costlib.sweeps",
-    "time": "costlib.roofline",
+    "devices": "costlib.model.catalog",
+    "fits": "costlib.timing.roofline",
+    "models": "costlib.model.catalog",
+    "nodes": "costlib.model.catalog",
+    "sweep": "costlib.timing.sweeps",
+    "time": "costlib.timing.roofline",
 }
 
-#: Modules for those who want more of a chapter: `costlib.kvcache.largest_batch`.
-_MODULES = (
-    "catalog",
-    "families",
-    "figures",
-    "iomodel",
-    "kvcache",
-    "layers",
-    "measured",
-    "parallel",
-    "roofline",
-    "serving",
-    "sources",
-    "training",
-    "transformer",
-)
+#: Modules for those who want more of a chapter, such as `costlib.model.kvcache.largest_batch`.
+_MODULES = {
+    **dict.fromkeys(("iomodel", "layers", "measured", "parallel", "serving"), "costlib"),
+    **dict.fromkeys(("sources", "training"), "costlib"),
+    **dict.fromkeys(("catalog", "families", "kvcache", "transformer"), "costlib.model"),
+    "precision": "costlib.units",
+    "roofline": "costlib.timing",
+}
 
 __all__ = [
     "Device",
@@ -76,7 +72,6 @@ __all__ = [
     "devices",
     "einsum",
     "families",
-    "figures",
     "fits",
     "iomodel",
     "kvcache",
@@ -87,6 +82,7 @@ __all__ = [
     "models",
     "nodes",
     "parallel",
+    "precision",
     "roofline",
     "serving",
     "sources",
@@ -100,7 +96,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"costlib.{name}")
+        return import_module(f"{_MODULES[name]}.{name}")
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'costlib' has no attribute {name!r}")

@@ -55,7 +55,7 @@ LONGEST_FIRST = (
 #: What `make quick` leaves to `make test`, without as much as importing them: figures, imports by
 #: other programs, what is fitted to measurements, and long tables of configs.
 SLOW_FILES = (
-    *("test_figures_", "test_iomodel_figures", "costlib/figures/", "costlib/measured/"),
+    *("test_figures_", "test_iomodel_figures", "costfigures/", "costlib/measured/"),
     *("test_imports.py", "test_mutants.py", "test_wild_configs.py", "test_bench_prediction.py"),
     *("test_command.py", "costlib/test_search.py", "parallel/search.py", "test_simulator.py"),
     *("test_served.py", "test_plans.py", "test_plan_rows.py", "test_pebbles_search.py"),
@@ -84,7 +84,7 @@ SLOW = (
 
 
 #: What `make test` asks for.
-WHOLE = ["tests", "costlib", "tools", "book"]
+WHOLE = ["tests", "costlib", "costfigures", "tools", "book"]
 
 
 def pytest_report_header() -> str:

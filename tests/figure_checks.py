@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from costlib.figures import COLOURS, Figure
-from costlib.figures.canvas import PAGE, RED
+from costfigures import COLOURS, Figure
+from costfigures.canvas import PAGE, RED
 
 SVG = "{http://www.w3.org/2000/svg}"
 Extent = tuple[float, ...]  #: left, top, right, bottom

@@ -84,11 +84,11 @@ def drawers() -> set[str] | None:
         if path == UNKNOWN or path.startswith(GROUND):
             return None
         if path.startswith("costlib/"):
-            if not re.fullmatch(r"costlib/figures/\w+\.py", path):
-                return None
+            return None
+        if path.startswith("costfigures/"):
             found.add(Path(path).stem)
-    users = "\n".join(path.read_text("utf-8") for path in (ROOT / "costlib").rglob("*.py"))
-    shared = re.findall(r"(?:costlib\.figures\.|figures import .*?)\b(\w+)", users)
+    users = "\n".join(path.read_text("utf-8") for path in (ROOT / "costfigures").rglob("*.py"))
+    shared = re.findall(r"(?:costfigures\.|costfigures import .*?)\b(\w+)", users)
     return None if found & {*shared, "__init__"} else found
 
 

@@ -38,33 +38,33 @@ PARTS = (
                 "matmul",
                 "how much work is one matrix product, and why can reading it take longer than "
                 "doing it?",
-                ("matmul", "tally"),
+                ("layers.matmul", "units.tally"),
                 figure="fig-one-output",
             ),
             Chapter(
                 "attention",
                 "what does each token pay to look at the others, and when does that overtake "
                 "everything else?",
-                ("attention",),
+                ("layers.attention",),
                 figure="fig-attention-one-query",
             ),
             Chapter(
                 "transformer",
                 "where do a model's parameters sit, and where do its FLOPs go?",
-                ("transformer", "layers", "families", "checkpoint"),
+                ("model.transformer", "layers", "model.families", "model.checkpoint"),
                 figure="fig-transformer-matrices",
             ),
             Chapter(
                 "kvcache",
                 "what does memory of the past cost, and from what context on is it all that "
                 "matters?",
-                ("kvcache",),
+                ("model.kvcache",),
                 figure="fig-kvcache-phases",
             ),
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("device", "roofline", "messages", "sweeps"),
+                ("units.device", "timing.roofline", "units.messages", "timing.sweeps"),
                 figure="fig-roofline-journey",
             ),
         ),
@@ -111,7 +111,7 @@ PARTS = (
                 "serving",
                 "given a target for the wait, how many readers, how many machines, and at what "
                 "price?",
-                ("serving", "answers"),
+                ("serving",),
                 figure="fig-serving-refilled",
             ),
         ),
@@ -192,9 +192,9 @@ CALCULATORS = {
 }
 #: The pages of the API reference, in reading order, and the modules that each describes.
 REFERENCE = {
-    "vocabulary": ("numbers", "precision", "ledger", "display"),
+    "vocabulary": ("units.numbers", "units.precision", "units.ledger", "units.display"),
     **{chapter.name: chapter.modules for chapter in CHAPTERS if chapter.modules},
-    "catalog": ("catalog",),
+    "catalog": ("model.catalog",),
     "command": ("command",),
 }
 #: Titles of those that no chapter gives.

@@ -8,7 +8,6 @@ Nothing is uploaded: the workflow `release` does that, on a tag, by trusted publ
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from course.builder.repository import is_nobody
 from tools import ROOT
+from tools.packages import PACKAGES, build
 from tools.site.identity import Identity, identity
 
 #: What a package is made of, beside the library.
@@ -37,14 +37,16 @@ def release(out: Path, *, root: Path = ROOT, environment: Mapping[str, str] = os
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         skipped = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(root / "costlib", tree / "costlib", ignore=skipped)
+        for package in PACKAGES:
+            shutil.copytree(root / package, tree / package, ignore=skipped)
         for part in PARTS:
             shutil.copy(root / part, tree)
         about = tree / "pyproject.toml"
         about.write_text(with_addresses(about.read_text("utf-8"), who), "utf-8")
         page = tree / "README.md"
         page.write_text(on_an_index(page.read_text("utf-8"), who), "utf-8")
-        _build(about, out, seconds(who.date))
+        for kind in ("wheel", "sdist"):
+            build(kind, tree, out, seconds(who.date))
     return out
 
 
@@ -82,22 +84,6 @@ def seconds(day: str) -> str:
     """The commit's day in seconds, which files in an archive are dated by."""
     when = datetime.strptime(day or "1980-01-01", "%Y-%m-%d").replace(tzinfo=timezone.utc)
     return str(int(when.timestamp()))
-
-
-def _build(about: Path, out: Path, date: str) -> None:
-    from flit_core.sdist import SdistBuilder
-    from flit_core.wheel import make_wheel_in
-
-    logging.getLogger("flit_core").setLevel(logging.WARNING)
-    before = os.environ.get("SOURCE_DATE_EPOCH")
-    os.environ["SOURCE_DATE_EPOCH"] = date
-    try:
-        make_wheel_in(about, out)
-        SdistBuilder.from_ini_path(about).build(out)
-    finally:
-        del os.environ["SOURCE_DATE_EPOCH"]
-        if before is not None:
-            os.environ["SOURCE_DATE_EPOCH"] = before
 
 
 def check_tag(tag: str, root: Path = ROOT) -> None:

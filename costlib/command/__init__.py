@@ -17,14 +17,12 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 
 from costlib.command import asked
 from costlib.command.answers import QUESTIONS, Unmet
 from costlib.command.completion import script
 from costlib.command.parser import COMMANDS, parser
 from costlib.command.table import complain
-from costlib.numbers import extra
 from costlib.serving.server import OutOfReach
 
 __all__ = ["main"]
@@ -90,7 +88,7 @@ def _run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     asked.spell(given)
     if given.command == "measure":
-        return _measure(given.device, 1 if given.quick else 7, given.figure)
+        return _measure(given.device, 1 if given.quick else 7)
     if given.command == "completion":
         print(script(given.shell), end="")
         return 0
@@ -101,19 +99,8 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
-def _measure(device: str, repeats: int, figure: os.PathLike[str] | None) -> int:
+def _measure(device: str, repeats: int) -> int:
     from costlib.measured.timing import measure, report
 
-    if figure is None:
-        print(report(measure(device=device, repeats=repeats)))
-        return 0
-    with extra("figures"):
-        import_module("matplotlib")
-    from costlib.figures.measured import own_roofline
-
-    with open(figure, "w", encoding="utf-8") as file:  # before minutes are spent
-        rows = measure(device=device, repeats=repeats)
-        print(report(rows))
-        file.write(own_roofline(rows).svg)
-    print(f"drawn to {figure}")
+    print(report(measure(device=device, repeats=repeats)))
     return 0

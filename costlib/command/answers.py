@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from costlib import catalog
-from costlib.answers import Answer, Answers, answer
-from costlib.catalog import lookup
 from costlib.command import asked
 from costlib.command.table import WIDTH, Table, bold, plain
-from costlib.display import quantity
-from costlib.numbers import amount, size
+from costlib.model import catalog
+from costlib.model.catalog import lookup
+from costlib.model.transformer import Transformer
 from costlib.parallel import search
-from costlib.roofline import limits
 from costlib.serving import Saturation, Server, best_batch, saturation
+from costlib.serving.answers import Answer, Answers, answer
 from costlib.serving.money import per_million
 from costlib.serving.server import OutOfReach
-from costlib.sweeps import BOUND
-from costlib.sweeps import columns as swept
-from costlib.transformer import Transformer
+from costlib.timing.roofline import limits
+from costlib.timing.sweeps import BOUND
+from costlib.timing.sweeps import columns as swept
+from costlib.units.display import quantity
+from costlib.units.numbers import amount, size
 
 __all__ = ["QUESTIONS"]
 

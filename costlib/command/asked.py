@@ -10,15 +10,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from costlib import numbers as numbers_of
-from costlib.catalog import Node, devices, models, nodes
-from costlib.numbers import ceil_div, size
+from costlib.model.catalog import Node, devices, models, nodes
+from costlib.model.transformer import Transformer
 from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
-from costlib.precision import RECIPES
 from costlib.serving.server import CUTS
 from costlib.training import RECIPES as TRAINED
-from costlib.transformer import Transformer
+from costlib.units import numbers as numbers_of
+from costlib.units.numbers import ceil_div, size
+from costlib.units.precision import RECIPES
 
 __all__ = [
     "MOST",

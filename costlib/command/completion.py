@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from costlib.catalog import devices, models, nodes
 from costlib.command.parser import COMMANDS, parser
-from costlib.precision import RECIPES
+from costlib.model.catalog import devices, models, nodes
 from costlib.serving.server import CUTS
 from costlib.training import RECIPES as TRAINED
+from costlib.units.precision import RECIPES
 
 __all__ = ["script"]
 
@@ -43,8 +43,8 @@ _costlib() {{
   esac
   [[ $word == -* ]] && words="$options"
   COMPREPLY=($(compgen -P "$prefix" -W "$words" -- "${{word#"$prefix"}}"))
-  [[ $words == *"$models" && " $words" != *" $word"* ]] && before=--figure
-  [[ $before == --figure && $word != -* ]] && COMPREPLY=($(compgen -f -- "$word"))
+  [[ $words == *"$models" && " $words" != *" $word"* && $word != -* ]] &&
+    COMPREPLY=($(compgen -f -- "$word"))
   return 0
 }}
 complete -F _costlib costlib

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from costlib.command import asked
 from costlib.command.table import complain
-from costlib.precision import RECIPES
 from costlib.training import RECIPES as TRAINED
+from costlib.units.precision import RECIPES
 
 __all__ = ["COMMANDS", "parser"]
 
@@ -235,11 +235,8 @@ def _listed(command: Any) -> None:
 
 
 def _measure(command: Any) -> None:
-    from pathlib import Path
-
     command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     command.add_argument("--quick", action="store_true", help="fewer repeats")
-    command.add_argument("--figure", type=Path, metavar="FILE.svg", help="where to draw to")
 
 
 def _completion(command: Any) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from costlib.device import Device
-from costlib.numbers import sizes
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
+from costlib.units.device import Device
+from costlib.units.numbers import sizes
 
 __all__ = ["fast_memory", "head_width"]
 

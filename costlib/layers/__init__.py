@@ -11,7 +11,7 @@ A `Block` is so many layers of the same parts, and a model is blocks in a given 
 can be an int, an array or a symbol, as everywhere.
 """
 
-from costlib.layers.attention import (
+from costlib.layers.attention_kinds import (
     Attention,
     ConvolvedAttention,
     DifferentialAttention,

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.attention import Core, check_groups, check_sizes, keys_unchecked, pairs_unchecked
-from costlib.layers.attention import pooled
+from costlib.layers.attention import (
+    Core,
+    check_groups,
+    check_sizes,
+    keys_unchecked,
+    pairs_unchecked,
+)
+from costlib.layers.attention_kinds import pooled
+from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
 from costlib.layers.parts import (
     Cache,
     Part,
@@ -17,9 +24,8 @@ from costlib.layers.parts import (
     linear_step,
     normalisation,
 )
-from costlib.ledger import Elements, Op
-from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, exact_div, is_zero, minimum
+from costlib.units.ledger import Elements, Op
+from costlib.units.numbers import Number, exact_div, is_zero, minimum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

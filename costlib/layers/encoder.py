@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.attention import check_sizes
+from costlib.layers.attention import check_sizes
 from costlib.layers.parts import Block, Part, Pass, PerToken, Saved, elementwise, plus
-from costlib.ledger import Op
-from costlib.numbers import Number, is_zero
+from costlib.units.ledger import Op
+from costlib.units.numbers import Number, is_zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.attention import FLOPS_PER_ELEMENT, check_sizes
+from costlib.layers.attention import FLOPS_PER_ELEMENT, check_sizes
 from costlib.layers.parts import (
     Part,
     Pass,
@@ -16,9 +16,9 @@ from costlib.layers.parts import (
     is_one,
     linear_step,
 )
-from costlib.ledger import Ledger
-from costlib.messages import collective
-from costlib.numbers import Number, choose, exact_div, is_zero, size
+from costlib.units.ledger import Ledger
+from costlib.units.messages import collective
+from costlib.units.numbers import Number, choose, exact_div, is_zero, size
 
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2", "xielu")
 

@@ -7,10 +7,10 @@ from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
-from costlib.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
-from costlib.ledger import Elements, Ledger, Op
-from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, choose, exact_div, is_symbolic, is_zero, minimum, size
+from costlib.layers.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
+from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, choose, exact_div, is_symbolic, is_zero, minimum, size
 
 #: Weights per element that a normalisation stores.
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.attention import check_groups, check_sizes
+from costlib.layers.attention import check_groups, check_sizes
+from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
 from costlib.layers.parts import (
     Cache,
     Part,
@@ -15,9 +16,8 @@ from costlib.layers.parts import (
     linear_step,
     normalisation,
 )
-from costlib.ledger import Elements, Op
-from costlib.matmul import FLOPS_PER_MULTIPLY_ADD
-from costlib.numbers import Number, ceil_div, choose, exact_div, is_zero
+from costlib.units.ledger import Elements, Op
+from costlib.units.numbers import Number, ceil_div, choose, exact_div, is_zero
 
 
 class Scan(Part):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from costlib.layers.attention import Attention
+from costlib.layers.attention_kinds import Attention
 from costlib.layers.parts import (
     Block,
     Part,
@@ -18,7 +18,7 @@ from costlib.layers.parts import (
     same,
     times,
 )
-from costlib.numbers import Number, is_zero
+from costlib.units.numbers import Number, is_zero
 
 
 class Model(Protocol):

@@ -4,7 +4,7 @@ Ideal: the datasheet, nothing fitted. Calibrated: one efficiency for compute, on
 overhead per op (and per step, and per message between devices). Shaped: the same, with products
 rounded up to whole tiles and waves of tiles, with computing and moving that overlap only in part,
 and with a floor for each head of attention: as far as the measurements can tell. What comes back is
-a `costlib.Device`, which `costlib.roofline.time` takes like any other.
+a `costlib.Device`, which `costlib.time` takes like any other.
 
 Left out: clocks that fall under load, caches that serve a second read, kernels that differ by
 framework. Whatever is left out ends in the residuals, which a fitted device carries along.
@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from costlib.catalog import device_of
-from costlib.device import Device
-from costlib.ledger import Ledger, Op
-from costlib.numbers import choose
-from costlib.precision import Precision, precision_of
-from costlib.roofline import TILES, heads_served, overlapped, time, wave_factors
+from costlib.model.catalog import device_of
+from costlib.timing.roofline import TILES, heads_served, overlapped, time, wave_factors
+from costlib.units.device import Device
+from costlib.units.ledger import Ledger, Op
+from costlib.units.numbers import choose
+from costlib.units.precision import Precision, precision_of
 
 __all__ = [
     "LEVELS",
@@ -87,7 +87,7 @@ class Measurement:
         object.__setattr__(self, "precision", precision_of(self.precision))
 
     def predicted(self, device: Device | str) -> float:
-        """Seconds that `costlib.roofline.time` says on a device; the work ran, so it did fit."""
+        """Seconds that `costlib.time` says on a device; the work ran, so it did fit."""
         seconds = time(
             self.work, device, precision=self.precision, steps=self.steps, too_large="ignore"
         )
@@ -136,7 +136,7 @@ _ADDED = {
 def parts(
     work: Measurement | Ledger | Op, device: Device | str, **options: Any
 ) -> dict[str, float]:
-    """Where the seconds of `costlib.roofline.time` go, from the ideal on; they add up to it.
+    """Where the seconds of `costlib.time` go, from the ideal on; they add up to it.
 
     "ideal" is the roofline's time, "rates" what the fitted efficiencies add, "shapes" what tiles,
     waves and partial overlap add, "launches" the overheads, "messages" the communication.
@@ -400,7 +400,7 @@ def _ranges(names: tuple[str, ...]) -> Any:
 class _Flat:
     """Every op of every measurement: ``row`` says whose it is, ``kind`` which of the kinds.
 
-    A kind is what `costlib.roofline.time` computes with, one array a column, on the device without
+    A kind is what `costlib.time` computes with, one array a column, on the device without
     its constants. Layers are alike, so kinds are fewer than ops; a fit tries thousands of constants
     on them.
     """
@@ -459,7 +459,7 @@ _EDGES = np.array([[1 / rows + 1 / columns] for rows, columns in TILES])
 
 
 def _predictions(flat: _Flat, constants: _Constants) -> Any:
-    """Seconds of every row, a line for each choice of constants: `costlib.roofline.time`, for all
+    """Seconds of every row, a line for each choice of constants: `costlib.time`, for all
     ops at once."""
     computing = constants.compute * flat.compute
     if np.all(np.isfinite(constants.blend)):

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import Node, nodes
-from costlib.numbers import Number, size
+from costlib.model.catalog import Node, nodes
+from costlib.units.numbers import Number, size
 
 __all__ = ["Collective", "bus_factor", "collectives"]
 

@@ -28,10 +28,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import Node, devices, models, nodes
-from costlib.device import Device
+from costlib.model.catalog import Node, devices, models, nodes
+from costlib.model.transformer import Transformer
 from costlib.training import flops_per_token
-from costlib.transformer import Transformer
+from costlib.units.device import Device
 
 __all__ = ["PlanRow", "UnreadRow", "plan_rows", "plan_sources", "read_plans"]
 

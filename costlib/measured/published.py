@@ -18,15 +18,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from costlib.attention import attention
-from costlib.catalog import device_of, devices, models
-from costlib.device import Device
-from costlib.ledger import Ledger, Op
-from costlib.matmul import linear
+from costlib.layers.attention import attention
+from costlib.layers.matmul import linear
 from costlib.measured.calibration import Measurement, calibrate, error
+from costlib.model.catalog import device_of, devices, models
+from costlib.model.transformer import Transformer
 from costlib.parallel import tensor_parallel
-from costlib.precision import Precision, grouped
-from costlib.transformer import Transformer
+from costlib.units.device import Device
+from costlib.units.ledger import Ledger, Op
+from costlib.units.precision import Precision, grouped
 
 __all__ = [
     "KEPT",

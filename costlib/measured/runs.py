@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import devices, models
-from costlib.device import Device
-from costlib.transformer import Transformer
+from costlib.model.catalog import devices, models
+from costlib.model.transformer import Transformer
+from costlib.units.device import Device
 
 __all__ = ["PublishedRun", "run_sources", "runs"]
 

@@ -29,16 +29,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costlib.device import Device
-from costlib.kvcache import kv_elements
-from costlib.ledger import Ledger, Op
 from costlib.measured.tables import COLUMNS, Setup, Unread, content, model_named, setup
-from costlib.messages import message
-from costlib.numbers import choose
+from costlib.model.kvcache import kv_elements
+from costlib.model.transformer import Transformer
 from costlib.parallel import tensor_parallel
-from costlib.precision import Precision
-from costlib.roofline import limits, overlapped
-from costlib.transformer import Transformer
+from costlib.timing.roofline import limits, overlapped
+from costlib.units.device import Device
+from costlib.units.ledger import Ledger, Op
+from costlib.units.messages import message
+from costlib.units.numbers import choose
+from costlib.units.precision import Precision
 
 __all__ = [
     "DATASHEET",

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import size
+from costlib.units.numbers import size
 
 __all__ = [
     "Acceptance",

@@ -20,10 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import devices, models
-from costlib.device import Device
-from costlib.precision import Precision
-from costlib.transformer import Transformer
+from costlib.model.catalog import devices, models
+from costlib.model.transformer import Transformer
+from costlib.units.device import Device
+from costlib.units.precision import Precision
 
 __all__ = ["COLUMNS", "Setup", "Unread", "content", "read_served", "setup"]
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from costlib.device import Device
-from costlib.display import quantity
-from costlib.ledger import Elements, Op
-from costlib.matmul import matmul
+from costlib.layers.matmul import matmul
 from costlib.measured.calibration import Measurement, calibrate, error
-from costlib.precision import precision_of
+from costlib.units.device import Device
+from costlib.units.display import quantity
+from costlib.units.ledger import Elements, Op
+from costlib.units.precision import precision_of
 
 __all__ = [
     "COPIES",

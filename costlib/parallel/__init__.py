@@ -8,7 +8,6 @@ array([ 0,  4,  8, 12, 16, 20, 24, 28])
 True
 """
 
-from costlib.messages import all_reduce
 from costlib.parallel import hiding
 from costlib.parallel.attending import attention_by_heads, ring_attention, ring_backward, zigzag
 from costlib.parallel.cluster import Cluster, Tiers
@@ -31,6 +30,7 @@ from costlib.parallel.shares import (
     tensor_parallel,
 )
 from costlib.parallel.stages import Stage, dealt, stage_models, stages
+from costlib.units.messages import all_reduce
 
 __all__ = [
     "ALGORITHMS",

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import divides, size
 from costlib.parallel.collectives import pairwise_all_to_all
 from costlib.parallel.machine import Program
+from costlib.units.numbers import divides, size
 
 __all__ = ["attention_by_heads", "ring_attention", "ring_backward", "zigzag"]
 

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from costlib.catalog import Node, device_of, devices, nodes
-from costlib.device import Device, Link
 from costlib.layers.parts import is_one
-from costlib.ledger import Ledger
-from costlib.messages import collective
-from costlib.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
+from costlib.model.catalog import Node, device_of, devices, nodes
+from costlib.units.device import Device, Link
+from costlib.units.ledger import Ledger
+from costlib.units.messages import collective
+from costlib.units.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
 
 __all__ = ["Cluster", "Tiers", "cluster_of", "machine_of", "placed", "times"]
 

@@ -35,9 +35,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.messages import collective
-from costlib.numbers import Number, ceil_div, size
 from costlib.parallel.machine import Program, together, within
+from costlib.units.messages import collective
+from costlib.units.numbers import Number, ceil_div, size
 
 __all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts", "two_tier_sent"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import choose, size
 from costlib.parallel.work import CONTEXT_BY
 from costlib.training import Recipe, recipe_of
 from costlib.training.activations import POLICIES
+from costlib.units.numbers import choose, size
 
 __all__ = ["ORDER", "Degrees"]
 

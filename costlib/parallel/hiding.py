@@ -2,7 +2,7 @@
 
 A message hides if what can go on meanwhile takes as long. Both sides grow alike, so that what
 decides is the `ridge` of a wire: the FLOPs π/β that a device does while a byte leaves it, times the
-part of a value that leaves. Messages are those of `costlib.messages`, in the tiers of a cluster.
+part of a value that leaves. Messages (`units.messages`) are priced in the tiers of a cluster.
 
     data      4·P·T/π ≥ 2·g·P·(G−1)/(G·β)             T ≥ g/2 · ridge
     ZeRO 3    2·P·T/π ≥ w·P·(G−1)/(G·β)               T ≥ w/2 · ridge
@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from costlib.messages import collective
-from costlib.numbers import Number, maximum
+from costlib.units.messages import collective
+from costlib.units.numbers import Number, maximum
 
 __all__ = ["data_tokens", "expert_width", "fsdp_tokens", "ridge", "slice_tokens", "tensor_devices"]
 
@@ -41,7 +41,7 @@ def ridge(
     """FLOPs that a device does while a collective sends its share of each byte of a value.
 
     ``rate`` is its FLOP/s, ``link`` and ``network`` bytes/s within a node and between nodes, and
-    ``inside`` and ``across`` the devices of the axis: see `costlib.messages`.
+    ``inside`` and ``across`` the devices of the axis: see `costlib.units.messages`.
 
     >>> from costlib import symbols
     >>> pi, beta, G = symbols("pi beta G")

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
-from costlib.numbers import Number, is_symbolic, is_zero, size
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
 from costlib.parallel.shares import degrees, tensor_parallel
 from costlib.training import recipe_of
+from costlib.units.numbers import Number, is_symbolic, is_zero, size
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 __all__ = ["RULES", "SERVED"]
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import size
+from costlib.units.numbers import size
 
 __all__ = ["Machine", "Program", "TooManyMessages", "together", "within"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from costlib.numbers import ceil_div, maximum, minimum, where
 from costlib.parallel.cluster import Cluster, Tiers, placed
 from costlib.parallel.degrees import Degrees
+from costlib.units.numbers import ceil_div, maximum, minimum, where
 
 
 class Mesh:

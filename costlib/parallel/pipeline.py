@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.numbers import Number, choose, minimum, size
+from costlib.units.numbers import Number, choose, minimum, size
 
 __all__ = ["ORDERS", "Played", "Task", "bubble", "in_flight", "order", "played"]
 

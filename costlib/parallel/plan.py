@@ -21,12 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costlib.catalog import model_of
-from costlib.device import Device
-from costlib.display import facts_html, quantity
-from costlib.kvcache import Memory
-from costlib.ledger import Ledger
-from costlib.numbers import Number, ceil_div, choose, extra, is_symbolic
+from costlib.model.catalog import model_of
+from costlib.model.kvcache import Memory
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.degrees import ORDER, Degrees
@@ -36,9 +32,13 @@ from costlib.parallel.stages import Stage, stages
 from costlib.parallel.whole import whole_step
 from costlib.parallel.work import Cut
 from costlib.training import Recipe, flops_per_token, hfu_over_mfu, recipe_of
+from costlib.units.device import Device
+from costlib.units.display import facts_html, quantity
+from costlib.units.ledger import Ledger
+from costlib.units.numbers import Number, ceil_div, choose, extra, is_symbolic
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 __all__ = ["ORDER", "Plan", "Planned"]
 

@@ -28,10 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costlib.device import Device
-from costlib.kvcache import Memory
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, ceil_div, is_zero, maximum, where
+from costlib.model.kvcache import Memory
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.pipeline import in_flight
 from costlib.parallel.stages import Stage
@@ -45,12 +42,15 @@ from costlib.parallel.work import (
     share_of,
     single_layers,
 )
-from costlib.precision import FORMATS, Precision
-from costlib.roofline import time
+from costlib.timing.roofline import time
 from costlib.training import Recipe, activations
+from costlib.units.device import Device
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, ceil_div, is_zero, maximum, where
+from costlib.units.precision import FORMATS, Precision
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 __all__ = ["COMPUTING", "HIDES", "PARTS", "SENDING"]
 

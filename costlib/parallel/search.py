@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from costlib.catalog import model_of
 from costlib.layers import Mixture
-from costlib.numbers import Number, extra, size
+from costlib.model.catalog import model_of
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.legal import Asked, legal
 from costlib.parallel.plan import Plan, Planned
 from costlib.parallel.shares import tensor_parallel
 from costlib.training import Recipe, flops_per_token, recipe_of
+from costlib.units.numbers import Number, extra, size
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 __all__ = ["plan_of", "search"]
 

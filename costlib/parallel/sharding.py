@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.matmul import matmul
-from costlib.numbers import choose, divides, exact_div, size
+from costlib.layers.matmul import matmul
 from costlib.parallel.collectives import (
     pairwise_all_to_all,
     ring_all_gather,
@@ -35,6 +34,7 @@ from costlib.parallel.collectives import (
     ring_reduce_scatter,
 )
 from costlib.parallel.machine import Machine, Program
+from costlib.units.numbers import choose, divides, exact_div, size
 
 __all__ = ["Layout", "Way", "cheapest", "gradients", "product", "ways"]
 

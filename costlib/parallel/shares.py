@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from costlib.kvcache import Memory
 from costlib.layers import (
     RGLRU,
     Attention,
@@ -32,9 +31,10 @@ from costlib.layers import (
     ValueMaskedAttention,
 )
 from costlib.layers.parts import is_one
-from costlib.numbers import Number, ceil_div, divides, exact_div, is_zero, size, where
+from costlib.model.kvcache import Memory
+from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, state_bytes
-from costlib.transformer import Transformer
+from costlib.units.numbers import Number, ceil_div, divides, exact_div, is_zero, size, where
 
 __all__ = [
     "degrees",

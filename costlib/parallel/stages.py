@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from costlib.layers import Block
 from costlib.layers.parts import same
-from costlib.numbers import size
 from costlib.parallel.shares import remembered
+from costlib.units.numbers import size
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 __all__ = ["Stage", "dealt", "layer_kinds", "stage_models", "stages"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, ceil_div, is_zero, minimum
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.price import Kind, Layout, Params, of_stage
 from costlib.parallel.stages import Stage
 from costlib.parallel.work import Cut, ends, layers
-from costlib.precision import Precision
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, ceil_div, is_zero, minimum
+from costlib.units.precision import Precision
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 Found = tuple[Sequence[Kind], Kind, Kind]
 _GRADIENTS = "gradients"

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Any
 
 from costlib.layers import Attention, Block, Latent, Mixture, Pass
 from costlib.layers.parts import is_one
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, is_zero, minimum
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.shares import remembered, tensor_parallel
 from costlib.parallel.stages import layer_kinds
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, is_zero, minimum
 
 if TYPE_CHECKING:
-    from costlib.transformer import Transformer
+    from costlib.model.transformer import Transformer
 
 __all__ = ["CONTEXT_BY"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from costlib.catalog import device_of
-from costlib.device import Device
-from costlib.numbers import Number, maximum, size
-from costlib.precision import Precision, precision_of
+from costlib.model.catalog import device_of
+from costlib.units.device import Device
+from costlib.units.numbers import Number, maximum, size
+from costlib.units.precision import Precision, precision_of
 
 __all__ = ["ridge_batch", "weight_gain"]
 

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from costlib.layers.parts import Pass
-from costlib.ledger import Ledger
-from costlib.numbers import size
 from costlib.serving.server import Server, server_of
+from costlib.units.ledger import Ledger
+from costlib.units.numbers import size
 
 __all__ = ["Clock"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from costlib.catalog import model_of
 from costlib.layers import Attention, CompressedAttention, Latent
-from costlib.numbers import Number, size
-from costlib.precision import Precision, precision_of
-from costlib.transformer import Transformer
+from costlib.model.catalog import model_of
+from costlib.model.transformer import Transformer
+from costlib.units.numbers import Number, size
+from costlib.units.precision import Precision, precision_of
 
 __all__ = ["Lines", "crossings", "even_context", "mixing_flops", "read_lines"]
 

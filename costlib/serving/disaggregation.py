@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, amount, size
 from costlib.serving.requests import Requests, listed
 from costlib.serving.run import Run
 from costlib.serving.server import Server, server_of
 from costlib.serving.simulator import simulate
+from costlib.units.numbers import Number, amount, size
 
 __all__ = ["disaggregate", "machine_ratio", "transfer"]
 

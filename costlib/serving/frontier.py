@@ -6,7 +6,7 @@ binds, it takes
     t(B) = (weights + B·cache) / β          and from the bend on      t(B) = B·(seconds each),
 
 the token's latency; B/t(B) is the throughput. Memory ends the curve. All times here are
-`costlib.roofline.time` of `model.decode`, for many batches at once; `Regimes` has the two straight
+`costlib.time` of `model.decode`, for many batches at once; `Regimes` has the two straight
 lines, which the same function gives at both ends.
 
 Left out: prompts that are read in between (`costlib.serving.simulate` has them).
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, amount, size
 from costlib.serving.server import OutOfReach, Server, server_of
+from costlib.units.numbers import Number, amount, size
 
 __all__ = ["Best", "Frontier", "Regimes", "best_batch", "frontier", "regimes"]
 

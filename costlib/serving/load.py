@@ -21,11 +21,11 @@ from warnings import warn
 
 import numpy as np
 
-from costlib.numbers import Number, ceil_div, size
 from costlib.serving.clock import Clock
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
 from costlib.serving.server import Server, server_of
+from costlib.units.numbers import Number, ceil_div, size
 
 __all__ = ["Overloaded", "Saturation", "chunk_extra_reads", "saturation"]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from costlib.catalog import model_of
-from costlib.ledger import Op
-from costlib.messages import message
-from costlib.numbers import Number, exact_div, size
-from costlib.transformer import Transformer, experts_expected
+from costlib.model.catalog import model_of
+from costlib.model.transformer import Transformer, experts_expected
+from costlib.units.ledger import Op
+from costlib.units.messages import message
+from costlib.units.numbers import Number, exact_div, size
 
 __all__ = ["expert_exchange", "experts_expected", "experts_share", "tokens_per_expert"]
 

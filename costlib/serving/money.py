@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.numbers import Number, amount, size
 from costlib.serving.server import Server, server_of
+from costlib.units.numbers import Number, amount, size
 
 __all__ = ["RENTALS", "Bill", "Rental", "bill", "per_million"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costlib.numbers import Number, ceil_div, size
 from costlib.serving.server import Server, server_of
+from costlib.units.numbers import Number, ceil_div, size
 
 if TYPE_CHECKING:
     from costlib.serving.requests import Requests

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, size
+from costlib.units.numbers import Number, size
 
 __all__ = ["Requests", "listed", "lognormal", "poisson", "uniform"]
 

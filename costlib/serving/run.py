@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import choose
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
+from costlib.units.numbers import choose
 
 __all__ = ["Run"]
 

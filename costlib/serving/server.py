@@ -30,19 +30,19 @@ from functools import reduce
 from math import inf
 from typing import Any
 
-from costlib.catalog import Node, model_of
-from costlib.device import Device, Link
-from costlib.kvcache import Memory, kv_bytes, largest_batch, memory
-from costlib.ledger import Ledger
-from costlib.numbers import Number, amount, ceil_div, is_zero, maximum, minimum, size
+from costlib.model.catalog import Node, model_of
+from costlib.model.kvcache import Memory, kv_bytes, largest_batch, memory
+from costlib.model.transformer import Transformer
 from costlib.parallel import Cluster, expert_parallel, stage_models, tensor_parallel
 from costlib.parallel.cluster import machine_of
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.legal import SERVED, broken
 from costlib.parallel.mesh import Mesh
-from costlib.precision import Precision, precision_of
-from costlib.roofline import time
-from costlib.transformer import Transformer
+from costlib.timing.roofline import time
+from costlib.units.device import Device, Link
+from costlib.units.ledger import Ledger
+from costlib.units.numbers import Number, amount, ceil_div, is_zero, maximum, minimum, size
+from costlib.units.precision import Precision, precision_of
 
 __all__ = ["CUTS", "OutOfReach", "Server", "server_of"]
 

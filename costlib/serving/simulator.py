@@ -27,14 +27,14 @@ from math import inf, isnan, nan
 
 import numpy as np
 
-from costlib.display import bar
-from costlib.numbers import choose, size
 from costlib.serving.clock import Clock
 from costlib.serving.load import warn_if_overloaded
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
 from costlib.serving.run import Run
 from costlib.serving.server import Server, server_of
+from costlib.units.display import bar
+from costlib.units.numbers import choose, size
 
 __all__ = ["Policy", "simulate"]
 

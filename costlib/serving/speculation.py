@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, amount, size
 from costlib.serving.frontier import regimes
 from costlib.serving.server import Server
+from costlib.units.numbers import Number, amount, size
 
 __all__ = [
     "best_drafts",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from costlib.attention import attention
-from costlib.ledger import Elements, Ledger, Op
-from costlib.matmul import linear
-from costlib.numbers import Number, is_symbolic, size
-from costlib.precision import Precision
+from costlib.layers.attention import attention
+from costlib.layers.matmul import linear
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, is_symbolic, size
+from costlib.units.precision import Precision
 
 __all__ = ["PUBLISHED", "REASONS", "SOFTMAX_FLOPS", "answer", "layer", "sides"]
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, exact_div, sizes, triangle
-from costlib.precision import Precision
-from costlib.roofline import Device
+from costlib.model.transformer import Transformer
 from costlib.sources.op_groups import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
-from costlib.transformer import Transformer
+from costlib.timing.roofline import Device
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, exact_div, sizes, triangle
+from costlib.units.precision import Precision
 
 __all__ = [
     "A100",

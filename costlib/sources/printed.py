@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from costlib.display import quantity
-from costlib.numbers import choose
 from costlib.sources import deepml, jamesnulliu, saha_ye, sparq, suresh
+from costlib.units.display import quantity
+from costlib.units.numbers import choose
 
 __all__ = ["Figure", "printed"]
 

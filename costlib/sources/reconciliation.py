@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.ledger import Elements, Ledger
-from costlib.numbers import Number, choose
-from costlib.precision import KINDS, Precision
 from costlib.sources import deepml, jamesnulliu, saha_ye, sparq, suresh
+from costlib.units.ledger import Elements, Ledger
+from costlib.units.numbers import Number, choose
+from costlib.units.precision import KINDS, Precision
 
 __all__ = ["Reconciliation", "reconcile"]
 

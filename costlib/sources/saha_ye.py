@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from costlib.attention import attention
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, maximum, minimum, sizes, square_root
-from costlib.precision import Precision
+from costlib.layers.attention import attention
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, maximum, minimum, sizes, square_root
+from costlib.units.precision import Precision
 
 __all__ = [
     "HIERARCHY",

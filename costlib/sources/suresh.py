@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, exact_div, sizes
-from costlib.precision import Precision
+from costlib.model.transformer import Transformer
 from costlib.sources.op_groups import ELEMENTWISE, FEED_FORWARD, PROJECTIONS
-from costlib.transformer import Transformer
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, exact_div, sizes
+from costlib.units.precision import Precision
 
 __all__ = [
     "PUBLISHED",

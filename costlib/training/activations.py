@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.attention import SCORES
-from costlib.kvcache import Memory
+from costlib.layers.attention import SCORES
 from costlib.layers.parts import Block, Saved, is_one, plus, saved_elements
-from costlib.numbers import (
+from costlib.model.kvcache import Memory
+from costlib.model.transformer import Transformer
+from costlib.training.recipes import Adapters, Recipe, looked_up, recipe_of, state_bytes
+from costlib.units.numbers import (
     Number,
     ceil_div,
     choose,
@@ -30,8 +32,6 @@ from costlib.numbers import (
     minimum,
     size,
 )
-from costlib.training.recipes import Adapters, Recipe, looked_up, recipe_of, state_bytes
-from costlib.transformer import Transformer
 
 __all__ = ["POLICIES", "Activations", "Row", "activations", "saved_activations", "training_memory"]
 
@@ -192,7 +192,7 @@ def activations(
     encoder reads. With ``adapters`` frozen products keep no inputs, and each adapter keeps what is
     between its two matrices.
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> sizes = dict(layers=1, d_model=64, heads=4, d_ff=256, vocab=1000, gated=False)
     >>> held = activations(Transformer(**sizes), 1, 16, scores="materialised", dropout=True)
     >>> held.of_layers() == 16 * 64 * (34 + 5 * 4 * 16 // 64)
@@ -294,7 +294,7 @@ def _merged(rows: Iterable[Row]) -> Iterator[Row]:
 def saved_activations(model: Transformer | str) -> Any:
     """Elements per token that the backward pass of all layers needs, scores aside.
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
     2560
@@ -320,7 +320,7 @@ def training_memory(
 ) -> Memory:
     """What one device keeps in a training step: `state_bytes` of a recipe, and `activations`.
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> training_memory(tiny, 1, 16).optimizer
     3112704

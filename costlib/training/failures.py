@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, amount, is_lazy, is_symbolic, square_root
+from costlib.units.numbers import Number, amount, is_lazy, is_symbolic, square_root
 
 __all__ = ["daly", "goodput", "likely_failures", "young"]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from costlib.catalog import device_of
-from costlib.device import Device
 from costlib.layers.parts import PerToken
-from costlib.ledger import Elements, Ledger, Op
-from costlib.numbers import Number, amount, choose, is_lazy, is_symbolic, size
+from costlib.model.catalog import device_of
+from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, adapter_params, looked_up, recipe_of, targeted
-from costlib.transformer import Transformer
+from costlib.units.device import Device
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 
 __all__ = ["CONVENTIONS", "adapter_step", "flops_per_token", "hfu_over_mfu", "mfu"]
 

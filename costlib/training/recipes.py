@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.catalog import models
-from costlib.kvcache import Memory
 from costlib.layers.parts import PerToken, plus
-from costlib.numbers import Number, choose, exact_div, is_zero, size
-from costlib.precision import FORMATS, Precision, grouped
-from costlib.transformer import Transformer
+from costlib.model.catalog import models
+from costlib.model.kvcache import Memory
+from costlib.model.transformer import Transformer
+from costlib.units.numbers import Number, choose, exact_div, is_zero, size
+from costlib.units.precision import FORMATS, Precision, grouped
 
 __all__ = [
     "RECIPES",
@@ -221,7 +221,7 @@ def looked_up(model: Transformer | str) -> Transformer:
 def params_by_kind(model: Transformer | str) -> dict[str, Any]:
     """Parameters of the layers' ``matrices``, and ``others``: embeddings, norms, biases, scalars.
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> params_by_kind(Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000))
     {'matrices': 131072, 'others': 128320}
     """
@@ -238,7 +238,7 @@ def params_by_kind(model: Transformer | str) -> dict[str, Any]:
 def adapter_params(model: Transformer | str, recipe: Recipe | str | None) -> Any:
     """Parameters of a recipe's adapters: rank·(d_in + d_out) for each matrix named; 0 without.
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> adapter_params(tiny, lora(8, ("q_proj", "ffn.down")))
     7168
@@ -286,7 +286,7 @@ def _sides(step: PerToken) -> Any:
 def state_bytes(model: Transformer | str, recipe: Recipe | str | None = None) -> Memory:
     """Bytes of weights, gradients and the optimizer's state (master copy and moments).
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> state_bytes(tiny, "bf16").total == 16 * tiny.params()
     True
@@ -317,7 +317,7 @@ def checkpoint_bytes(
     To go on, a run needs weights, master copy and moments; gradients are made anew. Of a frozen
     model only the adapters are written.
 
-    >>> from costlib.transformer import Transformer
+    >>> from costlib.model.transformer import Transformer
     >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     >>> checkpoint_bytes(tiny) / tiny.params(), checkpoint_bytes(tiny, resume=False) / tiny.params()
     (14.0, 2.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.catalog import device_of
-from costlib.device import Device
-from costlib.numbers import Number, amount, choose, is_lazy, is_symbolic, size
+from costlib.model.catalog import device_of
+from costlib.model.transformer import Transformer
 from costlib.training.flops import CONVENTIONS, flops_per_token, mfu
 from costlib.training.recipes import looked_up
-from costlib.transformer import Transformer
+from costlib.units.device import Device
+from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 
 __all__ = ["Run"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Any
 
-from costlib.numbers import Number, amount, choose
+from costlib.units.numbers import Number, amount, choose
 
 __all__ = ["FITS", "Fit", "Optimum", "optimum"]
 

@@ -2,7 +2,7 @@
 
 import math
 
-from costlib.attention import pairs
+from costlib.layers.attention import pairs
 from course import Mistake, Question
 
 

@@ -4,7 +4,7 @@ import math
 
 import costlib
 from costlib import Precision
-from costlib.kvcache import kv_bytes, largest_batch
+from costlib.model.kvcache import kv_bytes, largest_batch
 from course import Mistake, Question
 
 

@@ -6,7 +6,7 @@ from functools import cache
 import costlib
 from costlib import matmul
 from costlib.measured import Measurement, calibrate, interval, median_error, published, splits
-from costlib.roofline import time
+from costlib.timing.roofline import time
 from course import Mistake, Question
 
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 import costlib
-from costlib import parallel, roofline
+from costlib import parallel
+from costlib.timing import roofline
 from course import Mistake, Question
 
 MODELS = ["llama-2-7b", "llama-2-13b", "llama-3.1-8b"]

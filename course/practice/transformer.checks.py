@@ -4,7 +4,7 @@ import math
 
 import costlib
 from costlib import Transformer
-from costlib.transformer import experts_expected
+from costlib.model.transformer import experts_expected
 from course import Mistake, Question
 
 

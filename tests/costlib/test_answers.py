@@ -8,8 +8,10 @@ import re
 import pytest
 
 import costlib
-from costlib import answer, kvcache, roofline, serving
-from costlib.catalog import models
+from costlib import answer, serving
+from costlib.model import kvcache
+from costlib.model.catalog import models
+from costlib.timing import roofline
 from paths import ROOT
 
 CASES = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costlib import Elements, Precision, attention
-from costlib.attention import (
+from costlib.layers.attention import (
     FLOPS_PER_ELEMENT,
     MLA,
     attention_backward,
@@ -16,7 +16,7 @@ from costlib.attention import (
     latent_attention,
     pairs,
 )
-from costlib.tally import CountingArray, Tally
+from costlib.units.tally import CountingArray, Tally
 from paths import DATA
 
 FLOPS = json.loads((DATA / "flops.json").read_text())

@@ -4,7 +4,7 @@ import pytest
 
 from costlib import devices
 from costlib.measured import Measurement, calibrate
-from costlib.roofline import time
+from costlib.timing.roofline import time
 from tools.bench import prediction
 
 HEAD = "op,system,framework,version,latency_ms,M,N,K,B,S,step,H,Hkv,D"

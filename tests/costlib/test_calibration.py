@@ -21,7 +21,7 @@ from costlib.measured import (
     parts,
 )
 from costlib.measured.calibration import _constants, _flat, _predictions
-from costlib.roofline import TILES, heads_served, limits, product_shape, time
+from costlib.timing.roofline import TILES, heads_served, limits, product_shape, time
 
 TOY = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12, cores=100, interconnect=1e11)
 SHAPES = [(1, 4096, 4096), (1, 512, 512), (64, 4096, 4096), (512, 4096, 4096), (4096, 4096, 4096)]

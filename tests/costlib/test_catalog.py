@@ -10,7 +10,7 @@ import pytest
 
 import costlib
 import sampling
-from costlib.catalog import (
+from costlib.model.catalog import (
     Catalog,
     Devices,
     Models,
@@ -20,8 +20,8 @@ from costlib.catalog import (
     models,
     nodes,
 )
-from costlib.catalog.lookup import plain
-from costlib.device import Device
+from costlib.model.catalog.lookup import plain
+from costlib.units.device import Device
 from paths import DATA
 
 
@@ -146,10 +146,10 @@ def test_a_model_of_ones_own():
 
 def test_a_device_is_looked_up_without_the_model():
     """Whoever asks for a device does not wait for the model's modules."""
-    code = "import costlib.catalog as c, sys; c.devices['T4']; print(*sys.modules)"
+    code = "import costlib.model.catalog as c, sys; c.devices['T4']; print(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "costlib.device" in said.stdout.split()
-    assert "costlib.transformer" not in said.stdout.split()
+    assert "costlib.units.device" in said.stdout.split()
+    assert "costlib.model.transformer" not in said.stdout.split()
 
 
 @pytest.mark.parametrize("name", models)

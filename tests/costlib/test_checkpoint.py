@@ -8,8 +8,8 @@ from math import ceil
 import pytest
 
 import costlib
-from costlib import checkpoint
-from costlib.transformer import Transformer
+from costlib.model import checkpoint
+from costlib.model.transformer import Transformer
 
 #: A decoder small enough to sum by hand, in llama's fields, whose sizes groups and blocks divide.
 D, F, LAYERS, HEADS, KV, H, V = 1024, 4096, 3, 8, 2, 128, 32000

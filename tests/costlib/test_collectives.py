@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from costlib.messages import all_reduce
 from costlib.parallel import (
     ALGORITHMS,
     Machine,
@@ -16,6 +15,7 @@ from costlib.parallel import (
     within,
 )
 from costlib.parallel.collectives import parts, ring_all_reduce, two_tier_all_reduce
+from costlib.units.messages import all_reduce
 from paths import ROOT
 
 SIZES = [

@@ -176,7 +176,6 @@ WRONG = {
     "sweep llama-3-8b --on DGX-H100": "write H100-SXM, or ask compare for DGX-H100",
     "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is none of fp32, bf16,",
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 0": "top must be at least 1",
-    "measure --figure no/such/folder/x.svg": "no/such/folder/x.svg: No such file",
     "llama-3-8b --on M4x2": "M4 has no interconnect: copies alone (--plan data=2) need none",
     "plan llama-3-8b --on 8xMI355Xx2 --batch 64": "no network, over which this plan sends",
     "params  --csv": "what is missing: MODEL",
@@ -400,14 +399,14 @@ COMPLETED = {
     "costlib compare gpt2 gpt2-x": {"gpt2-xl"},
     "costlib devices H20": {"H20", "H200"},
     "costlib gpt2 --precision mxfp": {"mxfp4", "mxfp6", "mxfp8"},
-    "costlib measure --figure x.svg --qu": {"--quick"},
+    "costlib measure --qu": {"--quick"},
 }
 
 
 def test_bash_completes_it(tmp_path, capsys):
     (tmp_path / "x.json").touch()
     script = read("completion bash", capsys)
-    asked = ("costlib ./x", "costlib params ./x", "costlib measure --figure ./x")
+    asked = ("costlib ./x", "costlib params ./x")
     files = {line: {"./x.json"} for line in asked}
     asks = "".join(
         f"COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; "

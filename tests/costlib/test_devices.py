@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from costlib.catalog import Node, Nodes, devices, nodes
+from costlib.model.catalog import Node, Nodes, devices, nodes
 
 WANTED = """
     A10 A40 A100-40GB A100-80GB H100-SXM H100-PCIe H200 B200 B300 GB200 GB300 H20 L4 L20 L40S

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import costlib
+from costfigures.matmul import matmul_intensity
 from costlib import Device, Elements, Ledger, Op, Precision, devices, matmul, models, time
-from costlib.display import latex
-from costlib.figures.matmul import matmul_intensity
 from costlib.parallel import Cluster, Plan, search
-from costlib.precision import RECIPES, precision_of
-from costlib.roofline import DoesNotFit, fits, limits, table
+from costlib.timing.roofline import DoesNotFit, fits, limits, table
 from costlib.training import activations
+from costlib.units.display import latex
+from costlib.units.precision import RECIPES, precision_of
 from paths import ROOT
 
 TOY = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12, capacity=10**10, interconnect=1e11)
@@ -49,8 +49,8 @@ def test_types_travel_with_the_package(tmp_path):
         cwd=ROOT,
         check=False,
     )
-    assert 'Revealed type is "costlib.transformer.Transformer"' in done.stdout, done.stdout
-    assert 'Revealed type is "costlib.device.Device"' in done.stdout
+    assert 'Revealed type is "costlib.model.transformer.Transformer"' in done.stdout, done.stdout
+    assert 'Revealed type is "costlib.units.device.Device"' in done.stdout
     assert "overlap" in done.stdout
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampling
-from costlib.families import MOST_BYTES
-from costlib.transformer import Transformer
+from costlib.model.families import MOST_BYTES
+from costlib.model.transformer import Transformer
 from paths import DATA
 
 MODELS = {r["model"]: r for r in json.loads((DATA / "models.json").read_text())["models"]}

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import costlib
-from costlib.figures import COLOURS, Figure
-from costlib.figures import attention as figures
+from costfigures import COLOURS, Figure
+from costfigures import attention as figures
+from costlib.model.transformer import MLA, Transformer
 from costlib.sources import deepml
-from costlib.transformer import MLA, Transformer
 from figure_checks import check_colours, check_described, check_small_and_readable_on_a_phone
 
 SCORES = (0.0, 1.0, -0.5, 1.5, 1.2, 3.5, 2.0, 3.0)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import costlib
+from costfigures import Figure, batches, cluster, lowerbounds, step
+from costfigures import training as charts
 from costlib import parallel
-from costlib.figures import Figure, batches, cluster, lowerbounds, step
-from costlib.figures import training as charts
 from costlib.iomodel import compression
 from costlib.serving import Server, disaggregate, listed, poisson, simulate, transfer
 from costlib.training import activations, state_bytes

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import costlib
-from costlib.figures import Figure
-from costlib.figures import kvcache as figures
+from costfigures import Figure
+from costfigures import kvcache as figures
 from figure_checks import (
     check_colours,
     check_described,

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from costlib.figures import Figure
-from costlib.figures import matmul as figures
-from costlib.figures.tiles import tiles_of_product
+from costfigures import Figure
+from costfigures import matmul as figures
+from costfigures.tiles import tiles_of_product
 from costlib.iomodel.algorithms.products import matmul as tiled
 from costlib.iomodel.memory import TwoLevelMemory
 from figure_checks import (

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from costfigures import measured as figures
+from costfigures.canvas import canvas
 from costlib import Device, matmul
-from costlib.figures import measured as figures
-from costlib.figures.canvas import canvas
 from costlib.measured import Measurement, splits
 from costlib.measured.timing import copy
 from figure_checks import (

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import costlib
-from costlib.figures import Figure, hardware
-from costlib.figures import rooflines as figures
+from costfigures import Figure, hardware
+from costfigures import rooflines as figures
 from figure_checks import (
     check_colours,
     check_described,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from costlib.figures.served import predicted_against_published
+from costfigures.served import predicted_against_published
 from costlib.measured import DATASHEET, TYPICAL, served_rows
 
 BEYOND = "TRT-LLM perf overview v0.9 peak throughput: A100 Mixtral 8x7B"

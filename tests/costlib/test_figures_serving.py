@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import costlib
-from costlib import roofline
-from costlib.figures import serving as figures
+from costfigures import serving as figures
 from costlib.serving import Server, listed, poisson, saturation, simulate
+from costlib.timing import roofline
 
 MODEL, H100 = costlib.models["llama-3.1-8b"], costlib.devices["H100-SXM"]
 LLAMA = Server(MODEL, H100)

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from costlib.figures import COLOURS, Figure, canvas
-from costlib.figures.sketch import Sketch, sketch
+from costfigures import COLOURS, Figure, canvas
+from costfigures.sketch import Sketch, sketch
 from figure_checks import check_colours, check_described, check_words_apart
 
 ALT = "What is drawn here is told at twice the length of the title, and once more."

@@ -10,8 +10,8 @@ import nbformat
 import pytest
 
 import costlib
-from costlib.figures import COLOURS, Figure
-from costlib.figures import sources as figures
+from costfigures import COLOURS, Figure
+from costfigures import sources as figures
 from costlib.sources import Reconciliation, printed, reconcile
 from figure_checks import check_words_apart
 from paths import ROOT

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from costlib import models, nodes, symbols
+from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import Cluster, Plan, hiding
-from costlib.transformer import MoE, Transformer
 
 #: A model that is nearly its products alone, and large enough to be bound by computing.
 WIDE = Transformer(layers=16, d_model=8192, heads=64, d_ff=28672, vocab=64, kv_heads=8)

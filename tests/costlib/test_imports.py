@@ -7,61 +7,28 @@ the module needs to know the other one. Packages of other people are no arrows.
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from paths import ROOT
-from tools import contents
+from tools.packages import PACKAGES
 
-#: From the bottom up. A module may import what stands below it, and what is in its own package.
-LAYERS = (
-    "numbers",
-    "precision",
-    "display",
-    "device",
-    "ledger tally",
-    "messages",
-    "matmul",
-    "attention",
-    "layers",
-    "checkpoint",
-    "families",
-    "kvcache",
-    "transformer",
-    "catalog",
-    "training",
-    "roofline",
-    "parallel",
-    "sweeps",
-    "serving",
-    "answers",
-    "iomodel",
-    "sources",
-    "measured",
-    "figures",
-    "command",
-    "__main__",
+#: The house from the ground up: a module may import its own room and those on floors below.
+FLOORS = (
+    "costlib.units",  # what a count is
+    "costlib.layers",  # one op, one function
+    "costlib.model",  # what a model is made of, and what it holds
+    "costlib.timing costlib.iomodel costlib.training",  # how long; what moves; what a run computes
+    "costlib.parallel costlib.sources",  # many devices; five documents
+    "costlib.serving costlib.measured",  # many users; machines as they were measured
+    "costlib",  # the library's face
+    "costlib.command costfigures",  # its command line; the book's pictures, which it never needs
+    "costlib.__main__ course",
+    "tools",
 )
-#: Whole packages, from the bottom up: the library knows nothing of the course, nor that of tools.
-PACKAGES = ("costlib", "course", "tools")
 
-
-def with_chapters(layers: tuple[str, ...]) -> tuple[str, ...]:
-    """Modules of chapters that are not listed stand above those of the chapter before."""
-    found = list(layers)
-    for before, chapter in itertools.pairwise(contents.CHAPTERS):
-        names = {name.partition(".")[0] for name in chapter.modules}
-        if new := names - {name for row in found for name in row.split()}:
-            below = {name.partition(".")[0] for name in before.modules}
-            top = max(at for at, row in enumerate(found) if below & {*row.split()})
-            found.insert(top + 1, " ".join(sorted(new)))
-    return tuple(found)
-
-
-LAYERS = with_chapters(LAYERS)
 
 Arrows = dict[str, set[str]]
 
@@ -75,7 +42,7 @@ def sources() -> dict[str, str]:
     """The text of every module of the repository's packages, by its name."""
     return {
         module_name(path.relative_to(ROOT)): path.read_text("utf-8")
-        for package in PACKAGES
+        for package in (*PACKAGES, "course", "tools")
         for path in sorted((ROOT / package).rglob("*.py"))
     }
 
@@ -131,24 +98,24 @@ def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
     return reached
 
 
-def layer(name: str) -> int:
-    """The layer of a module of costlib; its face, ``costlib`` itself, stands above them all."""
-    part = name.split(".")[1] if "." in name else ""
-    if not part:
-        return len(LAYERS)
-    return next((at for at, names in enumerate(LAYERS) if part in names.split()), -1)
+def room(name: str) -> str:
+    """The folder of a module that others see: a part of costlib, or a package beside it."""
+    return ".".join(name.split(".")[: 2 if name.startswith("costlib.") else 1])
+
+
+def floor(name: str) -> int:
+    """The floor that a module's room is on; -1 where nobody has said."""
+    return next((at for at, rooms in enumerate(FLOORS) if room(name) in rooms.split()), -1)
 
 
 def upward(graph: Mapping[str, set[str]]) -> set[tuple[str, str]]:
-    """The arrows that do not point downward: between packages, and between layers of costlib."""
-    wrong = set()
-    for name, targets in graph.items():
-        for target in targets - {"?"}:
-            one, other = (PACKAGES.index(each.split(".")[0]) for each in (name, target))
-            inside = name.split(".")[1:2] == target.split(".")[1:2] != []
-            if one < other or (one == other == 0 and not inside and layer(target) >= layer(name)):
-                wrong.add((name, target))
-    return wrong
+    """The arrows between rooms that do not point downward."""
+    return {
+        (name, target)
+        for name, targets in graph.items()
+        for target in targets - {"?"}
+        if room(name) != room(target) and floor(target) >= floor(name)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +123,8 @@ def graph() -> Arrows:
     return arrows(sources())
 
 
-def test_every_module_of_the_library_has_its_layer(graph: Arrows) -> None:
-    lost = {name for name in graph if name.startswith("costlib") and layer(name) < 0}
-    assert not lost, "say in LAYERS what these may import"
+def test_every_room_has_its_floor(graph: Arrows) -> None:
+    assert not {room(name) for name in graph if floor(name) < 0}, "say in FLOORS where these are"
 
 
 def test_no_arrow_points_upward(graph: Arrows) -> None:
@@ -172,44 +138,46 @@ def test_no_module_imports_itself_through_others(graph: Arrows) -> None:
 def test_what_is_imported_is_written_where_it_can_be_read(graph: Arrows) -> None:
     """A name that is put together at run time hides an arrow; only a package's face may do it."""
     hidden = {name for name, found in graph.items() if "?" in found and name.startswith("costlib")}
-    assert hidden <= {"costlib", "costlib.figures", "costlib.figures.explorers"}
+    assert hidden <= {"costlib"}
 
 
 MADE_UP = {
-    "costlib": "from costlib.matmul import product",
-    "costlib.numbers": "",
-    "costlib.ledger": "def show():\n    from costlib.display import html",
-    "costlib.display": "if TYPE_CHECKING:\n    import costlib.ledger",
-    "costlib.matmul": "import numpy\nfrom costlib import ledger, numbers",
-    "costlib.attention": "from importlib import import_module\nimport_module('costlib.roofline')",
-    "costlib.roofline": "import costlib.numbers as n\nimport course",
-    "costlib.figures": "",
-    "costlib.figures.chart": "from costlib.figures import canvas\nfrom costlib import symbols",
-    "costlib.figures.canvas": "import importlib\nimportlib.import_module(f'costlib.{name}')",
-    "course": "import costlib.matmul",
+    "costlib": "from costlib.layers.matmul import product",
+    "costlib.units.numbers": "",
+    "costlib.units.ledger": "def show():\n    from costlib.units.display import html",
+    "costlib.units.display": "if TYPE_CHECKING:\n    import costlib.units.ledger",
+    "costlib.layers.matmul": "import numpy\nfrom costlib.units import ledger, numbers",
+    "costlib.layers.attention": "import importlib\nimportlib.import_module('costlib.timing.time')",
+    "costlib.timing.time": "import costlib.units.numbers as n\nimport course",
+    "costlib.units": "",
+    "costfigures": "",
+    "costfigures.chart": "from costfigures import canvas\nfrom costlib import symbols",
+    "costfigures.canvas": "import importlib\nimportlib.import_module(f'costlib.{name}')",
+    "costlib.serving.run": "import costfigures.chart",
+    "course": "import costlib.layers.matmul",
 }
 
 
 def test_arrows_are_seen_wherever_they_stand() -> None:
     found = arrows(MADE_UP)
-    assert found["costlib.ledger"] == {"costlib.display"}, "inside a function"
-    assert found["costlib.display"] == {"costlib.ledger"}, "for a type checker"
-    assert found["costlib.matmul"] == {"costlib.ledger", "costlib.numbers"}, "a module as a name"
-    assert found["costlib.attention"] == {"costlib.roofline"}, "by its name in a text"
-    assert found["costlib.figures.chart"] == {"costlib.figures.canvas", "costlib"}
-    assert found["costlib.figures.canvas"] == {"?"}, "hidden"
+    assert found["costlib.units.ledger"] == {"costlib.units.display"}, "inside a function"
+    assert found["costlib.units.display"] == {"costlib.units.ledger"}, "for a type checker"
+    both = {"costlib.units.ledger", "costlib.units.numbers"}
+    assert found["costlib.layers.matmul"] == both, "a module as a name"
+    assert found["costlib.layers.attention"] == {"costlib.timing.time"}, "by its name in a text"
+    assert found["costfigures.chart"] == {"costfigures.canvas", "costlib"}
+    assert found["costfigures.canvas"] == {"?"}, "hidden"
     with pytest.raises(ValueError, match="write imports from the root"):
-        arrows({"costlib.matmul": "from . import ledger"})
+        arrows({"costlib.layers.matmul": "from . import ledger"})
 
 
 def test_circles_and_upward_arrows_are_found() -> None:
     graph = arrows(MADE_UP)
-    assert circles(graph) == [("costlib.display", "costlib.ledger")]
+    assert circles(graph) == [("costlib.units.display", "costlib.units.ledger")]
     assert upward(graph) == {
-        ("costlib.display", "costlib.ledger"),
-        ("costlib.attention", "costlib.roofline"),
-        ("costlib.roofline", "course"),
-        ("costlib.figures.chart", "costlib"),
+        ("costlib.layers.attention", "costlib.timing.time"),
+        ("costlib.timing.time", "course"),
+        ("costlib.serving.run", "costfigures.chart"),
     }
     ring: Mapping[str, set[str]] = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
     assert circles(ring) == [("a", "b", "c")]

@@ -7,7 +7,7 @@ GitHub, 2026-08 and 2026-09): BF16 57,179,884,544 and F32 11,122,432 numbers, ex
 
 import pytest
 
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 
 FULL = [*range(4, 93, 4), 93]
 TEXT = {

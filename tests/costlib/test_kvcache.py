@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib import Precision, models, symbols
-from costlib.kvcache import (
+from costlib.model.kvcache import (
     cached_tokens,
     kv_elements,
     largest_batch,
     largest_context,
     memory,
 )
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 from paths import DATA
 
 MODELS = json.loads((DATA / "models.json").read_text())["models"]

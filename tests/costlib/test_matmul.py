@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costlib
-from costlib.ledger import Elements, Ledger, Op
-from costlib.matmul import einsum, exact, linear, linear_backward, matmul, matmul_backward
-from costlib.precision import Precision
-from costlib.tally import CountingArray, Tally
+from costlib.layers.matmul import einsum, exact, linear, linear_backward, matmul, matmul_backward
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.precision import Precision
+from costlib.units.tally import CountingArray, Tally
 
 small = st.integers(1, 9)
 large = st.integers(1, 10**6)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from costlib import devices
-from costlib.roofline import time
+from costlib.timing.roofline import time
 from paths import ROOT
 from tools.bench import measure_gpu
 

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 from odd_configs import MUTANTS as ROWS
 from odd_configs import mutant
 

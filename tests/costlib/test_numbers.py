@@ -8,7 +8,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costlib.numbers import (
+from costlib.units.numbers import (
     ceil_div,
     divides,
     exact_div,

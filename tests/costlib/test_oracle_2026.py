@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from costlib.families import FAMILIES
-from costlib.families.family import WRAPPERS
-from costlib.transformer import Transformer
+from costlib.model.families import FAMILIES
+from costlib.model.families.family import WRAPPERS
+from costlib.model.transformer import Transformer
 from paths import DATA
 
 ROWS = json.loads((DATA / "families.json").read_text("utf-8"))["rows"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from costlib import Precision
+from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import (
     Machine,
     all_reduce,
@@ -13,7 +14,6 @@ from costlib.parallel import (
     tensor_parallel,
 )
 from costlib.parallel.collectives import ring_all_reduce
-from costlib.transformer import MoE, Transformer
 
 LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
 DIVIDED = ("q_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding", "scores", "values")

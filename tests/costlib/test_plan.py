@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from costlib import Precision, models, roofline, symbols
-from costlib.device import Device, Link
+from costlib import Precision, models, symbols
 from costlib.layers import Mixture
+from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import (
     HIDES,
     Cluster,
@@ -25,8 +25,9 @@ from costlib.parallel import (
     stages,
 )
 from costlib.parallel.cluster import ROUND
+from costlib.timing import roofline
 from costlib.training import activations, state_bytes
-from costlib.transformer import MoE, Transformer
+from costlib.units.device import Device, Link
 
 H100 = Cluster("DGX-H100", nodes=8)
 TINY = Transformer(layers=8, d_model=64, heads=8, d_ff=256, vocab=1024)

@@ -6,7 +6,7 @@ import pytest
 
 from costlib import models
 from costlib.layers.parts import linear_step
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 from paths import DATA
 
 ROWS = {row["name"]: row for row in json.loads((DATA / "families.json").read_text("utf-8"))["rows"]}

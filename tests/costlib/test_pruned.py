@@ -2,7 +2,7 @@
 
 import pytest
 
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 
 CONFIG = {
     "model_type": "nemotron-nas",

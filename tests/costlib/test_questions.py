@@ -7,7 +7,7 @@ from math import prod
 
 import pytest
 
-from costlib.catalog import models
+from costlib.model.catalog import models
 from paths import ROOT
 from tools.bench.asked import hub, table
 from tools.bench.asked.questions import QUESTIONS

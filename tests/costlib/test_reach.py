@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from costlib.layers import Attention, Block, Encoder, Mlp
-from costlib.layers.attention import _on_both_sides
-from costlib.transformer import Transformer
+from costlib.layers.attention_kinds import _on_both_sides
+from costlib.model.transformer import Transformer
 
 
 @pytest.mark.parametrize(("tokens", "window"), [*product(range(1, 8), (1, 2, 3, 20))])

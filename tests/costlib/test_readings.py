@@ -7,18 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampling
-from costlib import Device, attention, linear, roofline, symbols
-from costlib.attention import attention_backward, keys_read, latent_attention, pairs
-from costlib.kvcache import (
+from costlib import Device, attention, linear, symbols
+from costlib.layers.attention import attention_backward, keys_read, latent_attention, pairs
+from costlib.layers.matmul import exact as exact_product
+from costlib.layers.matmul import linear_backward, matmul_backward
+from costlib.model.kvcache import (
     cached_tokens,
     kv_elements,
     largest_batch,
     largest_context,
     memory,
 )
-from costlib.matmul import exact as exact_product
-from costlib.matmul import linear_backward, matmul_backward
-from costlib.messages import collective
+from costlib.model.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
 from costlib.parallel import (
     all_reduce,
     bubble,
@@ -26,6 +26,7 @@ from costlib.parallel import (
     tensor_parallel,
 )
 from costlib.serving import Server
+from costlib.timing import roofline
 from costlib.training import (
     activations,
     flops_per_token,
@@ -33,7 +34,7 @@ from costlib.training import (
     state_bytes,
     training_memory,
 )
-from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
+from costlib.units.messages import collective
 
 EXPERTS = Transformer(
     layers=4,

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampling
-from costlib import Elements, Ledger, Op, Precision, linear, matmul, roofline
-from costlib.roofline import Device, limits, table, time
+from costlib import Elements, Ledger, Op, Precision, linear, matmul
+from costlib.timing import roofline
+from costlib.timing.roofline import Device, limits, table, time
 
 TOY = Device("toy", {"bf16": 100 * 10**12, "fp8": 200 * 10**12}, 10**12)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from costlib import models
+from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import Cluster, Plan, plan_of, search
-from costlib.transformer import MoE, Transformer
 
 H100 = Cluster("DGX-H100", nodes=2, per_node=4)
 TINY = Transformer(layers=6, d_model=64, heads=8, d_ff=256, vocab=1024)

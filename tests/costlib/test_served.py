@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from costlib import devices, models
-from costlib.kvcache import kv_elements
 from costlib.measured import (
     DATASHEET,
     TYPICAL,
@@ -23,9 +22,10 @@ from costlib.measured import (
 )
 from costlib.measured.served import MULTIPLES, carried_facts
 from costlib.measured.tables import COLUMNS, Unread, content, setup
+from costlib.model.kvcache import kv_elements
 from costlib.parallel import tensor_parallel
-from costlib.precision import Precision
-from costlib.roofline import time
+from costlib.timing.roofline import time
+from costlib.units.precision import Precision
 from tools.bench import served as bench
 
 PLAIN = {

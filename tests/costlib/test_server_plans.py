@@ -10,7 +10,7 @@ import pytest
 
 import costlib
 from costlib import Transformer, answer, models
-from costlib.messages import all_reduce
+from costlib.model.transformer import MoE
 from costlib.parallel import Cluster, Plan, Tiers, expert_parallel, tensor_parallel
 from costlib.parallel.work import layers
 from costlib.serving import (
@@ -23,7 +23,7 @@ from costlib.serving import (
     simulate,
 )
 from costlib.serving.requests import listed
-from costlib.transformer import MoE
+from costlib.units.messages import all_reduce
 
 MIXTURE = "mixtral-8x7b"
 #: Tied ends, layers packed alike and each in its own way, a mixture behind dense layers, windows in
@@ -105,7 +105,7 @@ def test_a_batch_goes_round_as_when_it_is_played(batch):
 
 def test_the_fullest_stage_says_what_fits():
     server = Server("llama-3.1-405b", "H100-SXM", tensor=8, pipeline=4)
-    held = [costlib.kvcache.memory(stage, 1, 8191) for stage, _ in server.stages]
+    held = [costlib.model.kvcache.memory(stage, 1, 8191) for stage, _ in server.stages]
     assert server.fullest(1, 8191)[1].total == max(each.total for each in held)
     room = server.room(8192)
     given = server.device.usable

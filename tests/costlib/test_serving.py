@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costlib import Precision, devices, models, roofline, serving
+from costlib import Precision, devices, models, serving
 from costlib.layers import Attention, Block, Cache, DeltaRule, Mlp
+from costlib.model.transformer import Transformer
 from costlib.parallel import tensor_parallel
 from costlib.serving import (
     RENTALS,
@@ -45,7 +46,7 @@ from costlib.serving import (
     transfer,
     weight_gain,
 )
-from costlib.transformer import Transformer
+from costlib.timing import roofline
 
 LLAMA = Server("llama-3.1-8b", "H100-SXM")
 

@@ -8,15 +8,15 @@ import pytest
 
 import costlib.measured
 from costlib import models
-from costlib.families.quantisation import storage_of
 from costlib.measured import acceptance, layouts, token_prices, traces
-from costlib.precision import FORMATS
+from costlib.model.families.quantisation import storage_of
+from costlib.model.transformer import Transformer
 from costlib.serving.speculation import expected_tokens
-from costlib.transformer import Transformer
+from costlib.units.precision import FORMATS
 
 FACTS = json.loads((Path(costlib.measured.__file__).parent / "serving_facts.json").read_text())
 
-#: Layouts that are formats of `costlib.precision`, or what a checkpoint's config is read as.
+#: Layouts that are formats of `costlib.units.precision`, or what a checkpoint's config is read as.
 AS_FORMATS = {
     "compressed-tensors W4A16, groups of 128": "int4",
     "compressed-tensors NVFP4": "nvfp4",

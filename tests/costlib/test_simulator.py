@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib import Device, devices
+from costlib.model.transformer import Transformer
 from costlib.serving import (
     Overloaded,
     Pages,
@@ -25,7 +26,6 @@ from costlib.serving import (
     transfer,
     uniform,
 )
-from costlib.transformer import Transformer
 
 LLAMA = Server("llama-3.1-8b", "H100-SXM")
 TINY = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, kv_heads=2)

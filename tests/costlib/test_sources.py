@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import sympy
 
-from costlib.catalog import models
-from costlib.ledger import Ledger, Op
-from costlib.precision import Precision
-from costlib.roofline import time
+from costlib.model.catalog import models
+from costlib.model.transformer import Transformer
 from costlib.sources import deepml, jamesnulliu, reconcile, saha_ye, sparq, suresh
-from costlib.transformer import Transformer
+from costlib.timing.roofline import time
+from costlib.units.ledger import Ledger, Op
+from costlib.units.precision import Precision
 
 
 def cut(value: float, digits: int) -> str:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 from paths import DATA
 
 ROWS = {

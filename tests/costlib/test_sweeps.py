@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from costlib import Device, Precision, devices, models, sweep, time
-from costlib.kvcache import memory
-from costlib.roofline import DoesNotFit
-from costlib.sweeps import columns
+from costlib.model.kvcache import memory
+from costlib.timing.roofline import DoesNotFit
+from costlib.timing.sweeps import columns
 
 MODELS = ["llama-3-8b", "mixtral-8x7b", "deepseek-v3", "gemma-2-9b", "gpt2"]
 
@@ -42,8 +42,8 @@ def test_blocks_and_look_ups_change_nothing(monkeypatch):
     chance = np.random.default_rng(1)
     batch, context = chance.integers(1, 500, 3000), chance.integers(1, 9000, 3000)
     whole = columns("llama-3-8b", "A100-80GB", batch, context)
-    monkeypatch.setattr("costlib.sweeps.BLOCK", 77)
-    monkeypatch.setattr("costlib.sweeps.LOOKED_UP", 0)
+    monkeypatch.setattr("costlib.timing.sweeps.BLOCK", 77)
+    monkeypatch.setattr("costlib.timing.sweeps.LOOKED_UP", 0)
     in_pieces = columns("llama-3-8b", "A100-80GB", batch, context)
     for name, values in whole.items():
         np.testing.assert_allclose(in_pieces[name], values, rtol=1e-12, err_msg=name)
@@ -88,7 +88,7 @@ def test_what_binds_and_what_it_costs():
 
 
 def test_pieces_are_reduced_and_show_their_progress(monkeypatch, capsys):
-    monkeypatch.setattr("costlib.sweeps.TASK", 100)
+    monkeypatch.setattr("costlib.timing.sweeps.TASK", 100)
     wide = {"batch": range(1, 21), "context": range(64, 2000, 64)}
 
     def best(table):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from costlib import models
+from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import Cluster, Machine, Plan
 from costlib.parallel.attending import attention_by_heads, ring_attention, ring_backward, zigzag
 from costlib.parallel.collectives import (
@@ -15,7 +16,6 @@ from costlib.parallel.collectives import (
     two_tier_reduce_scatter,
     two_tier_sent,
 )
-from costlib.transformer import MoE, Transformer
 
 RNG = np.random.default_rng(0)
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from costfigures.__main__ import main as draw
 from costlib import matmul
 from costlib.command import main
 from costlib.measured import Measurement, timing
@@ -35,10 +36,12 @@ def test_the_machine_is_its_best_product_and_its_largest_copy():
         machine(rows[:2])
 
 
-def test_the_command_prints_a_table_and_draws_a_roofline(capsys, tmp_path, monkeypatch):
+def test_the_command_prints_a_table_and_the_figures_draw_a_roofline(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(timing.measure, "__defaults__", (FEW, (1000, 10**5)))
+    assert main(["measure", "--quick"]) == 0
+    assert "64×64 by 64×64" in capsys.readouterr().out
     file = tmp_path / "own.svg"
-    assert main(["measure", "--quick", "--figure", str(file)]) == 0
+    draw(["--quick", str(file)])
     told = capsys.readouterr().out
     assert "64×64 by 64×64" in told
     assert "best: " in told

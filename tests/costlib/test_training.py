@@ -11,7 +11,7 @@ from examples import LLAMA_2_7B as LLAMA
 
 from costlib import devices, models, symbols
 from costlib.layers import Attention, Block, Mlp
-from costlib.precision import FORMATS
+from costlib.model.transformer import MLA, MoE, Transformer
 from costlib.training import (
     CONVENTIONS,
     FITS,
@@ -37,7 +37,7 @@ from costlib.training import (
     training_memory,
     young,
 )
-from costlib.transformer import MLA, MoE, Transformer
+from costlib.units.precision import FORMATS
 from paths import DATA
 
 H100 = devices["H100-SXM"]

@@ -9,7 +9,7 @@ from examples import LLAMA_2_7B as LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
+from costlib.model.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
 from paths import DATA
 
 FLOPS = json.loads((DATA / "flops.json").read_text())["torch"]

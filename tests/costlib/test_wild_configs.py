@@ -5,7 +5,7 @@ import random
 import pytest
 
 from costlib.layers import Encoder
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 from odd_configs import ROWS, changed
 
 SMALL = [row for row in ROWS if row["params"] < 3_000_000]

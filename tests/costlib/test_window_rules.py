@@ -7,7 +7,7 @@ the rule is compared with a config that names every layer.
 
 import pytest
 
-from costlib.transformer import Transformer
+from costlib.model.transformer import Transformer
 
 SIZES = {
     "hidden_size": 64,

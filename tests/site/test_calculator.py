@@ -21,9 +21,9 @@ import pytest
 import costlib
 import sampling
 from browsing import Visit
+from costfigures import explorers as fallbacks
 from costlib.command import _TYPED, main
-from costlib.families.config import parsed
-from costlib.figures import explorers as fallbacks
+from costlib.model.families.config import parsed
 from in_node import in_page, same
 from paths import ROOT, SITE
 from tools.site import embed

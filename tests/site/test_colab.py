@@ -20,6 +20,7 @@ import pytest
 import sampling
 from course.builder.repository import _cloned_from
 from paths import ROOT
+from tools.packages import PACKAGES
 from tools.pages import colab_check, colab_copies, pairs
 from tools.site.identity import Identity, identity, of
 
@@ -74,7 +75,10 @@ def test_what_a_copy_cannot_say_is_an_error(text: str) -> None:
         ("api/index.md", f"{SITE}/book/api/index.html"),
         ("./gap.ipynb#x", f"{SITE}/book/gap.html#x"),
         ("#here", f"{SITE}/book/x.html#here"),
-        ("../costlib/matmul.py", "https://github.com/ada/lovelace/blob/main/costlib/matmul.py"),
+        (
+            "../costlib/layers/matmul.py",
+            "https://github.com/ada/lovelace/blob/main/costlib/layers/matmul.py",
+        ),
         ("_static/favicon.svg", f"{SITE}/_static/favicon.svg"),
         ("mailto:ada@example.org", "mailto:ada@example.org"),
     ],
@@ -242,8 +246,8 @@ def test_the_wheel_holds_the_whole_library(copies: Copies) -> None:
     import zipfile
 
     with zipfile.ZipFile(next(copies.folder.glob("wheels/*/*.whl"))) as wheel:
-        held = {name for name in wheel.namelist() if name.startswith("costlib/")}
-    files = [path for path in (ROOT / "costlib").rglob("*") if path.is_file()]
+        held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    files = [p for package in PACKAGES for p in (ROOT / package).rglob("*") if p.is_file()]
     files = [path for path in files if "__pycache__" not in path.parts]
     assert held == {path.relative_to(ROOT).as_posix() for path in files}
 

@@ -22,19 +22,21 @@ import pytest
 import costlib
 import sampling
 from browsing import Visit
-from costlib import devices, iomodel, kvcache, models, roofline, serving, training
-from costlib.figures import explorers as fallbacks
-from costlib.figures import start as first_figures
-from costlib.figures.explorers.parallel import MESSAGES
-from costlib.figures.explorers.serving import some_requests
+from costfigures import explorers as fallbacks
+from costfigures import start as first_figures
+from costfigures.explorers.parallel import MESSAGES
+from costfigures.explorers.serving import some_requests
+from costlib import devices, iomodel, models, serving, training
 from costlib.iomodel import bounds, counts
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
-from costlib.numbers import ceil_div
+from costlib.model import kvcache
 from costlib.parallel import Cluster, Plan, search, tensor_parallel
-from costlib.precision import Precision, precision_of
 from costlib.serving import Server, simulate
 from costlib.sources import jamesnulliu
+from costlib.timing import roofline
 from costlib.training import RECIPES
+from costlib.units.numbers import ceil_div
+from costlib.units.precision import Precision, precision_of
 from in_node import HERE, in_page, same
 from paths import ROOT, SITE
 from tools.pages import explorer_mesh, explorers

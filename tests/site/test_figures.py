@@ -18,7 +18,7 @@ from PIL import Image
 
 import sampling
 from browsing import Visit
-from costlib.figures import Figure, canvas
+from costfigures import Figure, canvas
 from figure_checks import (
     check_colours,
     check_legends_beside_what_is_drawn,

@@ -14,6 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from paths import ROOT
+from tools.packages import PACKAGES
 from tools.pages import claims, numbers, pairs, prose
 
 BUILD = "from jupyter_book.cli.main import main; main()"
@@ -37,7 +38,8 @@ def project(folder: Path, pages: dict[str, str]) -> Path:
     (root / "book").mkdir(parents=True)
     shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "book" / "_static", root / "book" / "_static")
-    shutil.copytree(ROOT / "costlib", root / "costlib")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, root / package)
     for extra in ("_config.yml", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / extra, root / extra)
     toc = "format: jb-book\nroot: book/index\nchapters:\n"
@@ -99,12 +101,12 @@ def printing(text: str) -> nbformat.NotebookNode:
 
 def drawing(change: tuple[str, str] = ("", "")) -> nbformat.NotebookNode:
     """A cell that draws a figure, committed with a change to its SVG."""
-    from costlib.figures import matmul as figures
+    from costfigures import matmul as figures
 
     shown = figures.one_output()._repr_mimebundle_()
     assert change[0] in shown["image/svg+xml"]
     shown["image/svg+xml"] = shown["image/svg+xml"].replace(*change, 1)
-    code = "from costlib.figures import matmul as figures\nfigures.one_output()"
+    code = "from costfigures import matmul as figures\nfigures.one_output()"
     return new_code_cell(code, outputs=[new_output("execute_result", data=shown)])
 
 

@@ -20,7 +20,7 @@ import pytest
 import costlib
 import sampling
 from costlib import Precision, Transformer
-from costlib.precision import FORMATS, RECIPES
+from costlib.units.precision import FORMATS, RECIPES
 from odd_configs import MUTANTS, ROWS, changed, mutant
 from paths import DATA, ROOT, TESTS
 from printed.said import CASES

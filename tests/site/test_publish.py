@@ -18,6 +18,7 @@ from bs4 import BeautifulSoup
 
 from browsing import BROWSER
 from paths import ROOT
+from tools.packages import PACKAGES
 from tools.site import extras, publish, sharing
 from tools.site.identity import of
 
@@ -29,7 +30,7 @@ SITE = ROOT / "_build" / "html"
 
 def small_book(folder: Path) -> Path:
     """The repository with four of its pages: what is published of it takes seconds."""
-    for name in ("costlib", "course", "tools", "book/_static"):
+    for name in (*PACKAGES, "course", "tools", "book/_static"):
         if (ROOT / name).is_dir():
             skipped = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, folder / name, ignore=skipped)
@@ -354,7 +355,7 @@ def test_sources_name_no_owner_but_the_configuration() -> None:
     url = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"]
     owner, name = url.removeprefix("https://github.com/").split("/")
     traces = (f"{owner}/{name}", f"{owner}.github.io/{name}")
-    places = [ROOT / name for name in ("costlib", "course", "book", "tools", ".github")]
+    places = [ROOT / name for name in (*PACKAGES, "course", "book", "tools", ".github")]
     named = [
         path.relative_to(ROOT).as_posix()
         for place in places

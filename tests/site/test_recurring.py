@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 import costlib
-from costlib.kvcache import largest_batch
+from costlib.model.kvcache import largest_batch
 from tools.pages import numbers, pairs
 
 LLAMA = costlib.models["llama-3-8b"]

@@ -55,7 +55,7 @@ def test_it_says_whose_it_is(built: list[Path]) -> None:
         about = wheel.read("costlib-0.1.0.dist-info/METADATA").decode("utf-8")
         assert "costlib/py.typed" in wheel.namelist()
         starts = wheel.read("costlib-0.1.0.dist-info/entry_points.txt").decode("utf-8")
-    assert "costlib=costlib.command:main" in starts
+    assert "costlib = costlib.command:main" in starts
     head, _, page = about.partition("\n\n")
     addresses = dict(re.findall(r"^Project-URL: (\w+), (\S+)$", head, re.M))
     assert addresses["Homepage"] == "https://ada-l.github.io/notes/"

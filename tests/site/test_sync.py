@@ -28,15 +28,17 @@ def used(code: str) -> dict[str, list[str]]:
 
 def test_modules_are_seen_however_they_are_imported() -> None:
     found = used("import costlib; costlib.matmul(1, 2, 3)")
-    assert {"__init__.py", "matmul.py", "numbers.py"} <= set(found["files"])
-    assert "kvcache.py" not in found["files"]
-    assert "kvcache.py" in used("import costlib; costlib.kvcache")["files"]
+    assert {f"costlib/{name}.py" for name in ("__init__", "layers/matmul", "units/numbers")} <= set(
+        found["files"]
+    )
+    assert "costlib/model/kvcache.py" not in found["files"]
+    assert "costlib/model/kvcache.py" in used("import costlib; costlib.kvcache")["files"]
 
 
 def test_entries_of_the_catalogue_are_seen_one_by_one() -> None:
     found = used("import costlib; costlib.devices['T4']; 'gpt2' in costlib.models")
     assert (found["devices"], found["models"]) == (["T4"], [])
-    assert "catalog/devices.json" not in found["files"]
+    assert dependencies.CATALOGUES["devices"] not in found["files"]
 
 
 @pytest.mark.parametrize("code", ["list(models)", "len(models)", "models.items()", "repr(models)"])
@@ -47,8 +49,8 @@ def test_going_through_a_catalogue_uses_all_of_it(code: str) -> None:
 
 
 def test_a_data_file_and_a_process_are_seen() -> None:
-    read = "import costlib; open(costlib.__path__[0] + '/catalog/devices.py').read()"
-    assert "catalog/__init__.py" in used(read.replace("devices", "__init__"))["files"]
+    read = "import costlib; open(costlib.__path__[0] + '/model/catalog/devices.py').read()"
+    assert "costlib/model/catalog/__init__.py" in used(read.replace("devices", "__init__"))["files"]
     started = "import subprocess, sys; subprocess.run([sys.executable, '-c', ''])"
     assert used(started)["files"] == [dependencies.ALL]
 
@@ -58,15 +60,16 @@ def test_an_edit_of_what_was_used_changes_the_digest(
 ) -> None:
     library = tmp_path / "costlib"
     shutil.copytree(ROOT / "costlib", library, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(dependencies, "LIBRARY", library)
-    uses = {"files": ["matmul.py"], "devices": ["T4"], "models": []}
+    shutil.copy(ROOT / "requirements.lock", tmp_path)
+    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
+    uses = {"files": ["costlib/layers/matmul.py"], "devices": ["T4"], "models": []}
     everything = {**uses, "files": [dependencies.ALL]}
     before = dependencies.digest(uses), dependencies.digest(everything)
-    with (library / "kvcache.py").open("a") as file:
+    with (library / "model" / "kvcache.py").open("a") as file:
         file.write("# an edit elsewhere\n")
     assert dependencies.digest(uses) == before[0]
     assert dependencies.digest(everything) != before[1]
-    with (library / "matmul.py").open("a") as file:
+    with (library / "layers" / "matmul.py").open("a") as file:
         file.write("# an edit\n")
     assert dependencies.digest(uses) != before[0]
     assert dependencies.digest({**uses, "devices": ["V100"]}) != dependencies.digest(uses)
@@ -76,10 +79,11 @@ def test_an_edit_while_a_page_runs_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library, page = tmp_path / "costlib", tmp_path / "page.md"
-    library.mkdir()
-    (library / "matmul.py").write_text("2 * m * k * n\n", "utf-8")
+    (library / "layers").mkdir(parents=True)
+    (library / "layers" / "matmul.py").write_text("2 * m * k * n\n", "utf-8")
     page.write_text("```{code-cell} ipython3\n1\n```\n", "utf-8")
-    monkeypatch.setattr(dependencies, "LIBRARY", library)
+    shutil.copy(ROOT / "requirements.lock", tmp_path)
+    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
     monkeypatch.setattr(pairs, "ROOT", tmp_path)
     monkeypatch.setattr(pairs, "DONE", tmp_path / "synced.json")
     edits = iter(["3 * m * k * n\n"])
@@ -88,8 +92,8 @@ def test_an_edit_while_a_page_runs_is_not_missed(
         for number, cell in enumerate(notebook.cells, start=1):
             cell.execution_count = number
         for edit in edits:
-            (library / "matmul.py").write_text(edit, "utf-8")
-        return {"files": ["matmul.py"], "devices": [], "models": []}
+            (library / "layers" / "matmul.py").write_text(edit, "utf-8")
+        return {"files": ["costlib/layers/matmul.py"], "devices": [], "models": []}
 
     monkeypatch.setattr(pairs, "_execute", execute)
     assert [pairs.sync(page) for _ in range(3)] == ["executed", "executed", "up to date"]

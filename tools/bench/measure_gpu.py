@@ -573,7 +573,7 @@ def work_of(case: Case) -> tuple[Any, Any]:
 def attention_of(sizes: dict[str, Any]) -> Any:
     """Attention as its kernels run: op by op with the squares in memory, or one kernel a pass."""
     from costlib import Ledger, attention
-    from costlib.attention import attention_backward
+    from costlib.layers.attention import attention_backward
     from costlib.measured import fused
 
     shape = sizes["batch"], sizes["N"], sizes["heads"], sizes["d"]
@@ -590,8 +590,8 @@ def attention_of(sizes: dict[str, Any]) -> Any:
 def predicted(case: Case, name: str) -> Case:
     """The seconds and bytes of a case by costlib's ideal roofline on a device."""
     from costlib import devices
-    from costlib.precision import precision_of
-    from costlib.roofline import time
+    from costlib.timing.roofline import time
+    from costlib.units.precision import precision_of
 
     work, precision = work_of(case)
     seconds = float(time(work, devices[name], precision=precision))

@@ -16,6 +16,7 @@ import venv
 from pathlib import Path
 
 from tools import ROOT
+from tools.packages import PACKAGES
 
 WORK = ROOT / "_build" / "mutants"
 NEEDS = ["mutmut==3.8.1", "pytest==9.2.0", "hypothesis==6.168.5", "numpy", "sympy", "pandas<3"]
@@ -37,18 +38,19 @@ def prepare(module: str) -> Path:
     """A copy of the library and its tests, told what to mutate and which tests to run."""
     copy = WORK / module
     shutil.rmtree(copy, ignore_errors=True)
-    for folder in ("costlib", "tests"):
+    for folder in (*PACKAGES, "tests"):
         leave_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, copy / folder, ignore=leave_out)
     names = (f"test_{module}.py", "test_arguments.py")
     found = [path for name in names for path in (copy / "tests").rglob(name)]
     tests = [path.relative_to(copy).as_posix() for path in found]
     config = re.sub(r"filterwarnings = .*", "", (ROOT / "pyproject.toml").read_text("utf-8"))
+    [source] = (ROOT / "costlib").rglob(f"{module}.py")
     config += f"""
 [tool.mutmut]
-source_paths = ["costlib/{module}.py"]
+source_paths = ["{source.relative_to(ROOT).as_posix()}"]
 pytest_add_cli_args_test_selection = {tests!r}
-also_copy = ["costlib", "tests"]
+also_copy = ["costlib", "costfigures", "tests"]
 """
     (copy / "pyproject.toml").write_text(config, "utf-8")
     return copy

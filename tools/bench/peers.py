@@ -121,7 +121,7 @@ def costlib_rates() -> dict[str, float]:
     import numpy as np
 
     import costlib
-    from costlib.sweeps import columns
+    from costlib.timing.sweeps import columns
 
     model, device = costlib.models["llama-2-7b"], costlib.devices["A100-80GB"]
     chance = np.random.default_rng(0)

@@ -13,14 +13,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from costlib import catalog
+from costlib.model import catalog
 from tools import ROOT
+from tools.packages import PACKAGES
 
 Uses = Mapping[str, list[str]]
 
-LIBRARY = ROOT / "costlib"
 #: Catalogues whose entries are followed one by one, and the file that each is read from.
-CATALOGUES = {"devices": "catalog/devices.json", "models": "catalog/models.json"}
+CATALOGUES = {
+    "devices": "costlib/model/catalog/devices.json",
+    "models": "costlib/model/catalog/models.json",
+}
 #: Stands for every entry of a catalogue, or for every file of the library.
 ALL = "*"
 
@@ -33,12 +36,14 @@ def _watch():
     def opened(event, args):
         if event == "subprocess.Popen":
             seen["files"].add("*")
-        elif event == "open" and isinstance(args[0], str) and "costlib" in args[0]:
+        elif event == "open" and isinstance(args[0], str) and any(
+            package in args[0] for package in ("costlib", "costfigures")
+        ):
             seen["files"].add(os.path.abspath(args[0]))
     sys.addaudithook(opened)
     class Finder:
         def find_spec(name, path=None, target=None):
-            if name != "costlib.catalog":
+            if name != "costlib.model.catalog":
                 return None
             spec = PathFinder.find_spec(name, path)
             load = spec.loader.exec_module
@@ -73,7 +78,7 @@ TELL = """
 import json as _json, sys as _sys
 print(_json.dumps({**{k: sorted(v) for k, v in _seen.items()}, "modules": sorted(
     str(m.__file__) for n, m in list(_sys.modules.items())
-    if n.partition(".")[0] == "costlib" and getattr(m, "__file__", None))}))
+    if n.partition(".")[0] in ("costlib", "costfigures") and getattr(m, "__file__", None))}))
 """
 
 
@@ -84,11 +89,11 @@ def tidied(said: str) -> dict[str, list[str]]:
     {'devices': ['T4'], 'models': [], 'files': []}
     """
     found: dict[str, list[str]] = json.loads(said)
-    inside = f"{LIBRARY}{os.sep}"
+    inside = tuple(f"{ROOT / package}{os.sep}" for package in PACKAGES)
     if strange := [path for path in found["modules"] if not path.startswith(inside)]:
-        raise ValueError(f"the page used another costlib than {LIBRARY}: {strange[0]}")
+        raise ValueError(f"the page used another costlib than {ROOT}'s: {strange[0]}")
     files = {path for path in (*found["modules"], *found["files"]) if path.startswith(inside)}
-    kept = {path.removeprefix(inside).replace(os.sep, "/") for path in files}
+    kept = {path.removeprefix(f"{ROOT}{os.sep}").replace(os.sep, "/") for path in files}
     kept = {path for path in kept if path.endswith((".py", ".json"))}
     kept -= set(CATALOGUES.values())
     if ALL in found["files"]:
@@ -98,8 +103,9 @@ def tidied(said: str) -> dict[str, list[str]]:
 
 def library() -> dict[str, bytes]:
     """Every file of the library as it is now."""
-    paths = [path for path in sorted(LIBRARY.rglob("*")) if path.suffix in (".py", ".json")]
-    return {path.relative_to(LIBRARY).as_posix(): path.read_bytes() for path in paths}
+    files = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*")))
+    paths = [path for path in files if path.suffix in (".py", ".json")]
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
 
 def digest(uses: Uses, files: Mapping[str, bytes] | None = None) -> str:

@@ -11,16 +11,16 @@ from tools.pages import translate
 
 #: What a page asks of the library, by its path.
 WANTED = (
-    "costlib.answers.answer",
-    "costlib.transformer.Transformer",
-    "costlib.precision.precision_of",
-    "costlib.precision.FORMATS",
-    "costlib.precision.RECIPES",
-    "costlib.catalog.devices",
-    "costlib.catalog.models",
-    "costlib.catalog.nodes",
-    "costlib.families.FAMILIES",
-    "costlib.families.config.parsed",
+    "costlib.serving.answers.answer",
+    "costlib.model.transformer.Transformer",
+    "costlib.units.precision.precision_of",
+    "costlib.units.precision.FORMATS",
+    "costlib.units.precision.RECIPES",
+    "costlib.model.catalog.devices",
+    "costlib.model.catalog.models",
+    "costlib.model.catalog.nodes",
+    "costlib.model.families.FAMILIES",
+    "costlib.model.families.config.parsed",
 )
 #: What it asks of what it gets.
 ASKED = ("shown", "fits", "step", "prefill", "room", "params", "precision", "with_")
@@ -32,7 +32,7 @@ def program() -> str:
         ROOT / "costlib",
         WANTED,
         ASKED,
-        entered="costlib.families",
+        entered="costlib.model.families",
         runtime="../python.js",
         data="../catalogues.js",
     )

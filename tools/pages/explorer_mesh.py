@@ -14,15 +14,16 @@ from typing import Any
 import sympy
 
 import costlib
-from costlib.catalog import nodes
-from costlib.ledger import Op
-from costlib.messages import collective
+from costlib.model.catalog import nodes
+from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import HIDES, Cluster, Tiers, tensor_parallel
 from costlib.parallel.price import Params, of_end, params_of, sorted_out
 from costlib.parallel.stages import layer_kinds
 from costlib.parallel.work import Cut, Work, ends_of, layer
 from costlib.training import RECIPES, activations, flops_per_token, hfu_over_mfu
-from costlib.transformer import MoE, Transformer
+from costlib.units.ledger import Op
+from costlib.units.messages import collective
+from costlib.units.numbers import is_zero
 from tools.pages.printing import constant, drawable, family, function, parts, symbolic
 
 #: Models to divide: three sizes of one kind, and mixtures of few and of many experts.
@@ -120,7 +121,7 @@ def _pieces(name: str) -> Iterator[tuple[str, Any, list[Any]]]:
     tiers = {axis: Tiers(*named[f"{axis}_tiers"]) for axis in _AXES}
     degrees = {each: named[each] for each in ("microbatch", "seq", *_AXES)}
     cuts = [Cut(**degrees, sequence=True, recompute=again, tiers=tiers) for again in POLICIES]
-    blocks = [replace(b, layers=1) for b in model.blocks if not costlib.numbers.is_zero(b.layers)]
+    blocks = [replace(b, layers=1) for b in model.blocks if not is_zero(b.layers)]
     ones = [model.with_(blocks=(block,)) for block in blocks]
     wholes = {size: _whole(size) for size in sizes}
 

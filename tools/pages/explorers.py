@@ -15,20 +15,21 @@ from typing import Any
 import sympy
 
 import costlib
-from costlib import kvcache, training
-from costlib.attention import pairs
-from costlib.figures.explorers.iomodel import ATTENTIONS, FILM, FILM_CAPACITIES, filmed
-from costlib.figures.explorers.lowerbounds import BOARDS
-from costlib.figures.explorers.serving import SERVED, drawn
+from costfigures.explorers.iomodel import ATTENTIONS, FILM, FILM_CAPACITIES, filmed
+from costfigures.explorers.lowerbounds import BOARDS
+from costfigures.explorers.serving import SERVED, drawn
+from costlib import training
 from costlib.iomodel import bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 from costlib.iomodel.pebbles import Game
 from costlib.layers import Cache
-from costlib.messages import all_reduces
+from costlib.layers.attention import pairs
+from costlib.model import kvcache
+from costlib.model.transformer import PerToken, Transformer
 from costlib.parallel import tensor_parallel
-from costlib.precision import Precision, precision_of
 from costlib.sources import jamesnulliu
-from costlib.transformer import PerToken, Transformer
+from costlib.units.messages import all_reduces
+from costlib.units.precision import Precision, precision_of
 from tools import ROOT
 from tools.pages import explorer_costlib, explorer_mesh, live
 from tools.pages.printing import (
@@ -253,7 +254,7 @@ def step_formulas() -> str:
     B, S, D, L, G = costlib.symbols("B S d_model layers devices")
     r = costlib.symbols("reduces")
     sent = all_reduces(L * r, B * S * D, G, "tensor").sends
-    op = costlib.Op("any", flops, costlib.ledger.Elements(weights=moved))
+    op = costlib.Op("any", flops, costlib.units.ledger.Elements(weights=moved))
     one = Precision.uniform(1, compute="any")
     return "".join(
         (
@@ -262,7 +263,7 @@ def step_formulas() -> str:
             function(
                 "op_time",
                 (flops, moved, rate, width),
-                costlib.roofline.time(op, device, precision=one),
+                costlib.time(op, device, precision=one),
             ),
             function("sent", (B, S, D, L, r, G), sent),
         )

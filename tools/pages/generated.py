@@ -16,8 +16,8 @@ from typing import Any
 from pybtex.database import Entry, Person, parse_file
 
 import costlib
-from costlib import catalog
-from costlib.display import quantity
+from costlib.model import catalog
+from costlib.units.display import quantity
 from tools import ROOT, contents
 
 BOOK = ROOT / "book"
@@ -203,7 +203,7 @@ def devices() -> str:
         "links of a device together.\n\n"
         f"{table(memory, sizes)}\n\n"
         "## Nodes\n\n"
-        "What `costlib.catalog.nodes` knows: devices that reach one another over fast links. "
+        "What `costlib.model.catalog.nodes` knows: devices that reach one another over fast links. "
         "*Links* and the *network* to the next node are bytes a second each way, for each device. "
         "Through a switch every other device gets all of it, in a mesh its share, in a torus each "
         "axis its own.\n\n"
@@ -387,12 +387,14 @@ def api(name: str) -> str:
 
 
 def _modules(name: str) -> Iterator[Any]:
-    """A module and, if it is a package, what is in it."""
+    """A module and, if it is a package, what is in it and has no place of its own."""
     module = importlib.import_module(name)
     yield module
+    placed = {part for named in contents.REFERENCE.values() for part in named}
     for inner in pkgutil.iter_modules(getattr(module, "__path__", [])):
-        if not inner.name.startswith("_"):
-            yield from _modules(f"{name}.{inner.name}")
+        path = f"{name}.{inner.name}"
+        if not inner.name.startswith("_") and path.partition(".")[2] not in placed:
+            yield from _modules(path)
 
 
 def _public(module: Any) -> Iterator[tuple[str, Any]]:

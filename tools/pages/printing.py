@@ -14,7 +14,7 @@ import sympy
 from sympy.printing.jscode import JavascriptCodePrinter
 
 import costlib
-from costlib.transformer import MLA, MoE, Transformer
+from costlib.model.transformer import MLA, MoE, Transformer
 
 # ---------------------------------------------------------------- printing
 

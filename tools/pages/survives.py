@@ -27,9 +27,10 @@ from unittest import mock
 
 import matplotlib.figure
 
-from costlib import catalog
 from costlib.measured import calibration
+from costlib.model import catalog
 from tools import ROOT
+from tools.packages import PACKAGES
 from tools.pages import claims, pairs
 
 KINDS = ("model", "device", "node")
@@ -210,7 +211,9 @@ def _is_sentence(error: Exception, source: str) -> bool:
         return False
     frame = traceback.extract_tb(error.__traceback__)[-1]
     in_a_cell = frame.filename.startswith("<cell")
-    if not (in_a_cell or Path(frame.filename).is_relative_to(ROOT / "costlib")):
+    if not (
+        in_a_cell or any(Path(frame.filename).is_relative_to(ROOT / each) for each in PACKAGES)
+    ):
         return False
     return frame.lineno in _raises(source if in_a_cell else Path(frame.filename).read_text("utf-8"))
 

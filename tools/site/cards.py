@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 from sphinx.application import Sphinx
 
-from costlib.figures.canvas import PAGE
+from costfigures.canvas import PAGE
 from tools import contents
 
 FRONT = "book/index"

@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -22,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from flit_core.wheel import make_wheel_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from tools.packages import build
 from tools.pages import colab_copies
 from tools.site import embed
 from tools.site.identity import Identity, identity
@@ -172,15 +170,7 @@ def publish(app: Sphinx, failed: Exception | None) -> None:
 def build_wheel(root: Path, out: Path) -> Path:
     """The wheel of costlib, in a folder named for what is in it: equal sources, equal address."""
     out.mkdir(parents=True, exist_ok=True)
-    logging.getLogger("flit_core").setLevel(logging.WARNING)
-    before = os.environ.get("SOURCE_DATE_EPOCH")
-    os.environ["SOURCE_DATE_EPOCH"] = WHEEL_EPOCH
-    try:
-        made = make_wheel_in(root / "pyproject.toml", out).file
-    finally:
-        os.environ.pop("SOURCE_DATE_EPOCH")
-        if before is not None:
-            os.environ["SOURCE_DATE_EPOCH"] = before
+    made = build("wheel", root, out, WHEEL_EPOCH)
     folder = out / sha256(made.read_bytes()).hexdigest()[:12]
     folder.mkdir(exist_ok=True)
     return Path(made.replace(folder / made.name))

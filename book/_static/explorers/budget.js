@@ -13,7 +13,7 @@ import { deviceChoices, deviceNamed } from './models.js';
 import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
 // What costlib says of memory, of failures, and of what a budget buys: printed by SymPy.
-// costlib: fewest(held, usable) = costlib.numbers.ceil_div(held, usable)
+// costlib: fewest(held, usable) = costlib.units.numbers.ceil_div(held, usable)
 // costlib: failing(hours, devices, between, write, mean, work, restart) = [
 //   costlib.training.likely_failures(hours, devices, between),
 //   costlib.training.young(write, mean), costlib.training.goodput(work, write, mean, restart)]

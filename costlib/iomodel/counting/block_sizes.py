@@ -21,7 +21,7 @@ import numpy as np
 from costlib.iomodel.counting import counts, coverage
 from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import CapacityError
-from costlib.numbers import Number, choose, square_root
+from costlib.units.numbers import Number, choose, square_root
 
 __all__ = [
     "ALGORITHMS",
@@ -198,7 +198,7 @@ def largest_plain_size(algorithm: str, d: Number, M: Number) -> Any:
 
     >>> largest_plain_size("flash2", d=64, M=98304)
     738
-    >>> from costlib.numbers import symbols
+    >>> from costlib.units.numbers import symbols
     >>> largest_plain_size("flash2", *symbols("d M"))
     floor((M - d)/(2*d + 5))
     """

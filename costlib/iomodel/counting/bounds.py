@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from costlib.numbers import Number, maximum, minimum, sizes, square_root, triangle, where
+from costlib.units.numbers import Number, maximum, minimum, sizes, square_root, triangle, where
 
 __all__ = [
     "THEOREMS",

@@ -20,7 +20,7 @@ from itertools import product
 from math import isqrt
 from typing import Any
 
-from costlib.numbers import Number, maximum, minimum, size, sizes, square_root
+from costlib.units.numbers import Number, maximum, minimum, size, sizes, square_root
 
 __all__ = [
     "Message",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from costlib.iomodel.counting.coverage import covered_columns, covered_entries, covered_rows
-from costlib.numbers import Number, ceil_div, maximum, minimum, sizes, triangle
+from costlib.units.numbers import Number, ceil_div, maximum, minimum, sizes, triangle
 
 __all__ = [
     "Count",
@@ -90,7 +90,7 @@ def naive(
 
     >>> naive(24, 6, 8)
     Count(reads=3024, writes=1296, peak=80)
-    >>> from costlib.numbers import symbols
+    >>> from costlib.units.numbers import symbols
     >>> N, d, b = symbols("N d b")
     >>> naive(N, d, b).writes
     2*N**2 + N*d

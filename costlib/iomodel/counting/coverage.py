@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.numbers import Number, ceil_div, is_symbolic, minimum, sizes, triangle
+from costlib.units.numbers import Number, ceil_div, is_symbolic, minimum, sizes, triangle
 
 __all__ = ["covered_columns", "covered_entries", "covered_rows"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from costlib.numbers import size, sizes
+from costlib.units.numbers import size, sizes
 
 __all__ = ["Dag"]
 

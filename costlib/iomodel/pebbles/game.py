@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from costlib.iomodel.pebbles.partition import Part, partition
 from costlib.iomodel.pebbles.rules import Move, Rules
 from costlib.iomodel.pebbles.search import Optimum, Progress, optimal
-from costlib.numbers import size
+from costlib.units.numbers import size
 
 __all__ = ["Game"]
 

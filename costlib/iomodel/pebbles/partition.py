@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from costlib.iomodel.pebbles.dag import Dag
 from costlib.iomodel.pebbles.rules import Move, Rules
-from costlib.numbers import size
+from costlib.units.numbers import size
 
 __all__ = [
     "Part",

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from costlib.iomodel.pebbles.dag import Dag
-from costlib.numbers import size
+from costlib.units.numbers import size
 
 __all__ = ["Board", "IllegalMove", "Move", "Pebbling", "Rules", "moves"]
 

@@ -21,7 +21,7 @@ from costlib.iomodel.counting.compression import (
     outcomes,
     square,
 )
-from costlib.numbers import symbols
+from costlib.units.numbers import symbols
 
 PRIMES = [2, 3, 5, 101, 2_147_483_647]
 

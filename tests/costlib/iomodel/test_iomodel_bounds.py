@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from costlib.iomodel import bounds, counts, lru
 from costlib.iomodel.algorithms.lru import LRUCache
 from costlib.iomodel.counting.block_sizes import best_blocks, staircase
-from costlib.numbers import symbols
+from costlib.units.numbers import symbols
 
 
 def test_flash2_is_within_a_few_per_cent_of_the_large_cache_bound():

@@ -19,7 +19,7 @@ from costlib.iomodel.counting.block_sizes import (
     shrunk_blocks,
     staircase,
 )
-from costlib.numbers import symbols
+from costlib.units.numbers import symbols
 
 quick = settings(max_examples=80, deadline=None, derandomize=True)
 

@@ -9,14 +9,14 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from costlib.catalog import devices
-from costlib.figures import Figure, copying, tiles
-from costlib.figures import iomodel as figures
-from costlib.figures import lowerbounds as pictures
-from costlib.figures import pebbles as games
+from costfigures import Figure, copying, tiles
+from costfigures import iomodel as figures
+from costfigures import lowerbounds as pictures
+from costfigures import pebbles as games
 from costlib.iomodel import TwoLevelMemory, bounds, counts, flash, flash2, naive
 from costlib.iomodel.counting.block_sizes import best_blocks, crossovers, staircase
 from costlib.iomodel.pebbles import Dag, Game, minimum_dominator, minimum_set
+from costlib.model.catalog import devices
 from figure_checks import (
     check_colours,
     check_described,

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from costlib.catalog import models
+from costlib.model.catalog import models
 from tools.bench.asked.questions import QUESTIONS
 from tools.bench.asked.table import FILE, OURS, PAGE, TOOLS, programs, said, table
 from tools.bench.environments import printed_by, python_with

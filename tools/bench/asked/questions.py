@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from costlib.catalog import models
 from costlib.measured import plan_rows, published, served_rows
+from costlib.model.catalog import models
 from tools import ROOT
 
 Row = dict[str, Any]

@@ -20,7 +20,7 @@ def batch(row: Row) -> float:
     import costlib
 
     model, device = costlib.models[row["model"]], costlib.devices[A100]
-    return float(costlib.kvcache.largest_batch(model, device, row["context"]).largest)
+    return float(costlib.model.kvcache.largest_batch(model, device, row["context"]).largest)
 
 
 def decode(row: Row, device: Any = A100) -> float:

@@ -50,8 +50,8 @@ CONTAINER_METHODS = frozenset(_OF_CONTAINERS.split())
 
 #: Questions with one answer in a page, where every number is a plain one.
 SETTLED = {
-    "costlib.numbers.is_symbolic": False,  # there is no SymPy
-    "costlib.numbers.is_lazy": False,  # nor Dask, nor JAX
+    "costlib.units.numbers.is_symbolic": False,  # there is no SymPy
+    "costlib.units.numbers.is_lazy": False,  # nor Dask, nor JAX
 }
 
 #: Types that nothing has in a page: asking for them is answered with no.
@@ -59,21 +59,22 @@ ABSENT_TYPES = ("numpy.", "os.PathLike")
 
 #: What a page never comes to: called all the same, it throws.
 ABSENT = {
-    "costlib.display.latex": "formulas of symbols",
-    "costlib.display.facts_html": "tables of a notebook",
-    "costlib.display.ledger_html": "tables of a notebook",
-    "costlib.display.ledger_latex": "tables of a notebook",
-    "costlib.numbers._array_size": "arrays",
-    "costlib.numbers._symbolic_size": "symbols",
-    "costlib.numbers._namespace": "arrays",
-    "costlib.families.config._of_path": "files",
+    "costlib.units.display.latex": "formulas of symbols",
+    "costlib.units.display.facts_html": "tables of a notebook",
+    "costlib.units.display.ledger_html": "tables of a notebook",
+    "costlib.units.display.ledger_latex": "tables of a notebook",
+    "costlib.units.numbers._array_size": "arrays",
+    "costlib.units.numbers._symbolic_size": "symbols",
+    "costlib.units.numbers._namespace": "arrays",
+    "costlib.model.families.config._of_path": "files",
     "pathlib.Path": "files",
     "warnings.warn": "warnings: whoever asks is told whether it fits",
 }
 
 #: What is put in a name's place: a name of the runtime, with its signature.
 REPLACED = {
-    "costlib.catalog.lookup._content": "catalogue",  # the page has the files' contents at hand
+    # the page has the files' contents at hand
+    "costlib.model.catalog.lookup._content": "catalogue",
 }
 
 #: Decorators that leave nothing to be done here: types alone are declared, or a class is marked

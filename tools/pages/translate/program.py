@@ -104,7 +104,7 @@ class Program:
             module.bind()
 
     def named(self, path: str) -> Own:
-        """What a dotted path such as costlib.answers.answer stands for."""
+        """What a dotted path such as costlib.serving.answers.answer stands for."""
         found = self._of_path(path)
         if not isinstance(found, Own):
             raise Untranslatable(f"{path} is not bound by the program")

@@ -1,0 +1,19 @@
+"""One function per figure, one module per chapter; each returns a `Figure`, which a page shows.
+
+A page imports its chapter's module: ``from costfigures import matmul as figures``. Matplotlib
+is imported when a figure is drawn, not before.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from costfigures.canvas import COLOURS, Figure, canvas
+
+__all__ = ["COLOURS", "Figure", "canvas"]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return import_module(f"costfigures.{name}")
+    except ModuleNotFoundError:
+        raise AttributeError(f"module 'costfigures' has no attribute {name!r}") from None

@@ -1,0 +1,351 @@
+"""The figures of chapter 2: one query, a layer's shares, masks, and shared keys."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costfigures.canvas import ARRAYS, COLOURS, INK, Figure, canvas
+from costfigures.sketch import SMALL, TINT, Sketch, sketch
+from costlib.layers.attention import MLA, attention, latent_attention, pairs
+from costlib.units.ledger import Ledger
+
+if TYPE_CHECKING:
+    from costlib.model.transformer import Transformer
+
+__all__ = [
+    "kv_kept",
+    "latent_forms",
+    "layer_shares",
+    "mask_shapes",
+    "one_query",
+    "running_maximum",
+    "score_intensity",
+]
+
+DASHES = ("-", "--", "-.", ":")
+ATTENTION_OPS = ("scores", "softmax", "values")
+
+
+def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
+    """One query meets every key; the scores become weights, and the weights sum up the values."""
+    title = "One query meets every key, then takes a weighted sum of the values"
+    alt = (
+        f"A query of {head_dim} entries stands above a grid of {keys} keys, the rows, of "
+        f"{head_dim} entries each. Each row gives one of {keys} scores, softmax turns them into "
+        f"{keys} weights, one larger than the others, and each weight stands beside a row of the "
+        f"grid of {keys} values. Below the values stands the output, {head_dim} entries. The two "
+        f"products take {keys}·{head_dim} multiply-adds each."
+    )
+    weights = np.exp(-np.abs(np.arange(keys) - keys * 0.6))
+    strength = 0.12 + 0.88 * weights / weights.max()
+    with canvas(title, alt, width=5.4, height=3.5) as drawing:
+        axes, w = drawing.axes, head_dim
+        at = {"scores": w + 1.5, "weights": w + 4.3, "values": w + 7.1}
+        _cells(axes, (0, 2.1), 1, w, "query q", ARRAYS["Q"])
+        _cells(axes, (0, 0), keys, w, "keys K", ARRAYS["K"])
+        _cells(axes, (at["scores"], 0), keys, 1, "scores", ARRAYS["S"])
+        _cells(axes, (at["weights"], 0), keys, 1, "weights", ARRAYS["P"], strength)
+        _cells(axes, (at["values"], 0), keys, w, "values V", ARRAYS["V"])
+        _cells(axes, (at["values"], -keys - 1.3), 1, w, "", ARRAYS["O"])
+        axes.text(at["values"] - 0.3, -keys - 1.8, "output o", ha="right", va="center", fontsize=11)
+        for left in (w + 0.3, w + 2.9, w + 5.7):
+            _arrow(axes, (left, -keys / 2), (left + 1, -keys / 2))
+        axes.text(w + 3.3, -keys - 0.6, "softmax", ha="center", fontsize=11)
+        axes.set(aspect="equal", xlim=(-0.2, 2 * w + 7.4), ylim=(-keys - 2.6, 3.1))
+        axes.axis("off")
+    return drawing.result
+
+
+def layer_shares(ledger: Ledger, name: str) -> Figure:
+    """Each step's share of a layer's FLOPs and of the bytes it moves, as two bars."""
+    flops = [op.flops / ledger.flops for op in ledger]
+    moved = [op.bytes() / ledger.bytes() for op in ledger]
+    scored = [i for i, op in enumerate(ledger) if op.name in ATTENTION_OPS]
+    title = (
+        f"A {sum(flops[i] for i in scored):.0%} share of the FLOPs moves "
+        f"{sum(moved[i] for i in scored):.0%} of the bytes"
+    )
+    told = "; ".join(
+        f"{op.name} {f:.1%} of the FLOPs and {b:.1%} of the bytes"
+        for op, f, b in zip(ledger, flops, moved, strict=True)
+    )
+    with canvas(title, f"Pairs of bars for {name}: {told}.", width=5.6, height=3.9) as drawing:
+        axes, rows = drawing.axes, np.arange(len(ledger))
+        for shares, shift, colour, hatch, label in (
+            (flops, -0.19, COLOURS[0], "", "FLOPs"),
+            (moved, 0.19, COLOURS[1], "///", "bytes"),
+        ):
+            style = {"color": colour} if not hatch else {"facecolor": "none", "edgecolor": colour}
+            axes.barh(rows + shift, shares, 0.34, hatch=hatch, label=label, **style)
+            for row, share in zip(rows, shares, strict=True):
+                axes.text(share + 0.01, row + shift, f"{share:.1%}", va="center", fontsize=11)
+        axes.set_yticks(rows, ledger.names)
+        axes.set(xlim=(0, max(*flops, *moved) * 1.2), ylim=(len(ledger) - 0.5, -0.5))
+        axes.set_xticks([])
+        axes.grid(visible=False)
+        axes.legend(loc="lower right", fontsize=11)
+    return drawing.result
+
+
+def score_intensity(heads: int, head_dim: int, ridges: Mapping[str, float]) -> Figure:
+    """Attention's intensity against the sequence, scores in memory and on chip, beside ridges."""
+    seq = np.unique(np.geomspace(16, 65536, 80).astype(int))
+    lines = {
+        scores: attention(1, seq, heads, head_dim, scores=scores).intensity()
+        for scores in ("materialised", "on-chip")
+    }
+    title = "With its scores in memory, attention levels off"
+    alt = (
+        f"FLOPs per byte against the sequence length on log-log axes, {heads} heads of width "
+        f"{head_dim}, no mask. With materialised scores the line levels off, at "
+        f"{lines['materialised'][-1]:.1f} in the end. On chip it rises in proportion to the "
+        f"length, to {lines['on-chip'][-1]:,.0f} at {seq[-1]:,}. Horizontal lines mark ridges: "
+        + ", ".join(f"{name} at {ridge:,.0f}" for name, ridge in ridges.items())
+        + "."
+    )
+    with canvas(title, alt, width=5.6, height=3.9) as drawing:
+        axes = drawing.axes
+        for line, dash, colour in zip(lines.values(), DASHES, COLOURS[1::-1], strict=False):
+            axes.loglog(seq, line, dash, color=colour)
+        axes.text(3500, 28, "scores in memory", color=COLOURS[1], fontsize=11)
+        axes.text(2200, 6000, "scores on chip", color=COLOURS[0], ha="right", fontsize=11)
+        for name, ridge in ridges.items():
+            axes.axhline(ridge, color=COLOURS[4], linewidth=1.2, linestyle=":")
+            axes.text(70000, ridge * 1.12, f"{name}: {ridge:,.0f}", ha="right", fontsize=11)
+        axes.set(xlabel="sequence length S", ylabel="FLOPs per byte")
+        axes.set(xlim=(14, 80000), ylim=(5, 60000))
+    return drawing.result
+
+
+def running_maximum(scores: Sequence[float]) -> Figure:
+    """Scores read one by one, the largest so far, and the factor whenever that changes."""
+    tops = np.maximum.accumulate(scores)
+    changed = [i for i in range(1, len(tops)) if tops[i] > tops[i - 1]]
+    factors = [float(np.exp(tops[i - 1] - tops[i])) for i in changed]
+    title = f"{len(scores)} scores, {len(changed)} rescalings"
+    alt = (
+        f"{len(scores)} scores as dots in the order they are read, from {min(scores):.2f} to "
+        f"{max(scores):.2f}, and a staircase above them, their largest so far. It rises "
+        f"{len(changed)} times after the first score, and each time the sums so far are "
+        "multiplied by a factor below one: "
+        + ", ".join(f"{f:.2f} at score {i + 1}" for f, i in zip(factors, changed, strict=True))
+        + "."
+    )
+    with canvas(title, alt, width=5.6, height=3.6) as drawing:
+        axes, order = drawing.axes, np.arange(1, len(scores) + 1)
+        axes.plot(order, scores, "o", color=COLOURS[0], markersize=4.5)
+        axes.step(order, tops, where="post", color=COLOURS[1])
+        for i, factor in zip(changed, factors, strict=True):
+            axes.plot([i + 1], [tops[i]], "s", color=COLOURS[1], markersize=6)
+            axes.annotate(
+                f"× {factor:.2f}",
+                (i + 1, tops[i]),
+                (-2, 7),
+                textcoords="offset points",
+                ha="right",
+                fontsize=11,
+            )
+        low, high = float(min(scores)), float(max(scores))
+        axes.set(xlabel="key", ylabel="score")
+        axes.set(ylim=(low - 0.2, high + 0.18 * (high - low)))
+    return drawing.result
+
+
+def mask_shapes(seq: int = 6, new: int = 4, context: int = 6, window: int = 3) -> Figure:
+    """Which keys each query sees, under four masks, and how many pairs that makes."""
+    panels: list[tuple[str, int, int, dict[str, Any]]] = [
+        ("full", seq, seq, {}),
+        ("causal", seq, seq, {"causal": True}),
+        ("with a cache", new, context, {"causal": True}),
+        (f"window {window}", seq, seq, {"window": window}),
+    ]
+    counts = [pairs(rows, keys, **options) for _, rows, keys, options in panels]
+    title = "What a mask leaves is a number of pairs"
+    alt = "Four grids, a row for each query and a column for each key. " + " ".join(
+        f"{name.capitalize()}: {rows} queries and {keys} keys, {count} of {rows * keys} filled."
+        for (name, rows, keys, _), count in zip(panels, counts, strict=True)
+    )
+    with canvas(title, alt, columns=4, width=5.6, height=2.0) as drawing:
+        for axes, panel, count in zip(drawing.axes, panels, counts, strict=True):
+            name, rows, keys, options = panel
+            for row in range(rows):
+                sees_all = not options
+                last = keys if sees_all else keys - rows + row + 1
+                first = max(0, last - window) if "window" in options else 0
+                _block(axes, (first, -row - 1), last - first, COLOURS[0])
+            axes.vlines(range(keys + 1), -rows, 0, color=INK, linewidth=0.6)
+            axes.hlines(range(-rows, 1), 0, keys, color=INK, linewidth=0.6)
+            axes.text(keys / 2, -rows - 0.35, f"{count} pairs", ha="center", va="top", fontsize=11)
+            axes.set(aspect="equal", xlim=(-0.3, keys + 0.3), ylim=(-max(seq, new) - 1.9, 0.2))
+            axes.set_title(name, loc="center", fontsize=11)
+            axes.axis("off")
+    return drawing.result
+
+
+def kv_kept(models: Mapping[str, Transformer]) -> Figure:
+    """Heads, groups and latents side by side: who shares what, and what a token leaves behind."""
+    kept, lines = {}, []
+    for name, model in models.items():
+        width = model.mla.head_dim + model.mla.value_dim if model.mla else 2 * model.head_dim
+        kept[name] = model.kv_elements_per_layer() / (model.heads * width)
+        read = "one latent" if model.mla else f"{model.kv_heads} KV"
+        held = f"{model.kv_elements_per_layer():,} elements"
+        lines.append(f"{model.heads} query heads, {read}: {held}")
+    title = "Fewer KV heads keep fewer bytes, and as many scores"
+    told = "; ".join(
+        f"{name}, {line} per token and layer, {share:.1%}"
+        for (name, share), line in zip(kept.items(), lines, strict=True)
+    )
+    alt = (
+        f"A column for each of {len(models)} models. On top {_SHOWN} of its query heads, each "
+        "joined to the key and value that it reads: its own, that of its group, the only one, or "
+        "the latent that all heads share. Below, a square whose area is what one layer caches of "
+        f"one token. {told} of a key and a value for every head."
+    )
+    most = max(model.kv_elements_per_layer() for model in models.values())
+    step = 360 / len(models)
+    with sketch(title, alt, height=290) as drawing:
+        drawing.text((6, 48), f"{_SHOWN} of the query heads, and the keys and values they read")
+        drawing.text((6, 143), "elements cached for a token in a layer, to scale")
+        for place, (name, model) in enumerate(models.items()):
+            left, kind = 6 + place * step, _kind(model)
+            drawing.text((left, 10), kind, bold=True, size=12)
+            drawing.text((left, 26), name, size=SMALL)
+            _sharing(drawing, (left, 60), model)
+            elements = model.kv_elements_per_layer()
+            side = 74 * math.sqrt(elements / most)
+            shades = [_LATENT] if model.mla else [ARRAYS["K"], ARRAYS["V"]]
+            high = side / len(shades)
+            for part, shade in enumerate(shades):
+                drawing.box((left, 157 + part * high), side, high, fill=shade + TINT)
+            drawing.text((left, 246), f"{elements:,}", bold=True)
+            drawing.text((left, 262), f"{kept[name]:.1%}")
+        drawing.text((6, 279), "of a key and a value for every head", size=SMALL)
+    return drawing.result
+
+
+_LATENT = COLOURS[4]  #: what keys and values are made from
+_SHOWN = 8  #: query heads that are drawn of each model
+
+
+def _kind(model: Transformer) -> str:
+    """Which sort of attention a model has."""
+    if model.mla:
+        return "MLA"
+    return {model.heads: "MHA", 1: "MQA"}.get(model.kv_heads, "GQA")
+
+
+def _sharing(drawing: Sketch, corner: tuple[float, float], model: Transformer) -> None:
+    """Query heads above, what they read below, and lines between them."""
+    (left, top), cell, step = corner, 7.0, 9.4
+    below = top + 50
+    groups = 1 if model.mla else max(1, _SHOWN * model.kv_heads // model.heads)
+    middles = [left + cell / 2 + step * head for head in range(_SHOWN)]
+    shared = [
+        float(np.mean(middles[group * _SHOWN // groups : (group + 1) * _SHOWN // groups]))
+        for group in range(groups)
+    ]
+    for head, x in enumerate(middles):
+        drawing.box((x - cell / 2, top), cell, 14, fill=ARRAYS["Q"] + TINT, line=0.8)
+        ends = (x, top + 14), (shared[head * groups // _SHOWN], below)
+        drawing.line(*ends, width=0.8, dashed=bool(model.mla))
+    if model.mla:
+        span = (_SHOWN - 1) * step + cell
+        drawing.box((left, below), span, 16, fill=_LATENT + TINT, line=0.8)
+    else:
+        for x in shared:
+            drawing.box((x - cell / 2, below), cell, 8, fill=ARRAYS["K"] + TINT, line=0.8)
+            drawing.box((x - cell / 2, below + 8), cell, 8, fill=ARRAYS["V"] + TINT, line=0.8)
+
+
+def latent_forms(heads: int, mla: MLA, context: int) -> Figure:
+    """FLOPs of latent attention's two forms against the new tokens, with the cache in place."""
+    new = np.unique(np.geomspace(1, context, 120).astype(int))
+    widths = {name: getattr(mla, name) for name in ("kv_rank", "nope_dim", "rope_dim", "value_dim")}
+    naive, absorbed = _both_forms(heads, widths, context, new)
+    dearer = _break_even(heads, widths, context)
+    title = "Absorb for a few new tokens, expand for many"
+    alt = (
+        f"FLOPs of one layer against the new tokens on log-log axes, {context:,} keys, {heads} "
+        f"heads. With one new token the naive form takes {naive[0] / absorbed[0]:.0f} times the "
+        f"FLOPs of the absorbed one; from {dearer} new tokens on the naive form takes fewer; when "
+        f"all keys are new, the absorbed form takes {absorbed[-1] / naive[-1]:.1f} times as many."
+    )
+    with canvas(title, alt, width=5.6, height=3.8) as drawing:
+        axes = drawing.axes
+        axes.loglog(new, naive / 1e9, "-", color=COLOURS[1])
+        axes.loglog(new, absorbed / 1e9, "--", color=COLOURS[0])
+        axes.text(
+            1.2, naive[0] / 1e9 * 1.7, "naive: expand every key", color=COLOURS[1], fontsize=11
+        )
+        axes.text(
+            1500,
+            absorbed[-1] / 1e9 * 0.5,
+            "absorbed: move the queries",
+            color=COLOURS[0],
+            ha="right",
+            fontsize=11,
+        )
+        bottom, crossing = absorbed[0] / 1e9 / 1.6, float(np.interp(dearer, new, naive)) / 1e9
+        axes.plot([dearer] * 2, [bottom, crossing], ":", color=COLOURS[4], linewidth=1.5)
+        axes.text(dearer * 1.2, naive[0] / 1e9 * 0.2, f"{dearer} new", fontsize=11)
+        axes.set_ylim(bottom, absorbed[-1] / 1e9 * 1.8)
+        axes.set(xlabel=f"new tokens, of {context:,} keys", ylabel="GFLOP in a layer")
+    return drawing.result
+
+
+def _both_forms(heads: int, widths: Mapping[str, Any], context: int, new: Any) -> tuple[Any, Any]:
+    """FLOPs of latent attention, naive and absorbed."""
+    shape = {"context": context, "causal": True, **widths}
+    naive, absorbed = (
+        latent_attention(1, new, heads, form=form, **shape).flops for form in ("naive", "absorbed")
+    )
+    return naive, absorbed
+
+
+def _break_even(heads: int, widths: Mapping[str, Any], context: int) -> int:
+    """The fewest new tokens for which the naive form takes fewer FLOPs."""
+
+    def naive_is_cheaper(new: int) -> bool:
+        naive, absorbed = _both_forms(heads, widths, context, new)
+        return bool(naive < absorbed)
+
+    return 1 + bisect_left(range(1, context), True, key=naive_is_cheaper)
+
+
+def _cells(
+    axes: Any,
+    corner: tuple[float, float],
+    rows: int,
+    columns: int,
+    label: str,
+    colour: str,
+    strength: Sequence[float] | Any = None,
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    left, top = corner
+    for row in range(rows):
+        alpha = 0.55 if strength is None else float(strength[row])
+        axes.add_patch(
+            Rectangle((left, top - row - 1), columns, 1, facecolor=colour, alpha=alpha, linewidth=0)
+        )
+    axes.vlines(left + np.arange(columns + 1), top - rows, top, color=INK, linewidth=0.8)
+    axes.hlines(top - np.arange(rows + 1), left, left + columns, color=INK, linewidth=0.8)
+    axes.text(left + columns / 2, top + 0.25, label, ha="center", fontsize=11)
+
+
+def _block(axes: Any, corner: tuple[float, float], columns: int, colour: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle(corner, columns, 1, facecolor=colour, linewidth=0))
+
+
+def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
+    style = {"arrowstyle": "->", "color": INK, "linewidth": 1.2}
+    axes.annotate("", end, start, arrowprops=style)

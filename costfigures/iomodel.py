@@ -1,0 +1,591 @@
+"""Figures of the I/O model: what moves against fast memory, what it holds, in which order.
+
+Each function returns a `costfigures.Figure`. What is drawn is counted or computed when you
+call it, on your own run. Shapes, dashes and hatches say what colours say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
+from costfigures.copying import overlap, stay_and_pass, traffic
+from costfigures.hardware import CACHE, CORE, MEMORY
+from costfigures.tiles import GREY, SMALL, WIDTH, ink, tile_life, tiles_order
+from costlib.iomodel import algorithms, bounds
+from costlib.iomodel.algorithms.runs import Run
+from costlib.iomodel.counting.block_sizes import staircase
+from costlib.iomodel.memory import Event
+from costlib.model.catalog import devices
+from costlib.units.numbers import sizes
+
+__all__ = [
+    "bound_gap",
+    "cache_contents",
+    "io_against_memory",
+    "ladder",
+    "look",
+    "measured_runs",
+    "overlap",
+    "regimes",
+    "stay_and_pass",
+    "tile_life",
+    "tiles_order",
+    "traffic",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How one algorithm is drawn wherever it appears, in Matplotlib's words."""
+
+    label: str
+    color: str
+    marker: str
+    linestyle: Any
+
+
+_LOOKS = {
+    "naive": _Look("standard", COLOURS[3], "s", ":"),
+    "flash": _Look("FlashAttention-1", COLOURS[1], "^", "--"),
+    "flash2": _Look("FlashAttention-2", COLOURS[0], "o", "-"),
+    "small_cache": _Look("small cache", COLOURS[2], "D", "-."),
+    "fused": _Look("fused", COLOURS[6], "v", (0, (6, 1, 1, 1, 1, 1))),
+}
+
+
+def look(name: str) -> dict[str, Any]:
+    """Colour, dashes and label of an algorithm's line, the same in every chart.
+
+    >>> look("flash2")["label"]
+    'FlashAttention-2'
+    """
+    return {key: getattr(_LOOKS[name], key) for key in ("color", "linestyle", "label")}
+
+
+# ---------------------------------------------------------------- I/O against M
+
+#: Whose on-chip memory is marked, and the head dimensions for which it is.
+_CHIPS = {"A100": "A100-80GB", "H100": "H100-SXM"}
+_HEAD_DIMS = (256, 128, 64)
+_BYTES_PER_ENTRY = 2
+
+
+def measured_runs(N: int, d: int, capacities: Sequence[int]) -> dict[str, dict[int, Run]]:
+    """Every attention algorithm, run and counted at every capacity in which it fits.
+
+    Each takes its best blocks. The matrices are random; their values change no count.
+
+    >>> runs = measured_runs(N=32, d=4, capacities=[16, 64])
+    >>> {M: run.total for M, run in runs["flash2"].items()}, sorted(runs["small_cache"])
+    ({64: 2304}, [16, 64])
+    """
+    Q, K, V = np.random.default_rng(0).normal(size=(3, N, d))
+    return {
+        name: {
+            M: getattr(algorithms, name)(Q, K, V, M)
+            for M in capacities
+            if staircase(name, N, d).step_at(M) >= 0
+        }
+        for name in _LOOKS
+    }
+
+
+def io_against_memory(N: int = 128, d: int = 16, capacities: Sequence[int] | None = None) -> Figure:
+    """Entries moved against M: closed forms as lines, counted runs as dots, bounds shaded below.
+
+    The runs are at M = d²/4, d², 4d² and 16d² unless you choose; ``capacities=()`` draws the lines
+    alone, which is quick for any N. Chips are marked where their M/d² is, in 2-byte entries.
+
+    >>> io_against_memory(N=32, d=4, capacities=[64]).title
+    'N = 32, d = 4: counted runs move 2.40 to 7.47 times the lower bound'
+    """
+    N, d = sizes(N=N, d=d)
+    if capacities is None:
+        capacities = [max(4, d * d // 4), d * d, 4 * d * d, 16 * d * d]
+    runs = measured_runs(N, d, capacities)
+    with canvas(
+        _io_title(N, d, runs), _io_alt(N, d, runs, capacities), width=WIDTH, height=5.6
+    ) as drawing:
+        axes = drawing.axes
+        for name, each in _LOOKS.items():
+            M, total = _visible_steps(name, N, d)
+            axes.step(
+                M / d**2, total, where="post", color=each.color, linestyle=each.linestyle, lw=1.6
+            )
+            axes.plot(
+                [capacity / d**2 for capacity in runs[name]],
+                [run.total for run in runs[name].values()],
+                each.marker,
+                color=each.color,
+                markersize=6,
+            )
+            axes.plot([], [], each.marker, **look(name))
+        _shade_bounds(axes, N, d)
+        _mark_regimes(axes)
+        _mark_chips(axes)
+        axes.set(xlabel="fast memory M, in units of d²", ylabel="entries read and written")
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+    return drawing.result
+
+
+def _visible_steps(name: str, N: int, d: int) -> tuple[Array, Array]:
+    """The staircase of an algorithm; of steps closer than 2 % only the first is kept."""
+    steps = staircase(name, N, d)
+    end = _largest_marked(N, d)
+    kept = [0]
+    for index in range(1, steps.step_at(end) + 1):
+        if steps.totals[index] < 0.98 * steps.totals[kept[-1]]:
+            kept.append(index)
+    M, totals = steps.capacities[kept], steps.totals[kept]
+    return np.append(M, end), np.append(totals, totals[-1])
+
+
+def _io_title(N: int, d: int, runs: Mapping[str, Mapping[int, Run]]) -> str:
+    times = [
+        run.total / float(bounds.attention(N, d, M))
+        for of in runs.values()
+        for M, run in of.items()
+    ]
+    if not times:
+        return f"N = {N:,}, d = {d}: I/O against fast memory, closed forms and lower bounds"
+    return (
+        f"N = {N:,}, d = {d}: counted runs move {min(times):.2f} to {max(times):.2f} times the "
+        "lower bound"
+    )
+
+
+def _io_alt(
+    N: int, d: int, runs: Mapping[str, Mapping[int, Run]], capacities: Sequence[int]
+) -> str:
+    told = []
+    for M in capacities:
+        moved = ", ".join(
+            f"{each.label} {runs[name][M].total:,}"
+            for name, each in _LOOKS.items()
+            if M in runs[name]
+        )
+        told.append(
+            f"At M = {M:,} ({M / d**2:.3g}·d²) the bound is "
+            f"{math.ceil(bounds.attention(N, d, M)):,}; counted: {moved}. "
+        )
+    chips = ", ".join(
+        f"{name} {', '.join(f'{ratio:.3g} at d = {dim}' for dim, ratio in ratios.items())}"
+        for name, ratios in _chip_ratios().items()
+    )
+    return (
+        f"Log-log chart of entries moved against M/d² for N = {N}, d = {d}. Every curve falls in "
+        "steps; below them the lower bounds are shaded and a line marks the compulsory "
+        f"{bounds.compulsory(N, d):,}. {''.join(told)}M/d² of real chips in 2-byte entries: "
+        f"{chips}."
+    )
+
+
+def _chip_ratios() -> dict[str, dict[int, float]]:
+    """M/d² of each chip for each head dimension."""
+    return {
+        name: {
+            dim: float(devices[device].on_chip or 0) / _BYTES_PER_ENTRY / dim**2
+            for dim in _HEAD_DIMS
+        }
+        for name, device in _CHIPS.items()
+    }
+
+
+def _largest_marked(N: int, d: int) -> float:
+    """The right end of the chart: past every step and every chip."""
+    steps = max(staircase(name, N, d).capacities[-1] for name in ("flash", "flash2"))
+    chips = max(ratio for ratios in _chip_ratios().values() for ratio in ratios.values())
+    return 1.6 * max(float(steps), chips * d**2)
+
+
+def _shade_bounds(axes: Any, N: int, d: int) -> None:
+    M = np.unique(np.geomspace(4, _largest_marked(N, d), 200).astype(int))
+    # less memory never moves less, so what binds a larger one binds every smaller one too
+    floor = np.maximum.accumulate(bounds.attention(N, d, M)[::-1])[::-1]
+    must = float(bounds.compulsory(N, d))
+    axes.set(xscale="log", yscale="log", xlim=(M[0] / d**2, M[-1] / d**2))
+    axes.minorticks_off()  # a hundred marks that say little
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter(_power_of_ten)
+    axes.fill_between(M / d**2, must / 30, floor, color=GREY, alpha=0.25, linewidth=0)
+    axes.plot(M / d**2, floor, color=GREY, linewidth=1.2)
+    axes.axhline(must, color=GREY, linewidth=1, linestyle="--")
+    axes.text(M[0] / d**2 * 1.3, must / 1.5, f"compulsory 4·N·d = {int(must):,}", fontsize=SMALL)
+    axes.text(M[0] / d**2 * 1.3, must * 3.2, "lower bounds", fontsize=SMALL)
+    axes.set_ylim(must / 6)
+
+
+def _power_of_ten(value: float, _: int) -> str:
+    """10⁴ in one size: Matplotlib's own exponents are too small to read on a phone."""
+    return "10" + f"{math.log10(value):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _mark_regimes(axes: Any) -> None:
+    bottom, top = axes.get_ylim()
+    for boundary, label in ((1.0, "d²"), (4.0, "4d²")):
+        axes.plot([boundary] * 2, [6 * bottom, top], ":", color=GREY, linewidth=1)
+        axes.text(boundary * 1.06, top / 1.35, label, fontsize=SMALL)
+    axes.set_ylim(bottom, top)
+
+
+def _mark_chips(axes: Any) -> None:
+    """A row of ticks for each chip, in the shaded floor."""
+    bottom, _ = axes.get_ylim()
+    left, _ = axes.get_xlim()
+    for row, (name, ratios) in enumerate(reversed(_chip_ratios().items())):
+        y = bottom * 1.35 * 1.75**row
+        axes.text(left * 1.3, y, f"{name}, d =", fontsize=SMALL, va="center")
+        axes.plot(list(ratios.values()), [y] * len(ratios), "|", color=ink(), markersize=9)
+        for dim, ratio in ratios.items():
+            axes.text(ratio / 1.08, y, str(dim), fontsize=SMALL, ha="right", va="center")
+
+
+# ---------------------------------------------------------------- leading orders
+
+
+def _flash(x: Array) -> Array:
+    return 6 * x**2
+
+
+def _flash2(x: Array) -> Array:
+    return 4 * x**2
+
+
+def _small_cache(x: Array) -> Array:
+    """2x + 1 + min(k + x²/k) over whole k, the number of tiles across d; 4x + 1 at best."""
+    lower = np.maximum(np.floor(x), 1)
+    over_tiles = np.minimum(lower + x**2 / lower, lower + 1 + x**2 / (lower + 1))
+    return np.asarray(2 * x + 1 + over_tiles)
+
+
+def _fused(x: Array) -> Array:
+    return 2 * math.sqrt(6) * x
+
+
+def _bound(x: Array) -> Array:
+    """4x² from M = 4d² on, 4x − 1 below: the leading terms of the two bounds."""
+    return np.where(x <= 0.5, 4 * x**2, 4 * x - 1)
+
+
+_LEADING = {
+    "flash": (_flash, "6x²"),
+    "flash2": (_flash2, "4x²"),
+    "small_cache": (_small_cache, "about 4x + 1"),
+    "fused": (_fused, "2√6·x"),
+}
+
+
+def _meeting() -> float:
+    """Where 4x² = x² + 2x + 2: FlashAttention-2's order and the small cache with whole rows."""
+    return (1 + math.sqrt(7)) / 3
+
+
+def regimes(largest: float = 2.5) -> Figure:
+    """I/O in units of N² against x = d/√M, to leading order: whose order is best where.
+
+    Left out: whatever does not grow with N², statistics, and what whole blocks round up.
+
+    >>> regimes().title
+    'To leading order FlashAttention-2 is best from M = 0.68·d² on, the small cache below'
+    """
+    x = np.linspace(0.05, largest, 300)
+    crossing = _meeting()
+    title = (
+        f"To leading order FlashAttention-2 is best from M = {crossing**-2:.2f}·d² on, "
+        "the small cache below"
+    )
+    alt = _regimes_alt(largest, crossing)
+    with canvas(title, alt, width=WIDTH, height=5.0) as drawing:
+        axes = drawing.axes
+        axes.fill_between(x, 0, _bound(x), color=GREY, alpha=0.25, linewidth=0)
+        _leading_curves(axes, x, x, np.ones_like(x))
+        axes.plot([crossing], [4 * crossing**2], "o", color=COLOURS[0], markersize=7)
+        axes.annotate(
+            f"M = {crossing**-2:.2f}·d²",
+            (crossing, 4 * crossing**2),
+            (10, -13),
+            textcoords="offset points",
+            fontsize=SMALL,
+        )
+        axes.text(0.75 * largest, 2.5 * largest / 2, "lower bounds", fontsize=SMALL, ha="center")
+        axes.set(xlabel="x = d/√M  (larger M to the left)", ylabel="entries moved, in units of N²")
+        axes.set(xlim=(0, largest), ylim=(0, 6 * largest))
+        _mark_capacities(axes)
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+    return drawing.result
+
+
+def _regimes_alt(largest: float, crossing: float) -> str:
+    one = np.array(1.0)
+    told = ", ".join(
+        f"{_LOOKS[name].label} {float(curve(one)):.2f}" for name, (curve, _) in _LEADING.items()
+    )
+    return (
+        "Leading order only. Entries moved, divided by N², against x = d/√M from 0 to "
+        f"{largest:g}. At x = 1, where M = d²: {told}, and the lower bound "
+        f"{float(_bound(one)):.2f}. FlashAttention-2 and the small cache cross at x = "
+        f"{crossing:.3f}, M = {crossing**-2:.3f}·d², at {4 * crossing**2:.2f}. Up to x = 0.5, M = "
+        "4d², FlashAttention-2 lies on the lower bound."
+    )
+
+
+def bound_gap() -> Figure:
+    """How many times the lower bound each order moves, to leading order, against M/d².
+
+    >>> bound_gap().title
+    'To leading order the better of two orders stays within 1.53 of the lower bound'
+    """
+    x = np.geomspace(0.125, 16, 400)
+    crossing = np.array(_meeting())
+    worst = float(_flash2(crossing) / _bound(crossing))
+    title = f"To leading order the better of two orders stays within {worst:.2f} of the lower bound"
+    ends = ", ".join(
+        f"{_LOOKS[name].label} {float(curve(x[:1])[0] / _bound(x[:1])[0]):.2f} and "
+        f"{float(curve(x[-1:])[0] / _bound(x[-1:])[0]):.2f}"
+        for name, (curve, _) in _LEADING.items()
+    )
+    alt = (
+        "Leading order only. Entries moved, divided by the lower bound, against M/d². "
+        "FlashAttention-2 is at 1 from M = 4d² on; the small cache falls towards 1 as M shrinks. "
+        f"They cross at M = {float(crossing) ** -2:.2f}·d², {worst:.2f} times the bound. At the "
+        f"right and left ends, M = {x[0] ** -2:.0f}·d² and {x[-1] ** -2:.4f}·d²: {ends}."
+    )
+    with canvas(title, alt, width=WIDTH, height=4.6) as drawing:
+        axes = drawing.axes
+        _leading_curves(axes, x**-2, x, _bound(x))
+        axes.axhline(1, color=GREY, linewidth=1.2)
+        axes.plot([float(crossing) ** -2], [worst], "o", color=COLOURS[0], markersize=7)
+        axes.text(float(crossing) ** -2, 1.1, f"{worst:.2f}", ha="center")
+        axes.set(xscale="log", xlabel="fast memory M, in units of d²", ylim=(0.7, 4))
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set(ylabel="times the lower bound", xlim=(x[-1] ** -2, x[0] ** -2))
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+    return drawing.result
+
+
+def _leading_curves(axes: Any, across: Array, x: Array, unit: Array) -> None:
+    for name, (curve, formula) in _LEADING.items():
+        line = look(name)
+        axes.plot(across, curve(x) / unit, **line | {"label": f"{line['label']}: {formula}"})
+
+
+def _mark_capacities(axes: Any) -> None:
+    """Where M is 4d² and d², on an axis of x."""
+    _, top = axes.get_ylim()
+    for x, label in ((0.5, "4d²"), (1.0, "d²")):
+        axes.axvline(x, color=GREY, linewidth=1, linestyle=":")
+        axes.text(x + 0.03, 0.95 * top, f"M = {label}", fontsize=SMALL, va="top")
+
+
+# ---------------------------------------------------------------- what fast memory holds
+
+#: Told apart by hatch as well as colour. Dots would make a drawing ten times larger.
+_HATCHES = ("", "///", "---", "\\\\\\", "|||", "xxx")
+_ARRAYS_SHOWN = 5
+
+
+def cache_contents(run: Run, *, first: int = 0, events: int = 120) -> Figure:
+    """What a traced run holds in fast memory, event by event, stacked by array.
+
+    Run on ``TwoLevelMemory(M, trace=True)``. A long run is shown from event ``first`` on, for so
+    many events. Arrays that hold little are summed as "others".
+
+    >>> from costlib.iomodel import TwoLevelMemory, flash2
+    >>> x = np.eye(8, 4)
+    >>> run = flash2(x, x, x, TwoLevelMemory(64, trace=True))
+    >>> cache_contents(run).title
+    'At most 64 of 64 entries in use; 160 read and 32 written'
+    """
+    if not run.trace:
+        raise ValueError(
+            "run.trace must have events, got none: run on TwoLevelMemory(M, trace=True)"
+        )
+    if not 0 <= first < len(run.trace) or events < 2:
+        raise ValueError(
+            f"first must be one of the {len(run.trace)} events and events at least 2, "
+            f"got first = {first}, events = {events}"
+        )
+    holdings = _holdings(run.trace)
+    part = slice(first, min(first + events, len(run.trace)))
+    of_capacity = "" if run.capacity is None else f" of {run.capacity:,}"
+    title = (
+        f"At most {run.peak:,}{of_capacity} entries in use; {run.reads:,} read and "
+        f"{run.writes:,} written"
+    )
+    shown = {name: held[part] for name, held in holdings.items() if held[part].any()}
+    with canvas(title, _contents_alt(run, shown, part), width=WIDTH, height=4.2) as drawing:
+        axes = drawing.axes
+        _stack(axes, shown, part)
+        _rugs(axes, run.trace[part], part, run.capacity or run.peak)
+        _capacity_line(axes, run.capacity, part.start)
+        axes.set(xlabel="event of the run", ylabel="entries held", xlim=(part.start, part.stop))
+        drawing.figure.legend(
+            loc="outside upper center", ncols=6, fontsize=SMALL, handlelength=1.4, columnspacing=1
+        )
+    return drawing.result
+
+
+def _holdings(trace: Sequence[Event]) -> dict[str, Array]:
+    """For each array the entries held after each event; those that hold least as "others"."""
+    held: dict[str, Array] = {}
+    for index, event in enumerate(trace):
+        change = {"load": event.entries, "alloc": event.entries, "drop": -event.entries}
+        steps = held.setdefault(event.array, np.zeros(len(trace), dtype=int))
+        steps[index] += change.get(event.kind, 0)
+    held = {name: np.cumsum(steps) for name, steps in held.items()}
+    by_size = sorted(held, key=lambda name: -int(held[name].max()))
+    small = by_size[_ARRAYS_SHOWN:]
+    shown = {name: steps for name, steps in held.items() if name not in small}
+    if small:
+        shown["others"] = np.sum([held[name] for name in small], axis=0)
+    return shown
+
+
+def _contents_alt(run: Run, shown: Mapping[str, Array], part: slice) -> str:
+    most = ", ".join(f"{name} {int(held.max()):,}" for name, held in shown.items())
+    events = run.trace[part]
+    reads = sum(event.entries for event in events if event.kind == "load")
+    writes = sum(event.entries for event in events if event.kind == "store")
+    line = "" if run.capacity is None else f" A line marks the capacity, {run.capacity:,}."
+    return (
+        f"Entries held in fast memory over events {part.start + 1} to {part.stop} of "
+        f"{len(run.trace)}, stacked by array. Most held of each: {most}.{line} Ticks below mark "
+        f"loads and stores; in these events {reads:,} entries are read and {writes:,} written."
+    )
+
+
+def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
+    bottom = np.zeros(part.stop - part.start, dtype=int)
+    colours = _colours(shown)
+    for index, (name, held) in enumerate(shown.items()):
+        top = bottom + held
+        changes = np.flatnonzero(np.diff(bottom, prepend=-1) | np.diff(top, prepend=-1))
+        corners = np.append(changes, len(top) - 1)
+        across = part.start + np.append(changes, len(top))
+        axes.fill_between(
+            across,
+            bottom[corners],
+            top[corners],
+            step="post",
+            facecolor=colours[name] + "99",
+            edgecolor=ink(),
+            hatch=_HATCHES[index],
+            linewidth=0,
+            label=name,
+        )
+        bottom = top
+
+
+def _colours(names: Iterable[str]) -> dict[str, str]:
+    """Of each array: its own, or one that no other has; grey for those that are summed."""
+    found = {name: GREY if name == "others" else ARRAYS.get(name, "") for name in names}
+    spare = iter([colour for colour in COLOURS if colour not in found.values()])
+    return {name: colour or next(spare) for name, colour in found.items()}
+
+
+def _capacity_line(axes: Any, capacity: int | None, left: int) -> None:
+    if capacity is not None:
+        axes.axhline(capacity, linestyle="--", color=ink(), linewidth=1.5)
+        words = f"M = {capacity:,}"
+        axes.annotate(words, (left, capacity), (5, 3), textcoords="offset points", fontsize=SMALL)
+
+
+def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> None:
+    """A row of ticks for the loads and one for the stores, below zero."""
+    names = {"load": ("read", -0.09), "store": ("write", -0.19)}
+    for kind, (_, height) in names.items():
+        at = [part.start + index for index, event in enumerate(events) if event.kind == kind]
+        axes.plot(at, [height * capacity] * len(at), "|", color=ink(), markersize=7)
+    ticks = [0, capacity // 2, capacity]
+    axes.set_yticks(
+        [*(height * capacity for _, height in names.values()), *ticks],
+        [*(name for name, _ in names.values()), *(f"{tick:,}" for tick in ticks)],
+    )
+    axes.set_ylim(-0.28 * capacity, 1.15 * capacity)
+
+
+# ---------------------------------------------------------------- the ladder of real chips
+
+_LADDER = ("A100-80GB", "H100-SXM", "B200", "MI300X", "RTX-4090", "TPU-v5e")
+_RUNGS = (
+    ("one core's own", "o", COLOURS[6]),
+    ("all cores' own", "D", CORE),
+    ("last cache", "s", CACHE),
+    ("main memory", "^", MEMORY),
+)
+
+
+def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figure:
+    """How many entries each level of real chips holds, beside what one head of attention needs.
+
+    Entries of 2 bytes. ``chips`` are names of `costlib.devices` whose on-chip memory is known; a
+    chip without a cache between its cores and its memory has no square.
+
+    >>> ladder(chips=["A100-80GB", "H100-SXM"]).title
+    'At d = 128 the memory of one core holds 1.3 to 1.8 times 4d² entries'
+    """
+    N, d = sizes(N=N, d=d)
+    rungs = {name: _rungs(name) for name in chips}
+    own = [held["one core's own"] / (4 * d * d) for held in rungs.values()]
+    title = (
+        f"At d = {d} the memory of one core holds {_times(min(own))} to {_times(max(own))} "
+        "times 4d² entries"
+    )
+    wanted = {"4d²": 4 * d * d, "K and V": 2 * N * d, "N²": N * N}
+    with canvas(title, _ladder_alt(rungs, wanted, N, d), width=WIDTH, height=3.8) as drawing:
+        axes = drawing.axes
+        for row, held in enumerate(rungs.values()):
+            axes.plot(list(held.values()), [-row] * len(held), color=GREY, linewidth=1, zorder=1)
+            for label, marker, colour in _RUNGS:
+                if label in held:
+                    axes.plot([held[label]], [-row], marker, color=colour, markersize=9)
+        for label, marker, colour in _RUNGS:
+            axes.plot([], [], marker, color=colour, label=label)
+        for name, entries in wanted.items():
+            axes.plot([entries] * 2, [-len(rungs) + 0.4, 0.5], ":", color=ink(), linewidth=1)
+            axes.text(entries, 0.62, name, ha="center", fontsize=SMALL)
+        axes.set(xscale="log", xlabel="entries of 2 bytes", ylim=(-len(rungs) + 0.4, 1.0))
+        axes.set_yticks([-row for row in range(len(rungs))], list(rungs))
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(_power_of_ten)
+        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+    return drawing.result
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+
+
+def _rungs(name: str) -> dict[str, int]:
+    """Entries of a core's own memory, of all cores' together, of the last cache, of main memory."""
+    device = devices[name]
+    if not device.on_chip or not device.cores or not device.capacity:
+        raise ValueError(f"chips: how much a core of {name!r} holds is not in the catalogue")
+    own = int(device.on_chip) // _BYTES_PER_ENTRY
+    held = {"one core's own": own, "all cores' own": own * int(device.cores)}
+    if device.cache:
+        held["last cache"] = int(device.cache) // _BYTES_PER_ENTRY
+    return {**held, "main memory": int(device.capacity) // _BYTES_PER_ENTRY}
+
+
+def _ladder_alt(
+    rungs: Mapping[str, Mapping[str, int]], wanted: Mapping[str, int], N: int, d: int
+) -> str:
+    told = " ".join(
+        f"{name}: {', '.join(f'{label} {size:,}' for label, size in held.items())}."
+        for name, held in rungs.items()
+    )
+    needs = ", ".join(f"{name} {entries:,}" for name, entries in wanted.items())
+    return (
+        "Entries of 2 bytes that each level of memory holds, a row for each chip, on a logarithmic "
+        f"axis. {told} Dotted lines mark what one head needs at N = {N:,}, d = {d}: {needs}."
+    )

@@ -1,0 +1,403 @@
+"""The figures of chapter 4: what the cache saves, what it holds, what fits and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from costfigures.canvas import COLOURS, Figure, canvas
+from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costlib.model.kvcache import kv_bytes, largest_batch
+from costlib.model.transformer import Transformer
+from costlib.serving import expected_tokens
+from costlib.timing.roofline import Device, time
+from costlib.units.display import quantity
+from costlib.units.ledger import Ledger
+from costlib.units.numbers import ceil_div
+
+__all__ = [
+    "block_table",
+    "bytes_per_token",
+    "fits",
+    "generation",
+    "prefill_and_decode",
+    "speculation",
+    "step_times",
+    "throughput",
+    "windows",
+]
+
+#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
+WIDTH = 5.2
+
+_SMALL = 10.5
+_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (4, 1, 1, 1, 1, 1)))
+_MARKERS = "os^Dv"
+
+
+def _look(number: int) -> dict[str, Any]:
+    return {"color": COLOURS[number], "linestyle": _DASHES[number]}
+
+
+def prefill_and_decode(model: Transformer, device: Device, prompt: int) -> Figure:
+    """A prompt and one token through the same weights: what is moved, done, and waited for."""
+    works = {
+        f"{prompt:,} tokens at once": model.prefill(1, prompt, logits="last", scores="on-chip"),
+        "one token": model.decode(1, prompt, scores="on-chip"),
+    }
+    moved = [work.bytes() for work in works.values()]
+    flops = [work.flops for work in works.values()]
+    title = f"A prompt of {prompt:,} does {flops[0] / flops[1]:,.0f} times the FLOPs of a token "
+    title += f"and moves {moved[0] / moved[1]:.1f} times the bytes"
+    spent = [
+        (b / device.memory_rate, f / device.compute_rate())
+        for b, f in zip(moved, flops, strict=True)
+    ]
+    weights = [_weights_read(model, work) / work.bytes() for work in works.values()]
+    told = "; ".join(
+        f"{name}: {quantity(moved[i], 'B', 3)} moved in {quantity(spent[i][0], 's', 3)}, "
+        f"{weights[i]:.0%} of them weights, and {quantity(flops[i], 'FLOP', 3)} done in "
+        f"{quantity(spent[i][1], 's', 3)}"
+        for i, name in enumerate(works)
+    )
+    alt = (
+        f"Two columns. Left, prefill: a sheet of {prompt:,} rows meets a matrix of weights. Right, "
+        "decode: one row meets the same matrix. Under each two bars, all on one scale: the time "
+        f"that its bytes take on {device.name}, those of the weights solid, and that of its "
+        f"FLOPs. {told}."
+    )
+    scale = 160 / max(max(pair) for pair in spent)
+    with sketch(title, alt, height=246) as drawing:
+        for place, name in enumerate(works):
+            left = 8 + 180 * place
+            drawing.text((left, 12), ("prefill", "decode")[place], bold=True, size=13)
+            drawing.text((left, 29), name)
+            _meeting(drawing, (left, 46), (prompt, 1)[place], model.d_model)
+            amounts = quantity(moved[place], "B", 3), quantity(flops[place], "FLOP", 3)
+            _two_bars(drawing, (left, 158), amounts, spent[place], weights[place], scale)
+    return drawing.result
+
+
+def _two_bars(
+    drawing: Sketch,
+    corner: Point,
+    amounts: tuple[str, str],
+    seconds: tuple[float, float],
+    weights: float,
+    scale: float,
+) -> None:
+    """The times of bytes, with the share of the weights, and of FLOPs, so much for a second."""
+    left, top = corner
+    for row, (amount, each) in enumerate(zip(amounts, seconds, strict=True)):
+        drawing.text((left, top + 44 * row), f"{amount}: {quantity(each, 's', 3)}")
+    moving, computing = (max(1.0, scale * each) for each in seconds)
+    drawing.box((left, top + 9), moving, 15, fill=COLOURS[0] + TINT, edge=COLOURS[0])
+    drawing.box((left, top + 9), moving * weights, 15, fill=COLOURS[0], line=0)
+    shade = COLOURS[1]
+    drawing.box((left, top + 53), computing, 15, fill=shade + TINT, edge=shade, hatch="//")
+
+
+def _weights_read(model: Transformer, work: Ledger) -> Any:
+    """Bytes of weights that a pass reads, in the bits that the model ships in."""
+    return sum(op.elements_read.weights * model.precision.weights_in(op.name) for op in work)
+
+
+def _meeting(drawing: Sketch, corner: Point, rows: int, width: Any) -> None:
+    """Activations, a row for each token, times a square of weights, both to scale."""
+    (left, top), side = corner, 66.0
+    high = min(90.0, max(1.5, side * rows / width))
+    middle = top + 39
+    drawing.box((left, middle - high / 2), side, high, fill=COLOURS[2] + TINT)
+    drawing.text((left + side / 2, top + 83), "activations", align="middle", size=SMALL)
+    drawing.text((left + side + 13, middle), "×", align="middle", size=15)
+    weights = left + side + 26, middle - side / 2
+    drawing.box(weights, side, side, "weights", fill=COLOURS[0] + TINT)
+    drawing.text((left + side * 1.5 + 26, top + 83), f"{width:,} wide", align="middle", size=SMALL)
+
+
+def generation(model: Transformer, prompt: int, most: int) -> Figure:
+    """FLOPs of an answer against its length, with a cache and without one."""
+    without = np.cumsum(model.prefill(1, np.arange(prompt, prompt + most), logits="last").flops)
+    steps = np.arange(0, most)
+    cached = model.prefill(1, prompt, logits="last").flops
+    cached = cached + np.array([model.decode_steps(1, prompt, int(n)).flops for n in steps])
+    ratio = without[-1] / cached[-1]
+    title = f"Without a cache {most:,} tokens cost {ratio:,.0f} times as much"
+    alt = (
+        f"FLOPs against tokens written after a prompt of {prompt:,}, log-log. Both lines start at "
+        f"{quantity(cached[0], 'FLOP', 3)}. At {most:,} tokens the line with a cache is at "
+        f"{quantity(cached[-1], 'FLOP', 3)}, the one without at {quantity(without[-1], 'FLOP', 3)}."
+    )
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        axes.loglog(steps + 1, without, label="without a cache", **_look(1))
+        axes.loglog(steps + 1, cached, label="with a cache", **_look(0))
+        axes.set(xlabel=f"tokens written after a prompt of {prompt:,}", ylabel="FLOPs")
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def _kind(model: Transformer) -> int:
+    """Which sort of attention: 0 MHA, 1 GQA, 2 MQA, 3 MLA."""
+    if model.mla:
+        return 3
+    return 0 if model.kv_heads == model.heads else 2 if model.kv_heads == 1 else 1
+
+
+_KINDS = ("MHA", "GQA", "MQA", "MLA")
+
+
+def bytes_per_token(models: Mapping[str, Transformer]) -> Figure:
+    """Bytes that each token leaves in the cache of each model, 16 bits, sorted."""
+    sized = sorted((int(kv_bytes(m, 1, 1)), name, _kind(m)) for name, m in models.items())
+    title = f"A token takes from {sized[0][0] / 1e3:.0f} kB to {sized[-1][0] / 1e3:,.0f} kB"
+    told = ", ".join(
+        f"{name} ({_KINDS[kind]}) {size / 1e3:.1f}" for size, name, kind in reversed(sized)
+    )
+    alt = f"Dots at the kB of cache per token at 16 bits, log scale: {told}."
+    with canvas(title, alt, width=WIDTH, height=0.34 * len(sized) + 1.1) as drawing:
+        axes = drawing.axes
+        for kind, label in enumerate(_KINDS):
+            rows = [row for row, each in enumerate(sized) if each[2] == kind]
+            sizes = [sized[row][0] / 1e3 for row in rows]
+            look = {"color": COLOURS[kind], "markersize": 9, "linestyle": ""}
+            if rows:
+                axes.plot(sizes, rows, _MARKERS[kind], label=label, **look)
+            for row, size in zip(rows, sizes, strict=True):
+                axes.text(1.18 * size, row, f"{size:,.0f}", va="center", fontsize=_SMALL)
+        axes.set_yticks(range(len(sized)), [name for _, name, _ in sized], fontsize=_SMALL)
+        axes.set(xscale="log", xlim=(8, sized[-1][0] / 1e3 * 4), xlabel="kB per token, 16 bits")
+        drawing.figure.legend(loc="outside upper left", ncols=4, fontsize=_SMALL)
+    return drawing.result
+
+
+def windows(models: Mapping[str, Transformer], most: int = 131072) -> Figure:
+    """Bytes of one sequence's cache against its length: windows bend the line."""
+    context = np.unique(np.geomspace(64, most, 200).astype(int))
+    lines = {name: kv_bytes(model, 1, context) for name, model in models.items()}
+    title = "A window stops a layer's cache from growing"
+    told = "; ".join(
+        f"{name} {quantity(float(kv_bytes(model, 1, 4096)), 'B', 3)} at 4,096 tokens and "
+        f"{quantity(float(lines[name][-1]), 'B', 3)} at {most:,}"
+        for name, model in models.items()
+    )
+    alt = f"Bytes of cache against tokens of context, log-log, 16 bits: {told}."
+    with canvas(title, alt, width=WIDTH, height=4) as drawing:
+        axes = drawing.axes
+        for number, (name, line) in enumerate(lines.items()):
+            axes.loglog(context, line / 1e9, label=name, **_look(number))
+        axes.set(xlabel="tokens of context", ylabel="GB of cache, one sequence")
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def fits(models: Mapping[str, Transformer], device: Device) -> Figure:
+    """The largest batch that fits a device beside the weights, against the context."""
+    context = np.unique(np.geomspace(256, 262144, 160).astype(int))
+    lines: dict[str, Any] = {
+        name: largest_batch(model, device, context).largest for name, model in models.items()
+    }
+    title = f"Batch times context is what {device.name} has room for"
+    told = "; ".join(
+        f"{name} {_batch(model, device, 4096):,} sequences of 4,096 tokens and "
+        f"{_batch(model, device, 65536):,} of 65,536"
+        for name, model in models.items()
+    )
+    with canvas(title, f"Largest batch against context, log-log: {told}.", width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, (name, line) in enumerate(lines.items()):
+            shown = np.where(line >= 1, line, np.nan)
+            axes.loglog(context, shown, label=name, **_look(number))
+        axes.set(xlabel="tokens of context, each sequence", ylabel="sequences that fit")
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def _batch(model: Transformer, device: Device, context: int) -> int:
+    return int(largest_batch(model, device, context).largest)
+
+
+def step_times(
+    model: Transformer, device: Device, batches: Sequence[int], most: int = 262144
+) -> Figure:
+    """Milliseconds of a decode step against the context, and where the cache equals the weights."""
+    context = np.unique(np.geomspace(128, most, 160).astype(int))
+    weights = float(model.decode(1, 0).elements_read.weights) * 2
+    places = {batch: weights / (batch * float(kv_bytes(model, 1, 1))) for batch in batches}
+    title = "The cache overtakes the weights at a context that the batch divides"
+    told = "; ".join(
+        f"batch {batch} at {place:,.0f} tokens, where a step takes "
+        f"{1e3 * _step(model, device, batch, round(place)):.1f} ms"
+        for batch, place in places.items()
+    )
+    floor = 1e3 * weights / device.memory_rate
+    alt = (
+        f"Milliseconds of a decode step on {device.name} against context, log-log. A dotted floor "
+        f"at {floor:.1f} ms is the weights' share. The cache's share equals it: {told}."
+    )
+    with canvas(title, alt, width=WIDTH, height=4) as drawing:
+        axes = drawing.axes
+        for number, batch in enumerate(batches):
+            line = _step(model, device, batch, context)
+            axes.loglog(context, 1e3 * line, label=f"batch {batch}", **_look(number))
+            at = 1e3 * _step(model, device, batch, round(places[batch]))
+            axes.plot([places[batch]], [at], _MARKERS[number], color=COLOURS[number], markersize=8)
+        axes.axhline(floor, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        axes.text(140, floor * 0.74, f"weights alone: {floor:.1f} ms", fontsize=_SMALL)
+        axes.set(xlabel="tokens cached, each sequence", ylabel="ms a step")
+        axes.set(ylim=(floor * 0.65, floor * 90))
+        axes.legend(loc="upper left", fontsize=_SMALL)
+    return drawing.result
+
+
+def _step(model: Transformer, device: Device, batch: Any, context: Any, new: int = 1) -> Any:
+    # a curve goes on where memory ends, which the figure marks
+    work = model.decode(batch, context, new, scores="on-chip")
+    return time(work, device, too_large="ignore")
+
+
+def throughput(model: Transformer, device: Device, contexts: Sequence[int]) -> Figure:
+    """Tokens per second against the batch, until memory is full."""
+    title = "Long contexts cap what a batch can buy, and then memory is full"
+    ends, lines = [], []
+    for context in contexts:
+        most = _batch(model, device, context)
+        batch = np.unique(np.geomspace(1, most, 60).astype(int))
+        rate = batch / _step(model, device, batch, context - 1)
+        ends.append(f"{context:,} tokens: {rate[-1]:,.0f} tokens/s with {most}, memory full")
+        lines.append((context, batch, rate))
+    alt = f"Tokens per second on {device.name} against batch, log-log. {'; '.join(ends)}."
+    with canvas(title, alt, width=WIDTH, height=4) as drawing:
+        axes = drawing.axes
+        for number, (context, batch, rate) in enumerate(lines):
+            label = f"context {context:,}"
+            axes.loglog(batch, rate, label=label, **_look(number))
+            axes.plot(batch[-1:], rate[-1:], _MARKERS[number], color=COLOURS[number], markersize=8)
+        axes.set(xlabel="batch", ylabel="tokens per second")
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def block_table(lengths: Sequence[int] = (10, 6, 13), block: int = 4, blocks: int = 12) -> Figure:
+    """The same memory, reserved in pieces and in pages, while sequences grow by turns."""
+    tables = _deal(lengths, block, blocks)
+    piece = blocks * block // len(lengths)
+    wasted = sum(ceil_div(length, block) * block - length for length in lengths)
+    unused = sum(piece - length for length in lengths)
+    title = f"In pages {wasted} slots are wasted, in pieces for the longest answer {unused}"
+    told = "; ".join(
+        f"sequence {name} of {length} tokens in blocks {', '.join(map(str, table))}"
+        for name, length, table in zip(_NAMES, lengths, tables, strict=False)
+    )
+    used = sum(map(len, tables))
+    stages = [max(lengths) * part // 4 for part in (1, 2, 3, 4)]
+    alt = (
+        f"One memory of {blocks * block} slots, drawn as strips. In the first each sequence has "
+        f"{piece} slots in one piece; {unused} stay empty in all. In the others it is cut into "
+        f"{blocks} blocks of {block} slots, after {', '.join(map(str, stages[:-1]))} and "
+        f"{stages[-1]} turns in which each grew by a token: whoever fills a block takes the next "
+        f"free one. At the end, {told}. {wasted} slots at the ends are empty, and "
+        f"{blocks - used} blocks are free."
+    )
+    with sketch(title, alt, height=238) as drawing:
+        drawing.text((6, 12), "a piece for each sequence, for the longest answer", bold=True)
+        _pieces(drawing, 24, lengths, piece)
+        told = ", ".join(map(str, stages[:-1]))
+        drawing.text((6, 66), f"pages, after {told} and {stages[-1]} turns", bold=True)
+        for row, stage in enumerate(stages):
+            top = 78 + 24 * row
+            drawing.text((6, top + 8), f"{stage}", size=SMALL)
+            _pages(drawing, top, [min(stage, length) for length in lengths], block, blocks)
+        _tables(drawing, 177, tables, blocks)
+    return drawing.result
+
+
+_NAMES = "ABCDEFG"
+_LEFT, _SPAN = 24.0, 330.0  # of a strip of memory
+
+
+def _tables(drawing: Sketch, top: float, tables: Sequence[Sequence[int]], blocks: int) -> None:
+    """The numbers of the blocks, and for each sequence where its own are."""
+    for place in range(blocks):
+        middle = _LEFT + (place + 0.5) * _SPAN / blocks - 1.5
+        drawing.text((middle, top), str(place), align="middle", size=SMALL)
+    drawing.text((6, top + 25), "block tables at the end", bold=True)
+    for number, table in enumerate(tables):
+        words = f"{_NAMES[number]}: {' '.join(map(str, table))}"
+        drawing.box((6 + 116 * number, top + 36), 14, 14, fill=COLOURS[number] + TINT)
+        drawing.text((26 + 116 * number, top + 43), words)
+
+
+def _deal(lengths: Sequence[int], block: int, blocks: int) -> list[list[int]]:
+    """Block tables as they arise when sequences grow by turns, a block whenever one is full."""
+    tables: list[list[int]] = [[] for _ in lengths]
+    free = iter(range(blocks))
+    for token in range(max(lengths)):
+        for table, length in zip(tables, lengths, strict=True):
+            if token < length and token % block == 0:
+                table.append(next(free))
+    return tables
+
+
+def _pieces(drawing: Sketch, top: float, lengths: Sequence[int], piece: int) -> None:
+    """Memory as one piece for each sequence, filled as far as it got."""
+    slot = _SPAN / (piece * len(lengths))
+    for number, length in enumerate(lengths):
+        left = _LEFT + number * piece * slot
+        filled = [(0, place) for place in range(length)]
+        drawing.fill((left, top), filled, (slot, 16), COLOURS[number] + TINT)
+        drawing.cells((left, top), 1, piece, (slot, 16), line=0.4)
+        drawing.box((left, top), piece * slot, 16, line=1.4)
+        drawing.text((left + length * slot / 2, top + 8), _NAMES[number], align="middle")
+
+
+def _pages(drawing: Sketch, top: float, lengths: Sequence[int], block: int, blocks: int) -> None:
+    """Memory as blocks, each filled as far as its owner got."""
+    wide = _SPAN / blocks
+    slot = (wide - 3) / block
+    drawing.cells((_LEFT, top), 1, blocks, (wide, 16))
+    for number, table in enumerate(_deal(lengths, block, blocks)):
+        for order, place in enumerate(table):
+            left = _LEFT + place * wide + 1.5
+            held = [(0, cell) for cell in range(min(block, lengths[number] - order * block))]
+            drawing.fill((left, top + 1.5), held, (slot, 13), COLOURS[number] + TINT)
+            drawing.cells((left, top + 1.5), 1, block, (slot, 13), line=0.4)
+            drawing.text((left + block * slot / 2, top + 8), _NAMES[number], align="middle")
+
+
+def speculation(
+    model: Transformer,
+    draft: Transformer,
+    device: Device,
+    batches: Sequence[int],
+    accepted: float = 0.7,
+    cached: int = 2048,
+    most: int = 8,
+) -> Figure:
+    """Speed-up of speculative decoding against the tokens guessed, for several batches."""
+    guesses = np.arange(most + 1)
+    expected = expected_tokens(accepted, guesses)
+    lines = {}
+    for batch in batches:
+        plain = _step(model, device, batch, cached)
+        drafting = _step(draft, device, batch, cached)
+        checking = [_step(model, device, batch, cached, int(g) + 1) for g in guesses]
+        lines[batch] = expected * plain / (np.array(checking) + guesses * drafting)
+    title = "Guessing far ahead pays for few users and loses for many"
+    told = "; ".join(
+        f"batch {batch} best {line.max():.2f} with {int(np.argmax(line))} guessed, "
+        f"{line[-1]:.2f} with {most}"
+        for batch, line in lines.items()
+    )
+    alt = f"Speed-up against tokens guessed for each step on {device.name}: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, (batch, line) in enumerate(lines.items()):
+            marker = _MARKERS[number]
+            axes.plot(guesses, line, marker=marker, label=f"batch {batch}", **_look(number))
+        axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        axes.set(xlabel="tokens guessed ahead", ylabel="speed-up", ylim=(0.5, 2.15))
+        axes.legend(ncols=2, loc="upper right", fontsize=_SMALL)
+    return drawing.result

@@ -1,0 +1,243 @@
+"""Figures of the lower bounds: what one segment of a schedule holds, and what it can do with it.
+
+What it holds is also a message: whoever could form scores from it could tell them to somebody else.
+
+Each function returns a `costfigures.Figure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
+from costfigures.sketch import TINT, Sketch, sketch
+from costfigures.tiles import GREY, SMALL, WIDTH
+from costlib.iomodel import compression
+from costlib.units.numbers import sizes
+
+__all__ = ["at_hand", "message", "segment"]
+
+
+def at_hand(M: int = 16, d: int = 2) -> Figure:
+    """A schedule cut after every M reads, and how many scores the 2M values of a segment can make.
+
+    Three ways to spend them: as many queries as keys, a few more queries than keys, and scores that
+    were made before. A query and a key cost d values each, a finished score one.
+
+    >>> at_hand().title
+    'With 32 values at hand: 64 scores from a square, 60 from a longer one, 32 if kept'
+    """
+    M, d = sizes(M=M, d=d)
+    side = M // d
+    if M % d or not 3 <= side <= 10:
+        raise ValueError(f"M must be 3 to 10 times d = {d}, got {M}")
+    ways = [(side, side), (side + 2, side - 2)]
+    made = [rows * columns for rows, columns in ways] + [2 * M]
+    title = (
+        f"With {2 * M} values at hand: {made[0]} scores from a square, {made[1]} from a longer "
+        f"one, {made[2]} if kept"
+    )
+    told = "; ".join(
+        f"{rows} rows of Q and {columns} of K, {d * rows} and {d * columns} values, make "
+        f"{rows * columns} scores"
+        for rows, columns in ways
+    )
+    alt = (
+        f"Above, a schedule as a row of segments, each of {M} reads. In one of them {M} values are "
+        f"there when it begins and {M} are read, {2 * M} together. Below, grids of scores with the "
+        f"rows of Q beside them and those of K above: {told}; or all {2 * M} values are scores "
+        "that were made before."
+    )
+    cell = 84 / (side + 2)
+    with sketch(title, alt, height=232) as drawing:
+        _cut(drawing, 9, M)
+        for number, (rows, columns) in enumerate(ways):
+            _spent(drawing, 4 + 124 * number, (rows, columns), d, cell)
+        _kept(drawing, 262, 2 * M, cell)
+    return drawing.result
+
+
+def _cut(drawing: Sketch, top: float, M: int) -> None:
+    """The schedule, a segment of it, and what is at hand there."""
+    drawing.text((0, top), f"a schedule, cut after every {M} reads:", bold=True)
+    wide = 72.0
+    for number in range(5):
+        is_one = number == 2
+        fill = COLOURS[0] + TINT if is_one else "none"
+        words = f"{M} reads" if number < 4 else "…"
+        drawing.box((wide * number, top + 11), wide - 3, 18, words, fill=fill, edge=COLOURS[0])
+    below = 2 * wide + 34
+    drawing.arrow((below, top + 31), (below, top + 47), colour=COLOURS[0])
+    words = f"at hand: {M} held when it begins + {M} read in it = {2 * M}"
+    drawing.text((180, top + 57), words, align="middle", bold=True)
+
+
+def _spent(drawing: Sketch, left: float, shape: tuple[int, int], d: int, cell: float) -> None:
+    """A rectangle of scores, the rows of Q beside it and the columns of K above, to scale."""
+    rows, columns = shape
+    x, y = left + d * cell + 14, 92 + d * cell + 4
+    for corner, size, name, colour in (
+        ((x, y - d * cell - 3), (d, columns), "K", ARRAYS["K"]),
+        ((x - d * cell - 3, y), (rows, d), "Q", ARRAYS["Q"]),
+        ((x, y), (rows, columns), "", ARRAYS["S"]),
+    ):
+        cells = [(row, column) for row in range(size[0]) for column in range(size[1])]
+        drawing.fill(corner, cells, cell, colour + TINT)
+        drawing.cells(corner, *size, cell, line=0.5)
+        if name == "K":
+            drawing.text((x + columns * cell + 5, y - d * cell / 2 - 3), name)
+        elif name:
+            drawing.text((x - d * cell - 8, y + rows * cell / 2), name, align="right")
+    words = (f"{rows} + {columns} rows of {d}:", f"{rows * columns} scores")
+    for number, line in enumerate(words):
+        drawing.text((left + 52, 206 + 16 * number), line, align="middle", bold=bool(number))
+
+
+def _kept(drawing: Sketch, left: float, count: int, cell: float) -> None:
+    """Scores made before, each a value of its own."""
+    rows = -(-count // 8)
+    cells = [divmod(number, 8) for number in range(count)]
+    corner = (left + 6, 92 + 3 * cell)
+    drawing.fill(corner, cells, cell, ARRAYS["S"] + TINT)
+    drawing.cells(corner, rows, 8, cell, line=0.5)
+    for number, line in enumerate((f"{count} made before:", f"{count} scores")):
+        drawing.text((left + 44, 206 + 16 * number), line, align="middle", bold=bool(number))
+
+
+def message(side: int = 6, d: int = 2) -> Figure:
+    """Alice tells Bob a square of scores: the rows they come from, and no message much shorter.
+
+    Below it a segment of a schedule whose numbers at hand are as many as that message has.
+
+    >>> message().title
+    '36 scores from 24 numbers, and never from fewer than 12'
+    """
+    side, d = sizes(side=side, d=d)
+    if not 2 * d < side <= 8:
+        raise ValueError(f"side must be more than 2d = {2 * d} and at most 8, got {side}")
+    wanted, sent = side**2, 2 * d * side
+    least = compression.free_entries(compression.square(wanted), d)
+    title = f"{wanted} scores from {sent} numbers, and never from fewer than {least}"
+    alt = (
+        f"Alice has {side} rows of Q and {side} of K, each of {d} numbers; Bob wants the {wanted} "
+        f"scores of them all. Between them one message: {d * side} numbers of Q and {d * side} of "
+        f"K. Bars to scale: {wanted} numbers if she sends the scores, {sent} for the rows they "
+        f"come from, {least} below which no message does. Below, a schedule cut after every "
+        f"{d * side} reads; in one segment {d * side} values are held and {d * side} read, "
+        f"{sent} together: the message again."
+    )
+    with sketch(title, alt, height=272) as drawing:
+        _told(drawing, side, d)
+        bars: list[tuple[int, str, dict[str, Any]]] = [
+            (wanted, "numbers: the scores themselves", {"fill": ARRAYS["S"] + TINT}),
+            (sent, "numbers: the rows they come from", {"fill": GREY + TINT}),
+            (least, "numbers: no message is shorter", {"dashed": True}),
+        ]
+        for number, (count, words, look) in enumerate(bars):
+            y, wide = 124 + 18 * number, count * 144 / wanted
+            drawing.box((2, y), wide, 13, **look)
+            drawing.text((wide + 8, y + 7), f"{count} {words}")
+        _cut(drawing, 192, d * side)
+        words = "its scores are made of these alone: they are the message"
+        drawing.text((180, 265), words, align="middle")
+    return drawing.result
+
+
+def _told(drawing: Sketch, side: int, d: int) -> None:
+    """What Alice knows, her message, and what Bob makes of it."""
+    cell, top = 66 / side, 24.0
+    across, down = 4 + d * cell + 4, top + d * cell + 4
+    drawing.text((0, 9), "Alice knows Q and K", bold=True)
+    drawing.text((358, 9), f"Bob wants {side**2} scores", bold=True, align="right")
+    for corner, shape, name in (
+        ((4, down), (side, d), "Q"),
+        ((across, top), (d, side), "K"),
+        ((284, down), (side, side), "S"),
+        ((130, 48), (1, d * side), "Q"),
+        ((130, 48 + 11 + 3), (1, d * side), "K"),
+    ):
+        of = 11 if shape[0] == 1 else cell
+        every = [(row, column) for row in range(shape[0]) for column in range(shape[1])]
+        drawing.fill(corner, every, of, ARRAYS[name] + TINT)
+        drawing.cells(corner, *shape, of, line=0.5)
+    names: list[tuple[tuple[float, float], str]] = [
+        ((4 + d * cell / 2, down - 8), "Q"),
+        ((across + side * cell + 9, top + d * cell / 2), "K"),
+        ((122, 53), "Q"),
+        ((122, 67), "K"),
+        ((317, down - 8), "QKᵀ"),
+    ]
+    for at, name in names:
+        drawing.text(at, name, align="middle")
+    drawing.text((196, 36), "one message", align="middle")
+    drawing.arrow((118, 86), (276, 86))
+
+
+def segment(rows: int = 4, cols: int = 4, d: int = 2, M: int = 16, N: int = 8) -> Figure:
+    """One segment of a schedule: what is available in it, and the products that this allows.
+
+    At most 2M entries: whole rows of Q and K, whose scores can be made, and for the products with V
+    the rows of V and the output trees that go with them.
+
+    >>> segment().title
+    'One segment: 32 entries available, 16 pairs, 32 products with V'
+    """
+    rows, cols, d, M, N = sizes(rows=rows, cols=cols, d=d, M=M, N=N)
+    parts = {"Q": rows * d, "K": cols * d, "V": cols * d, "O": rows * d}
+    if sum(parts.values()) > 2 * M:
+        raise ValueError(f"rows and cols need {sum(parts.values())} entries, 2M is {2 * M}")
+    if max(rows, cols) > N:
+        raise ValueError(f"rows and cols must be at most N = {N}, got {rows} and {cols}")
+    held, pairs = sum(parts.values()), rows * cols
+    title = f"One segment: {held} entries available, {pairs} pairs, {pairs * d} products with V"
+    alt = (
+        f"A grid of {N} queries by {N} keys. Of it {rows} by {cols} pairs are shaded: their "
+        f"scores can be made, because {rows} rows of Q and {cols} rows of K are available, "
+        f"{parts['Q']} and {parts['K']} entries. Beside the same rows stand {parts['O']} output "
+        f"trees and above the same columns {parts['V']} entries of V: each pair then serves {d} "
+        f"products with V, {pairs * d} in all. Together {held} of 2M = {2 * M} entries."
+    )
+    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
+        axes = drawing.axes
+        _grid(axes, N, rows, cols)
+        _strip(axes, "Q", N, rows, d, at=-0.4, upright=True)
+        _strip(axes, "O", N, rows, d, at=-0.4 - d - 0.9, upright=True)
+        _strip(axes, "K", N, cols, d, at=0.4, upright=False)
+        _strip(axes, "V", N, cols, d, at=0.4 + d + 0.9, upright=False)
+        _tally(axes, parts, N, f"{held} of 2M = {2 * M}\n{pairs} pairs, grey")
+        axes.set(aspect="equal", xlim=(-2 * d - 3.2, N + 6.4), ylim=(-N - 0.6, 2 * d + 3))
+        axes.axis("off")
+    return drawing.result
+
+
+def _grid(axes: Any, N: int, rows: int, cols: int) -> None:
+    """All pairs, and those whose scores can be made in the segment."""
+    for row in range(N):
+        for column in range(N):
+            _box(axes, column, -row - 1, GREY, "55" if row < rows and column < cols else "")
+
+
+def _strip(axes: Any, name: str, N: int, whole: int, d: int, *, at: float, upright: bool) -> None:
+    """A matrix along a side of the grid, d entries to a row; the available ones are filled."""
+    for index in range(N):
+        for entry in range(d):
+            x, y = (at - entry - 1, -index - 1) if upright else (index, at + entry)
+            _box(axes, x, y, ARRAYS[name], "88" if index < whole else "")
+    middle = (at - d / 2, 0.5) if upright else (N + 0.5, at + d / 2)
+    axes.text(*middle, name, ha="center", va="center", fontsize=12)
+
+
+def _box(axes: Any, x: float, y: float, colour: str, filled: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    face = colour + filled if filled else "none"
+    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor=colour, linewidth=0.8))
+
+
+def _tally(axes: Any, parts: dict[str, int], N: int, told: str) -> None:
+    """The entries beside the grid, and what they come to."""
+    words = {"Q": "of Q", "K": "of K", "V": "of V", "O": "output trees"}
+    lines: Sequence[str] = [f"{parts[name]:3} {words[name]}" for name in words]
+    text = "\n".join([*lines, "", told])
+    axes.text(N + 0.9, -N / 2, text, ha="left", va="center", fontsize=SMALL)

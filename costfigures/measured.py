@@ -1,0 +1,395 @@
+"""The figures of prediction against reality: predictions beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.sketch import WIDTH as WIDTH_OF_DRAWING
+from costfigures.sketch import sketch
+from costlib.layers.matmul import linear
+from costlib.measured import Measurement, calibrate, error, parts
+from costlib.measured.timing import machine
+from costlib.timing.roofline import time
+from costlib.units.device import Device
+from costlib.units.display import quantity
+
+__all__ = [
+    "dot_height",
+    "dots",
+    "errors_by_regime",
+    "own_roofline",
+    "predicted_against_measured",
+    "short_steps",
+    "staircase",
+    "strips",
+    "under_the_roof",
+    "waterfall",
+    "waves",
+]
+
+WIDTH = 5.2
+_SMALL = 10.5
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Dots would make a drawing ten times larger.
+_HATCHES = ("", "///", "\\\\\\", "xxx", "---")
+
+Points = Mapping[str, Sequence[tuple[float, float]]]
+
+
+def predicted_against_measured(groups: Points, level: str) -> Figure:
+    """How many times longer than predicted each row took, a row of dots for each group.
+
+    Of each pair (predicted, measured) in seconds; a bar marks a group's median.
+    """
+    every = [pair for pairs in groups.values() for pair in pairs]
+    errors = np.abs([error(*pair) for pair in every])
+    below = sum(p < m for p, m in every)
+    title = f"{level.capitalize()}: {np.median(errors):.0%} off in the median"
+    told = "; ".join(
+        f"{name}, {len(pairs)} rows, median error "
+        f"{np.median(np.abs([error(*pair) for pair in pairs])):.0%}"
+        for name, pairs in groups.items()
+    )
+    alt = (
+        f"Dots at measured over predicted time, a row for each group, logarithmic. {told}. "
+        f"{below} of {len(every)} rows are predicted too short."
+    )
+    slower = {name: [m / p for p, m in pairs] for name, pairs in groups.items()}
+    with canvas(title, alt, width=WIDTH, height=0.42 * len(groups) + 1.0) as drawing:
+        strips(drawing.axes, slower)
+    return drawing.result
+
+
+def strips(axes: Any, groups: Mapping[str, Sequence[float]]) -> None:
+    """A row of dots for each group on a logarithmic axis, its median, and where twice too long is.
+
+    Dots of a row lie at heights that spread them evenly, and mean nothing.
+    """
+    ends = [min(map(min, groups.values())) / 1.3, max(map(max, groups.values())) * 1.3]
+    axes.set_xscale("log")
+    axes.axvspan(0.5, 2, color=COLOURS[4], alpha=0.18, linewidth=0)
+    axes.axvline(1, color=INK, linewidth=1.2)
+    for row, (values, colour) in enumerate(zip(groups.values(), COLOURS, strict=False)):
+        dots(axes, [(value, row + dot_height(values, value)) for value in values], colour)
+        axes.plot([np.median(values)] * 2, [row - 0.44, row + 0.44], color=INK, linewidth=2)
+    powers = [10.0**power for power in range(-3, 7) if ends[0] <= 10.0**power <= ends[1]]
+    if len(powers) < 3:
+        powers = [tick for tick in (0.5, 1, 2, 5, 10) if ends[0] <= tick <= ends[1]]
+    axes.set_xticks(powers, [f"{tick:,g}" for tick in powers])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(groups)), list(groups), fontsize=_SMALL)
+    axes.set(xlim=ends, ylim=(len(groups) - 0.4, -0.6), xlabel="times as long as predicted")
+    axes.grid(visible=False, axis="y")
+
+
+def dots(axes: Any, places: Sequence[tuple[float, float]], colour: str) -> None:
+    """Many dots as one path of strokes without a length, which is a tenth of the bytes."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    ends = [end for place in places for end in (place, place)]
+    strokes = Path(ends, [Path.MOVETO, Path.LINETO] * len(places))
+    strokes.should_simplify = False
+    look = {"edgecolor": colour + "bb", "linewidth": 4, "capstyle": "round", "fill": False}
+    axes.add_patch(PathPatch(strokes, **look))
+
+
+def dot_height(values: Sequence[float], value: float) -> float:
+    """Where in its row the dot of a value lies, so that neighbours are apart.
+
+    >>> [round(dot_height([1, 2, 3], value), 2) for value in (1, 2, 3)]
+    [-0.33, 0.08, -0.17]
+    """
+    place = sorted(values).index(value)
+    return 0.66 * (place * 0.618034 % 1 - 0.5)
+
+
+def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
+    """Of errors without their signs the median, a bar for each level, and a line to the 90th
+    percentile, which stands in brackets. A line much longer than all bars is cut, with an arrow."""
+    regimes, levels = list(table), list(next(iter(table.values())))
+    ends = {
+        regime: {level: np.quantile(row[level], [0.5, 0.9]) for level in levels}
+        for regime, row in table.items()
+    }
+    title, alt = _told(ends, levels)
+    bars = [end[0] for row in ends.values() for end in row.values()]
+    most = min(max(end[1] for row in ends.values() for end in row.values()), 1.3 * max(bars))
+    with canvas(title, alt, width=WIDTH, height=0.68 * len(regimes) + 1.3) as drawing:
+        axes = drawing.axes
+        looks = zip(levels, COLOURS, _HATCHES, strict=False)
+        for number, (level, colour, hatch) in enumerate(looks):
+            shift = (number - (len(levels) - 1) / 2) * 0.84 / len(levels)
+            look: dict[str, Any] = {
+                "color": colour + "88",
+                "edgecolor": INK,
+                "hatch": hatch,
+                "linewidth": 0.8,
+            }
+            values = [row[level][0] for row in ends.values()]
+            where = np.arange(len(regimes)) + shift
+            axes.barh(where, values, 0.84 / len(levels), label=level, **look)
+            _whiskers(axes, where, values, [row[level][1] for row in ends.values()], most)
+        axes.set_yticks(range(len(regimes)), [fill(r, 17) for r in regimes], fontsize=_SMALL)
+        axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
+        axes.set_xlim(0, 1.55 * most)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axes.grid(visible=False, axis="y")
+        _legend_above(drawing, len(levels))
+    return drawing.result
+
+
+def _whiskers(axes: Any, where: Any, values: Any, far: Any, most: float) -> None:
+    """Lines from bars to the 90th percentiles, cut where much longer than all bars."""
+    axes.hlines(where, values, np.minimum(far, most), color=INK, linewidth=1.2)
+    for at, value, end in zip(where, values, far, strict=True):
+        axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
+        words = f"{value:.0%} ({end:.0%})"
+        gap = 0.06 if end > most else 0.02
+        axes.text(min(end, most) + gap * most, at, words, va="center", fontsize=10.5)
+
+
+def _told(ends: Mapping[str, Mapping[str, Any]], levels: Sequence[str]) -> tuple[str, str]:
+    """The bars of `errors_by_regime` in words."""
+    medians = {level: np.median([row[level][0] for row in ends.values()]) for level in levels}
+    told = "; ".join(
+        f"{regime}: "
+        + ", ".join(f"{level} {row[level][0]:.0%} and {row[level][1]:.0%}" for level in levels)
+        for regime, row in ends.items()
+    )
+    return (
+        "Median error " + ", ".join(f"{medians[level]:.0%} {level}" for level in levels),
+        "Horizontal bars of the median error on rows not used for fitting, each with a line to the "
+        f"90th percentile. {told}.",
+    )
+
+
+def waterfall(rows: Mapping[str, Measurement], device: Device) -> Figure:
+    """From the ideal time to the measured one, a stacked bar of shares for each row."""
+    shares: dict[str, list[float]] = {}
+    for row in rows.values():
+        found = parts(row, device)
+        found["unexplained"] = row.seconds - sum(found.values())
+        for part, seconds in found.items():
+            shares.setdefault(part, []).append(seconds / row.seconds)
+    ideal, rest = shares["ideal"], shares["unexplained"]
+    title = f"The ideal time is {min(ideal):.0%} to {max(ideal):.0%} of the measured one"
+    told = "; ".join(
+        f"{name} ({quantity(row.seconds, 's')}): "
+        + ", ".join(f"{part} {values[number]:.0%}" for part, values in shares.items())
+        for number, (name, row) in enumerate(rows.items())
+    )
+    alt = f"Stacked bars in shares of the measured time. {told}. Negative: predicted too long."
+    with canvas(title, alt, width=WIDTH, height=0.55 * len(rows) + 1.9) as drawing:
+        axes, start = drawing.axes, np.zeros(len(rows))
+        looks = zip(shares.items(), (*COLOURS[:4], COLOURS[6]), _HATCHES, strict=False)
+        for (part, values), colour, hatch in looks:
+            look: dict[str, Any] = {
+                "color": colour + "88",
+                "hatch": hatch,
+                "edgecolor": INK,
+                "linewidth": 0.8,
+            }
+            axes.barh(range(len(rows)), values, 0.62, start, label=part, **look)
+            start = start + np.array(values)
+        top = max(1.0, *(1 - value for value in rest))
+        axes.axvline(1, color=INK, linewidth=1.5)
+        axes.set_yticks(range(len(rows)), list(rows), fontsize=_SMALL)
+        axes.set(
+            ylim=(len(rows) - 0.5, -0.5), xlim=(0, 1.04 * top), xlabel="share of measured time"
+        )
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axes.grid(visible=False, axis="y")
+        _legend_above(drawing, 3)
+    return drawing.result
+
+
+def short_steps(points: Points, devices: Mapping[str, Device]) -> Figure:
+    """Times of steps on short sequences against the heads served, and each device's floor.
+
+    A point is (KV heads of all sequences, seconds).
+    """
+    every = [heads for group in points.values() for heads, _ in group]
+    ends = np.geomspace(min(every), max(every), 200)
+    told = "; ".join(
+        f"{name}: {len(points[name])} steps, {quantity(device.overhead_per_op, 's', 3)} a call and "
+        f"{quantity(device.floor_per_head, 's', 3)} of a core for each head"
+        for name, device in devices.items()
+    )
+    alt = f"Log-log chart of the time of a step of attention against the heads it serves. {told}."
+    with canvas("Many short sequences: a step costs by the head", alt, width=WIDTH, height=3.9) as (
+        drawing
+    ):
+        axes = drawing.axes
+        looks = zip(devices.items(), COLOURS, _MARKERS, ("-", "--", "-."), strict=False)
+        for (name, device), colour, marker, line in looks:
+            served = device.floor_per_head / (device.cores or 1) * ends
+            axes.loglog(ends, (device.overhead_per_op + served) * 1e6, line, color=colour)
+            heads, seconds = np.array(points[name]).T
+            axes.plot(heads, seconds * 1e6, marker, color=colour, markersize=5, label=name)
+        axes.set(xlabel="sequences × KV heads", ylabel="µs")
+        for ticks, set_ticks in (
+            ([8, 64, 512, 4096, 32768], axes.set_xticks),
+            ([10, 30, 100, 300, 1000], axes.set_yticks),
+        ):
+            set_ticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.minorticks_off()
+        axes.legend(fontsize=_SMALL, loc="upper left")
+    return drawing.result
+
+
+def staircase(
+    points: Sequence[tuple[int, float]], k: int, n: int, levels: Mapping[str, Device]
+) -> Figure:
+    """Measured times of m×k by k×n against m, and the curve of each level."""
+    first, last = min(m for m, _ in points), max(m for m, _ in points)
+    rows = np.unique(np.geomspace(first, last, 400).astype(int))
+    curves = {
+        name: np.array([time(linear(int(m), k, n), device) for m in rows])
+        for name, device in levels.items()
+    }
+    errors = {
+        name: np.abs([error(time(linear(m, k, n), device), t) for m, t in points])
+        for name, device in levels.items()
+    }
+    told = "; ".join(f"{name} {np.median(each):.1%}" for name, each in errors.items())
+    title = f"m×{k} by {k}×{n}: whole waves of tiles make steps"
+    alt = f"Times of {len(points)} products against m, logarithmic. Median errors: {told}."
+    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
+        axes = drawing.axes
+        dashes = ("--", "-.", "-")
+        for (name, curve), colour, line in zip(curves.items(), COLOURS, dashes, strict=False):
+            axes.loglog(rows, curve * 1e6, color=colour, linestyle=line, label=name)
+        axes.loglog(
+            [m for m, _ in points],
+            [t * 1e6 for _, t in points],
+            "o",
+            color=INK,
+            markersize=4,
+            label="measured",
+        )
+        axes.set(xlabel="rows m of the first factor", ylabel="µs")
+        for ticks, set_ticks in (
+            ([1, 8, 64, 512, 4096], axes.set_xticks),
+            ([20, 50, 100, 200, 500], axes.set_yticks),
+        ):
+            set_ticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.minorticks_off()
+        axes.legend(fontsize=_SMALL, loc="upper left")
+    return drawing.result
+
+
+def waves(m: Sequence[int], n: int, rows: int, columns: int, cores: int) -> Figure:
+    """Tiles of m×n outputs on the cores of a device, a line for each wave, for several m.
+
+    >>> waves([1664, 1792], 4096, 128, 256, 108).title
+    '1,664 rows: 208 tiles, 2 waves. 1,792 rows: 224 tiles, 3 waves'
+    """
+    tiles = {each: -(-each // rows) * -(-n // columns) for each in m}
+    needed = {each: -(-count // cores) for each, count in tiles.items()}
+    told = [f"{each:,} rows: {tiles[each]:,} tiles, {needed[each]} waves" for each in m]
+    title = ". ".join([told[0], told[-1]])
+    busy = [
+        f"{text}, {tiles[each] / needed[each] / cores:.0%} busy"
+        for text, each in zip(told, m, strict=True)
+    ]
+    alt = (
+        f"Strips of {cores} squares, one for each core, a strip for each wave of {rows}×{columns} "
+        f"tiles; squares without a tile are empty. {'; '.join(busy)}."
+    )
+    side, top = (WIDTH_OF_DRAWING - 2) / cores, 0.0
+    with sketch(title, alt, height=sum(24 + 16 * count for count in needed.values())) as drawing:
+        for words, each in zip(busy, m, strict=True):
+            drawing.text((0, top + 9), words, bold=True)
+            for wave in range(needed[each]):
+                y, here = top + 19 + 16 * wave, min(cores, tiles[each] - wave * cores)
+                colour = COLOURS[0] if here == cores else COLOURS[1]
+                drawing.box((1, y), here * side, 12, fill=colour + "aa", line=0)
+                drawing.cells((1, y), 1, cores, (side, 12), line=0.3)
+            top += 24 + 16 * needed[each]
+    return drawing.result
+
+
+def under_the_roof(rows: Mapping[str, Sequence[Measurement]], device: Device) -> Figure:
+    """Rates reached against intensity under a device's ideal roof, a marker for each group."""
+    points = {
+        name: [_place(row) for row in group if row.work.flops] for name, group in rows.items()
+    }
+    peak = device.compute_rate()
+    best = max(rate for group in points.values() for _, rate in group)
+    told = "; ".join(
+        f"{name} reach {min(_shares(group, device)):.0%} to {max(_shares(group, device)):.0%} "
+        "of the roof above them"
+        for name, group in points.items()
+    )
+    title = f"The best row reaches {best / peak:.0%} of the peak of {device.name}"
+    alt = f"Log-log chart of FLOP/s against FLOPs per byte. {told}."
+    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
+        _roof(drawing.axes, device, device.sixteen_bits, points)
+    return drawing.result
+
+
+def own_roofline(rows: Sequence[Measurement], name: str = "this machine") -> Figure:
+    """The machine's own roofline, from its best rates, with what was measured as points."""
+    device = machine(rows, name)
+    fitted = calibrate(device, rows)
+    [dtype] = device.flops_per_s
+    points = {"products": [_place(row) for row in rows if row.work.flops]}
+    moved = [float(row.work.bytes(row.precision)) / row.seconds for row in rows]
+    cache = device.with_(bytes_per_s=max(moved))
+    title = f"{name}: {quantity(device.compute_rate(dtype), 'FLOP/s', 3)}, "
+    title += f"{device.bytes_per_s / 1e9:.3g} GB/s from memory, {max(moved) / 1e9:.3g} from a cache"
+    alt = (
+        f"Log-log chart of FLOP/s against FLOPs per byte: {len(points['products'])} products under "
+        f"two roofs, that of memory with its ridge at {device.ridge(dtype):.1f} and that of a "
+        f"cache, by the fastest copy, at {cache.ridge(dtype):.1f}. A call costs "
+        f"{quantity(fitted.overhead_per_op, 's', 2)}."
+    )
+    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
+        _roof(drawing.axes, device, dtype, points)
+        left = drawing.axes.get_xlim()[0]
+        ends = np.array([left, float(cache.ridge(dtype))])
+        look = {"color": INK, "linewidth": 1.2, "linestyle": "--", "label": "roof of a cache"}
+        drawing.axes.loglog(ends, cache.attainable(ends, dtype), **look)
+        drawing.axes.set_xlim(left, None)
+        drawing.axes.legend(fontsize=_SMALL, loc="lower right")
+    return drawing.result
+
+
+def _place(row: Measurement) -> tuple[float, float]:
+    """Intensity, and the FLOP/s reached."""
+    return float(row.work.intensity(row.precision)), float(row.work.flops) / row.seconds
+
+
+def _shares(points: Sequence[tuple[float, float]], device: Device) -> list[float]:
+    return [rate / float(device.attainable(intensity)) for intensity, rate in points]
+
+
+def _roof(axes: Any, device: Device, dtype: str, points: Points) -> None:
+    every = [place for group in points.values() for place in group]
+    ridge = float(device.ridge(dtype))
+    left, right = min(x for x, _ in every) / 2, max(ridge * 4, *(2 * x for x, _ in every))
+    ends = np.array([left, ridge, right])
+    axes.loglog(ends, device.attainable(ends, dtype), color=INK, linewidth=1.5, label="roof")
+    for (name, group), colour, marker in zip(points.items(), COLOURS, _MARKERS, strict=False):
+        axes.plot(*zip(*group, strict=True), marker, color=colour, markersize=5, label=name)
+    axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
+    axes.legend(fontsize=_SMALL, loc="lower right")
+
+
+def _legend_above(drawing: Any, columns: int) -> None:
+    handles, labels = drawing.axes.get_legend_handles_labels()
+    drawing.figure.legend(
+        handles,
+        labels,
+        ncols=columns,
+        fontsize=_SMALL,
+        loc="outside upper left",
+        handlelength=1.4,
+        columnspacing=1.2,
+    )

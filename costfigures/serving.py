@@ -1,0 +1,294 @@
+"""The figures of the chapter on serving: a step's limits, frontiers, queues, drafts and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from costfigures.batches import apart, filling, longest_pause, refilled, token_times
+from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costlib.model.transformer import Transformer
+from costlib.serving import (
+    Run,
+    Server,
+    best_batch,
+    expected_tokens,
+    frontier,
+    per_million,
+    poisson,
+    read_lines,
+    regimes,
+    saturation,
+    simulate,
+    weight_gain,
+)
+from costlib.units.display import quantity
+
+__all__ = [
+    "apart",
+    "drafts",
+    "filling",
+    "frontiers",
+    "gains",
+    "latencies",
+    "longest_pause",
+    "prices",
+    "reads",
+    "refilled",
+    "step",
+    "timelines",
+]
+
+#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
+WIDTH = 5.2
+
+_SMALL = 10.5
+_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (4, 1, 1, 1, 1, 1)))
+_MARKERS = "os^Dv"
+
+
+def _look(number: int) -> dict[str, Any]:
+    return {"color": COLOURS[number], "linestyle": _DASHES[number % len(_DASHES)]}
+
+
+def step(server: Server, context: int, target: float) -> Figure:
+    """Seconds of a step against the batch: two straight lines, a target, and where memory ends."""
+    best, lines = best_batch(server, context, target), regimes(server, context)
+    room = int(server.room(context + 1))
+    batches = np.unique(np.rint(np.geomspace(1, 4 * max(room, best.batch), 120)))
+    seconds = np.broadcast_to(server.step(batches, context), batches.shape)
+    title = f"{best.batch:,} sequences get a token each in {1000 * best.per_token:.1f} ms"
+    alt = (
+        f"Milliseconds of a step against the batch, log-log. One sequence takes "
+        f"{1000 * seconds[0]:.2f}, and {room:,}, the most that fit, "
+        f"{1000 * server.step(room, context):.1f}. Two straight lines bound the curve from below: "
+        f"weights and caches, and caches and arithmetic. A level line marks the target."
+    )
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes, fits = drawing.axes, batches <= room
+        axes.loglog(batches[fits], 1000 * seconds[fits], label="a step", **_look(0))
+        axes.loglog(batches[~fits], 1000 * seconds[~fits], alpha=0.4, color=COLOURS[0])
+        read = lines.weights + batches * lines.reading
+        axes.loglog(batches, 1000 * read, label="weights and caches read", **_look(1))
+        done = lines.rest + batches * lines.computing
+        axes.loglog(batches, 1000 * done, label="caches, and arithmetic", **_look(2))
+        axes.axhline(1000 * target, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        axes.axvline(room, color=COLOURS[4], linewidth=1.2, linestyle="-.")
+        axes.plot([best.batch], [1000 * best.per_token], "o", color=COLOURS[0])
+        axes.set(xlabel="batch", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
+        axes.text(room, 0.25 * 1000 * seconds[0], "memory ends ", ha="right", fontsize=_SMALL)
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
+    """Tokens a second for one against tokens a second of each device, for all batches that fit."""
+    curves = {}
+    for name, server in servers.items():
+        room = server.room(context + 1)
+        if room < 1:
+            continue
+        batches = np.unique(np.rint(np.geomspace(1, room, 60)))
+        curves[name] = frontier(server, context, batches, prompt=1)
+    if not curves:
+        raise ValueError("none of these servers has room for a sequence: give them more devices")
+    told = "; ".join(
+        f"{name} from {found.per_user[0]:.0f} for one user to {found.per_user[-1]:.0f} for each "
+        f"of {int(found.batch[-1]):,}, {found.throughput[-1] / found.server.devices:,.0f} a device"
+        for name, found in curves.items()
+    )
+    title = "What one user gives up, everybody gets"
+    alt = f"Tokens a second: {told}. Each curve falls to the right, and ends where memory is full."
+    with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
+        axes = drawing.axes
+        for number, (name, found) in enumerate(curves.items()):
+            each = found.throughput / found.server.devices
+            axes.loglog(found.per_user, each, label=name, **_look(number))
+            axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
+        axes.set(xlabel="tokens a second for each user", ylabel="tokens a second, a device")
+        _plain_ticks(axes)
+        axes.legend(fontsize=_SMALL, loc="lower left")
+    return drawing.result
+
+
+def _plain_ticks(axes: Any) -> None:
+    """Ones, twos and fives on the level axis, as plain numbers."""
+    low, high = axes.get_xlim()
+    marks = [digit * 10**power for power in range(-3, 6) for digit in (1, 2, 5)]
+    axes.set_xticks(shown := [mark for mark in marks if low <= mark <= high])
+    axes.set_xticklabels([f"{mark:g}" for mark in shown])
+    axes.minorticks_off()
+
+
+def latencies(
+    server: Server, shares: Sequence[float], *, prompt: int, answer: int, count: int, most: int
+) -> Figure:
+    """Percentiles of the times of tokens against the load, as a share of the most."""
+    full = saturation(server, prompt, answer, most=most)
+    rows = []
+    for share in shares:
+        asked = poisson(share * full.requests_per_s, count, prompt=prompt, answer=answer, seed=1)
+        run = simulate(asked, server, most=most)
+        first, further = run.time_to_first, run.per_token
+        rows.append([*np.percentile(first, [50, 99]), *np.percentile(further, [50, 99])])
+    table = 1000 * np.array(rows)
+    names = ("first token, median", "first token, 99 %", "further ones, median", "further, 99 %")
+    told = "; ".join(
+        f"{name} {table[0, n]:.3g} at {shares[0]:.0%} and {table[-1, n]:.3g} at {shares[-1]:.0%}"
+        for n, name in enumerate(names)
+    )
+    title = "Load is paid in the time of every token"
+    alt = f"Milliseconds against the load as a share of the most that can be served: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, name in enumerate(names):
+            at = 100 * np.array(shares)
+            axes.semilogy(
+                at, table[:, number], label=name, marker=_MARKERS[number], **_look(number)
+            )
+        axes.axvline(100, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        top = 8 * table.max()  # room for the legend
+        axes.set(xlabel="load, % of saturation", ylabel="milliseconds", ylim=(None, top))
+        axes.legend(fontsize=_SMALL, ncols=2, loc="upper left")
+    return drawing.result
+
+
+def timelines(
+    runs: Mapping[str, Run], many: int, *, window: tuple[float, float] | None = None
+) -> Figure:
+    """The first requests of several runs in time: waiting, being read, and each token written.
+
+    The runs take every step by itself. ``window`` is from when to when, in seconds.
+    """
+    told = "; ".join(
+        f"{name}, the longest pause between two tokens is {1000 * longest_pause(run):.0f} ms"
+        for name, run in runs.items()
+    )
+    until = max(float(run.finish[:many].max()) for run in runs.values())
+    ends = window or (0.0, until)
+    title = "A prompt read whole holds up whoever writes"
+    alt = f"{many} requests in time: waiting, being read, a tick for each token. {told}."
+    with canvas(title, alt, width=WIDTH, height=4.4) as drawing:
+        axes, top = drawing.axes, 0.0
+        for name, run in runs.items():
+            axes.text(ends[0], top - 0.1, name, fontsize=_SMALL, va="bottom")
+            for who in range(many):
+                _bars(axes, run, who, top + 0.5 + who, ends)
+            top += many + 2
+        axes.set(xlim=ends, ylim=(top - 1, -1.6), xlabel="seconds", yticks=[])
+        axes.grid(False, axis="y")
+        axes.spines["left"].set_visible(False)  # names begin there
+    return drawing.result
+
+
+def _bars(axes: Any, run: Run, who: int, height: float, ends: tuple[float, float]) -> None:
+    """One request: an empty bar while it waits, a hatched one while it is read, then its tokens."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    arrival, began = run.requests.arrival[who], run.started[who]
+    first, times = run.first[who], token_times(run)
+    edges = {"edgecolor": INK, "linewidth": 0.4}
+    axes.barh([height], [began - arrival], 0.5, [arrival], color="none", **edges)
+    axes.barh([height], [first - began], 0.5, [began], color=COLOURS[1], hatch="//", **edges)
+    mine = [first, *times[(times > first) & (times <= run.finish[who])]]
+    if seen := [time for time in mine if ends[0] <= time <= ends[1]]:
+        places = [(time, height + way) for time in seen for way in (-0.4, 0.4)]
+        strokes = Path(places, [Path.MOVETO, Path.LINETO] * len(seen))
+        strokes.should_simplify = False
+        axes.add_patch(PathPatch(strokes, edgecolor=COLOURS[0], linewidth=1, fill=False))
+
+
+def gains(device: Any, names: Sequence[str], most: int = 2048) -> Figure:
+    """How much faster a product with weights gets in fewer bits, against the batch."""
+    batches = np.unique(np.rint(np.geomspace(1, most, 200)))
+    lines = {name: weight_gain(device, name, batches) for name in names}
+    told = "; ".join(
+        f"{name} {line[0]:.2f} times for one row and {line[-1]:.2f} for {most:,}"
+        for name, line in lines.items()
+    )
+    title = "Weights alone in fewer bits help until arithmetic binds"
+    alt = f"Speed of a product against 16 bits, by batch, on {device.name}: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, (name, line) in enumerate(lines.items()):
+            axes.semilogx(batches, line, label=name, **_look(number))
+        axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        axes.set(xlabel="batch", ylabel="times as fast as 16 bits", ylim=(0, None))
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def drafts(
+    server: Server, contexts: Sequence[int], *, accepted: float, number: int, draft_cost: float
+) -> Figure:
+    """Speed-up of checking drafts against the batch, for several contexts."""
+    batches = np.unique(np.rint(np.geomspace(1, 1024, 80)))
+    tokens = expected_tokens(accepted, number)
+    lines = {}
+    for context in contexts:
+        plain = server.step(batches, context)
+        spent = server.step(batches, context, number + 1) + number * draft_cost * plain
+        lines[context] = tokens * plain / spent
+    told = "; ".join(
+        f"with {context:,} cached {line[0]:.2f} for one and {line[-1]:.2f} for {batches[-1]:,.0f}"
+        for context, line in lines.items()
+    )
+    title = "Long contexts keep drafts worth their while"
+    alt = f"Speed-up of {number} drafts at {accepted:.0%} accepted against the batch: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for place, (context, line) in enumerate(lines.items()):
+            axes.semilogx(batches, line, label=f"{context:,} tokens cached", **_look(place))
+        axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        axes.set(xlabel="batch", ylabel="speed-up", ylim=(0, None))
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def reads(models: Mapping[str, Transformer], most: int = 2**20) -> Figure:
+    """Bytes of cache that one step moves for one sequence, against its context."""
+    contexts = np.geomspace(128, most, 120)
+    lines = {name: read_lines(model)(contexts) for name, model in models.items()}
+    told = "; ".join(
+        f"{name} {quantity(float(line[0]), 'B', 3)} at 128 tokens and "
+        f"{quantity(float(line[-1]), 'B', 3)} at {most:,}"
+        for name, line in lines.items()
+    )
+    title = "What a token reads of its past, by kind of attention"
+    alt = f"Bytes that a step moves against the context, log-log: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, (name, line) in enumerate(lines.items()):
+            axes.loglog(contexts, line, label=name, **_look(number))
+        axes.set(xlabel="tokens of context", ylabel="bytes a step")
+        axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figure:
+    """Dollars for a million written tokens against the time of each, for all batches that fit."""
+    curves = {}
+    for name, server in servers.items():
+        if server.room(context + 1) < 1:
+            continue
+        batches = np.unique(np.rint(np.geomspace(1, server.room(context + 1), 60)))
+        seconds = server.step(batches, context)
+        curves[name] = 1000 * seconds, per_million(seconds / batches, per_hour * server.per_copy)
+    told = "; ".join(
+        f"{name} {money[0]:.2f} at {wait[0]:.1f} ms and {money[-1]:.3f} at {wait[-1]:.1f}"
+        for name, (wait, money) in curves.items()
+    )
+    title = "Patience is what makes tokens cheap"
+    alt = f"Dollars for a million tokens against milliseconds of each, log-log: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, (name, (wait, money)) in enumerate(curves.items()):
+            axes.loglog(wait, money, label=name, **_look(number))
+            axes.plot(wait[-1:], money[-1:], _MARKERS[number], color=COLOURS[number])
+        axes.set(xlabel="milliseconds a token", ylabel="dollars a million tokens")
+        _plain_ticks(axes)
+        axes.legend(fontsize=_SMALL)
+    return drawing.result

@@ -1,0 +1,299 @@
+"""The figures of the chapter on training: what is held and when, how busy devices are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.step import lives, three_products
+from costlib.measured.runs import PublishedRun
+from costlib.model.transformer import Transformer
+from costlib.training import (
+    FITS,
+    Recipe,
+    activations,
+    daly,
+    goodput,
+    hfu_over_mfu,
+    mfu,
+    state_bytes,
+)
+from costlib.units.device import Device
+
+__all__ = [
+    "failures",
+    "layer",
+    "lives",
+    "readings",
+    "shares",
+    "states",
+    "three_products",
+    "tide",
+    "valleys",
+]
+
+WIDTH = 5.2
+_SMALL = 10.5
+_HATCHES = ("", "//", "\\\\", "xx")
+_MARKS = "os^Dv"
+
+
+def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
+    """Bytes of each parameter in each recipe: weights, gradients, optimizer's state."""
+    held = {name: state_bytes(model, recipe) for name, recipe in recipes.items()}
+    count = float(model.params())
+    parts = ("weights", "gradients", "optimizer")
+    rows = {
+        name: [float(getattr(each, part)) / count for part in parts] for name, each in held.items()
+    }
+    least, most = min(map(sum, rows.values())), max(map(sum, rows.values()))
+    title = f"Training keeps {least:.1f} to {most:.0f} bytes of a parameter"
+    told = "; ".join(
+        f"{name} {sum(row):.2f} ({', '.join(f'{n:.2f}' for n in row)})"
+        for name, row in rows.items()
+    )
+    alt = f"Stacked bars of bytes a parameter, weights, gradients and optimizer's state: {told}."
+    with canvas(title, alt, width=WIDTH, height=0.32 * len(rows) + 1.4) as drawing:
+        axes, left = drawing.axes, np.zeros(len(rows))
+        for number, part in enumerate(parts):
+            width = np.array([row[number] for row in rows.values()])
+            look = {"color": COLOURS[number], "hatch": _HATCHES[number], "edgecolor": "white"}
+            axes.barh(list(rows), width, left=left, label=part, **look)
+            left = left + width
+        for row, total in enumerate(left):
+            axes.text(total + 0.3, row, f"{total:.1f}", va="center", fontsize=_SMALL)
+        axes.invert_yaxis()
+        axes.set(xlabel="bytes a parameter", xlim=(0, most * 1.12))
+        drawing.figure.legend(ncols=3, loc="outside upper left", fontsize=_SMALL)
+    return drawing.result
+
+
+def layer(model: Transformer, seq: int, *, scores: str = "on-chip") -> Figure:
+    """What one layer keeps of a token, term by term."""
+    first = next(block for block in model.blocks if block.layers)
+    one = model.with_(blocks=(replace(first, layers=1),))
+    held = activations(one, 1, seq, scores=scores)
+    rows = [
+        (row.name, float(row.bytes()) / seq / 1e3) for row in held.rows if row.place == "layers"
+    ]
+    total = sum(size for _, size in rows)
+    inner = sum(size for name, size in rows if name.startswith("ffn"))
+    title = f"{inner / total:.0%} of what a layer keeps is inside its feed-forward layer"
+    told = "; ".join(f"{name} {size:.1f}" for name, size in rows)
+    alt = f"Bars of kB that one layer keeps of a token: {told}. In all {total:.0f} kB."
+    with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.1) as drawing:
+        axes = drawing.axes
+        for at, (name, size) in enumerate(rows):
+            is_inner = name.startswith("ffn")
+            look = {"color": COLOURS[1 if is_inner else 0], "hatch": "//" if is_inner else ""}
+            axes.barh(at, size, edgecolor="white", **look)
+            axes.text(size + 0.3, at, f"{size:.1f}", va="center", fontsize=_SMALL)
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=_SMALL)
+        axes.invert_yaxis()
+        axes.set(xlabel="kB a token", xlim=(0, max(size for _, size in rows) * 1.15))
+    return drawing.result
+
+
+#: How activations are kept: a name, whether scores are written, what is run again.
+WAYS = (
+    ("scores written down", "materialised", None),
+    ("scores on chip", "on-chip", None),
+    ("each layer run again", "on-chip", "full"),
+)
+
+
+def tide(model: Transformer, seq: int) -> Figure:
+    """All that is held while a step runs, for each way to keep activations, to one scale."""
+    state = float(state_bytes(model).total)
+    lines = {
+        name: _held_over_time(model, seq, scores, recompute) for name, scores, recompute in WAYS
+    }
+    peaks = {name: max(line) for name, (_, line) in lines.items()}
+    title = f"Beside {state / 1e9:.0f} GB of state, {_range(peaks.values())} GB come and go"
+    told = "; ".join(f"{name}, at most {peak / 1e9:.1f} GB" for name, peak in peaks.items())
+    alt = (
+        f"GB held against progress in one step on a sequence of {seq:,} tokens, in three charts. "
+        f"Weights, gradients and optimizer are a level band of {state / 1e9:.1f} GB. Activations "
+        f"on top of it rise layer by layer in the forward pass and fall in the backward pass: "
+        f"{told}."
+    )
+    with canvas(title, alt, width=WIDTH, height=4.8) as drawing:
+        drawing.figure.clear()
+        each = drawing.figure.subplots(len(lines), 1, sharex=True, sharey=True)
+        for number, (axes, (name, (where, line))) in enumerate(
+            zip(each, lines.items(), strict=True)
+        ):
+            axes.fill_between([0, 2], 0, state / 1e9, color=COLOURS[4], alpha=0.4, linewidth=0)
+            tops = (state + np.array(line)) / 1e9
+            axes.fill_between(where, state / 1e9, tops, color=COLOURS[number], alpha=0.7)
+            axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center", fontsize=11)
+            axes.set_title(f"{name}: {peaks[name] / 1e9:.1f} GB at most", fontsize=11)
+        each[0].set_ylim(0, (state + max(peaks.values())) / 1e9 * 1.05)
+        each[0].set_xlim(0, 2)
+        each[1].set_ylabel("GB")
+        each[-1].set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
+    return drawing.result
+
+
+def _range(sizes: Iterable[float]) -> str:
+    every = [size / 1e9 for size in sizes]
+    return f"{min(every):.0f} to {max(every):.0f}"
+
+
+def _held_over_time(
+    model: Transformer, seq: int, scores: str, recompute: str | None
+) -> tuple[list[float], list[float]]:
+    """When (0 to 1 forward, 1 to 2 back) and bytes then, layer by layer; what runs again, too."""
+    held = activations(model, 1, seq, scores=scores, recompute=recompute)
+    layers = int(model.layers)
+    each, again = float(held.of_layers()) / layers, float(held.again())
+    when = [done / layers for done in range(layers + 1)]
+    size = [each * done for done in range(layers + 1)]
+    when, size = [*when, 1.0], [*size, size[-1] + float(held.outside())]
+    for left in range(layers, 0, -1):
+        begun = 1 + (layers - left) / layers
+        when += [begun, begun + 1 / layers, begun + 1 / layers]
+        size += [each * left + again, each * left + again, each * (left - 1)]
+    return when, size
+
+
+def readings(model: Transformer, device: Device, tokens_per_s: float, seq: int) -> Figure:
+    """One measured speed as a utilisation, by every convention."""
+    peak = float(device.flops_per_s[device.sixteen_bits])
+    rate: dict[str, Any] = {"tokens_per_s": tokens_per_s, "seq": seq}
+    model_flops = float(mfu(model, device, **rate))
+    named = {
+        "against the sparse peak": model_flops / 2,
+        "6N": float(mfu(model, device, convention="6N", **rate)),
+        "ledger: MFU": model_flops,
+        "masked pairs counted": float(mfu(model, device, convention="ledger-full", **rate)),
+        "HFU, scores again": model_flops * float(hfu_over_mfu(model, seq, scores="on-chip")),
+        "HFU, layers again": model_flops * float(hfu_over_mfu(model, seq, recompute="full")),
+    }
+    low, high = min(named.values()), max(named.values())
+    title = f"One speed is a utilisation of {low:.0%} or of {high:.0%}"
+    told = "; ".join(f"{name} {share:.1%}" for name, share in named.items())
+    alt = (
+        f"Bars of the share of {device.name}'s {peak / 1e12:.0f} TFLOP/s that "
+        f"{tokens_per_s:,.0f} tokens a second are: {told}."
+    )
+    with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
+        axes = drawing.axes
+        for at, (name, share) in enumerate(named.items()):
+            is_ours = "MFU" in name
+            axes.barh(at, share, color=COLOURS[0 if is_ours else 4], hatch="" if is_ours else "//")
+            axes.text(share + 0.008, at, f"{share:.1%}", va="center", fontsize=_SMALL)
+        axes.set_yticks(range(len(named)), list(named), fontsize=_SMALL)
+        axes.set(xlabel="share of the peak", xlim=(0, high * 1.18))
+        axes.invert_yaxis()
+    return drawing.result
+
+
+def shares(found: Sequence[PublishedRun]) -> Figure:
+    """The share of the peak that published hours imply, and what was printed while runs ran."""
+    rows = sorted(
+        (run for run in found if run.implied_mfu is not None), key=lambda run: run.implied_mfu or 0
+    )
+    implied = [run.implied_mfu or 0 for run in rows]
+    middle = float(np.median(implied))
+    title = f"Whole runs use {min(implied):.0%} to {max(implied):.0%} of the peak"
+    told = "; ".join(
+        f"{run.name} {share:.0%}" + (f", printed {_printed(run)}" if run.printed_mfu else "")
+        for run, share in zip(rows, implied, strict=True)
+    )
+    alt = f"Dots at the model FLOPs utilisation that the hours of each run imply: {told}."
+    with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.4) as drawing:
+        axes = drawing.axes
+        axes.axvline(middle, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        axes.plot(implied, range(len(rows)), "o", color=COLOURS[0], label="implied by hours")
+        shown = [(at, run.printed_mfu) for at, run in enumerate(rows) if run.printed_mfu]
+        for number, (at, (low, high)) in enumerate(shown):
+            label = "printed, while it ran" if not number else None
+            axes.plot([low, high], [at, at], "D-", color=COLOURS[1], markersize=5, label=label)
+        axes.set_yticks(range(len(rows)), [run.name for run in rows], fontsize=_SMALL)
+        axes.set(xlabel="share of the dense 16-bit peak", xlim=(0.1, 0.6))
+        drawing.figure.legend(fontsize=_SMALL, loc="outside upper left", ncols=2)
+    return drawing.result
+
+
+def _printed(run: PublishedRun) -> str:
+    low, high = run.printed_mfu or (0, 0)
+    return f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
+
+
+def failures(write: float, between: float, restart: float, seed: int = 0) -> Figure:
+    """Share of time that is work against the interval: formula, and failures drawn at random."""
+    minutes = np.geomspace(write, between, 200)
+    line = np.asarray(goodput(minutes, write, between, restart))
+    best = float(daly(write, between))
+    top = float(goodput(best, write, between, restart))
+    draw = np.random.default_rng(seed)
+    tried = np.geomspace(write * 1.3, between * 0.9, 7)
+    drawn = [_drawn(draw, work, write, between, restart) for work in tried]
+    title = f"A checkpoint every {best:.0f} minutes leaves {top:.0%} of the time for work"
+    told = ", ".join(f"{w:.0f} min {g:.1%}" for w, g in zip(tried, drawn, strict=True))
+    alt = (
+        f"Share of time that is work against minutes between checkpoints, log axis: a hill with "
+        f"its top of {top:.1%} at {best:.0f} minutes. Runs with failures drawn at random: {told}."
+    )
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        axes.semilogx(minutes, line, color=COLOURS[0], label="formula")
+        axes.plot(tried, drawn, "s", color=COLOURS[1], label="2,000 stretches drawn")
+        axes.plot([best], [top], "^", color=COLOURS[2], markersize=10, label="Daly's interval")
+        axes.set(xlabel="minutes of work between checkpoints", ylabel="share of time that is work")
+        axes.legend(fontsize=_SMALL, loc="lower center")
+    return drawing.result
+
+
+def _drawn(draw: Any, work: float, write: float, between: float, restart: float) -> float:
+    """Work over time when 2,000 stretches are tried until each is done."""
+    clock, stretches = 0.0, 2000
+    for _ in range(stretches):
+        while (life := draw.exponential(between)) < work + write:
+            clock += life + restart
+        clock += work + write
+    return float(stretches * work / clock)
+
+
+def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:
+    """Loss against size for some budgets of FLOPs: one valley each."""
+    constants, bottoms = FITS[fit], []
+    title = "Every budget has one best size, and its valley is flat"
+    lines = []
+    for budget in budgets:
+        best, tokens = constants.best(budget)
+        sizes = np.geomspace(best / 30, best * 30, 160)
+        lines.append((budget, sizes, constants.loss(sizes, budget / 6 / sizes)))
+        bottoms.append((best, constants.loss(best, tokens), tokens / best))
+    told = "; ".join(
+        f"{_powers(budget)} FLOPs, {best / 1e9:.2g}B parameters, {ratio:.0f} tokens each"
+        for budget, (best, _, ratio) in zip(budgets, bottoms, strict=True)
+    )
+    alt = f"Fitted loss against parameters, one curve a budget; the lowest points: {told}."
+    with canvas(title, alt, width=WIDTH, height=3.8) as drawing:
+        axes = drawing.axes
+        for number, (budget, sizes, loss) in enumerate(lines):
+            label = f"{_powers(budget)} FLOPs"
+            axes.semilogx(sizes, loss, color=COLOURS[number], label=label)
+            best, low, _ = bottoms[number]
+            axes.plot([best], [low], _MARKS[number], color=COLOURS[number], markersize=8)
+        for (one, low, _), (other, lower, _) in pairwise(bottoms):
+            axes.plot([one, other], [low, lower], ":", color=INK, linewidth=1)
+        axes.set(xlabel="parameters", ylabel="loss that the fit promises")
+        axes.set(ylim=(min(low for _, low, _ in bottoms) - 0.05, bottoms[0][1] + 0.35))
+        axes.legend(fontsize=_SMALL, loc="upper right")
+    return drawing.result
+
+
+def _powers(number: float) -> str:
+    """A round number of FLOPs as a power of ten."""
+    power = int(np.floor(np.log10(number)))
+    first = number / 10.0**power
+    raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if abs(first - 1) < 1e-9 else f"{first:.2g}·10{raised}"

@@ -1,0 +1,135 @@
+"""Devices, nodes and models by name, read from data files in which every figure names its source.
+
+>>> devices["a100-80gb"].ridge()
+153.01618440411966
+>>> devices["A100"]
+Traceback (most recent call last):
+    ...
+costlib.model.catalog.lookup.UnknownName: 'A100' could be A100-40GB or A100-80GB
+
+One's own entries are added for the session, and found like the others:
+
+>>> mine = devices.register(Device("my card", {"bf16": 100e12}, 1e12))
+>>> devices["My Card"] is mine
+True
+>>> devices.forget("my card")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from costlib.model.catalog.lookup import Catalog, UnknownName
+from costlib.model.catalog.node import Node
+from costlib.units.device import Device
+
+if TYPE_CHECKING:
+    from costlib.model.transformer import Transformer
+
+__all__ = ["Catalog", "Node", "UnknownName", "device_of", "devices", "model_of", "models", "nodes"]
+
+
+class Devices(Catalog[Device]):
+    """The devices."""
+
+    def register(self, device: Device) -> Device:
+        """Add a device of one's own, under its name, for this session.
+
+        >>> Devices("device", _device).register(Device("toy", {"bf16": 1e12}, 1e11)).name
+        'toy'
+        """
+        if not isinstance(device, Device):
+            raise TypeError(f"devices.register takes a Device, got {device!r}")
+        return self._register(device.name, device)
+
+
+class Nodes(Catalog[Node]):
+    """The nodes."""
+
+    def register(self, node: Node) -> Node:
+        """Add a node of one's own, under its name, for this session.
+
+        >>> pair = Node(name="pair of L4", device=devices["L4"], devices=2, link=32e9)
+        >>> Nodes("node", _node).register(pair).devices
+        2
+        """
+        if not isinstance(node, Node):
+            raise TypeError(f"nodes.register takes a Node, got {node!r}")
+        return self._register(node.name, node)
+
+
+class Models(Catalog["Transformer"]):
+    """The models."""
+
+    def register(self, name: str, model: Transformer) -> Transformer:
+        """Add a model of one's own, under a name, for this session.
+
+        >>> Models("model", _model).register("my model", models["gpt2"]).layers
+        12
+        """
+        if not isinstance(model, _transformer()):
+            raise TypeError(f"models.register takes a name and a Transformer, got {model!r}")
+        return self._register(name, model)
+
+
+def device_of(given: Device | str) -> Device:
+    """A device, or the one of that name: what every function that runs on a device accepts.
+
+    >>> device_of("T4") is devices["T4"], device_of(devices["T4"]) is devices["T4"]
+    (True, True)
+    """
+    if isinstance(given, str):
+        return devices[given]
+    if not isinstance(given, Device):
+        raise TypeError(f"device must be a Device or the name of one, got {given!r}")
+    return given
+
+
+def model_of(given: Transformer | str) -> Transformer:
+    """A model, or the one of that name.
+
+    >>> model_of("gpt2") is models["gpt2"]
+    True
+    """
+    if isinstance(given, str):
+        return models[given]
+    if not isinstance(given, _transformer()):
+        raise TypeError(f"model must be a Transformer or the name of one, got {given!r}")
+    return given
+
+
+def _transformer() -> type[Transformer]:
+    # Only when a model is asked for: whoever looks up a device needs none of a model's layers.
+    from costlib.model.transformer import Transformer
+
+    return Transformer
+
+
+def _device(name: str, entry: Mapping[str, Any]) -> Device:
+    rates = {dtype: about["value"] for dtype, about in entry["flops_per_s"].items()}
+    return Device(name, rates, **_figures(entry), provenance=devices.provenance(name))
+
+
+def _node(name: str, entry: Mapping[str, Any]) -> Node:
+    said = {field: entry[field] for field in ("topology", "axes") if field in entry}
+    figures = _figures(entry)
+    joined = devices[entry["device"]]
+    return Node(name=name, device=joined, **said, **figures, provenance=nodes.provenance(name))
+
+
+def _figures(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        figure: about["value"]
+        for figure, about in entry.items()
+        if isinstance(about, dict) and "value" in about
+    }
+
+
+def _model(_: str, entry: Mapping[str, Any]) -> Transformer:
+    return _transformer().from_hf(entry["config"]["value"])
+
+
+devices = Devices("device", _device)
+models = Models("model", _model)
+nodes = Nodes("node", _node)

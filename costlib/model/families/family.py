@@ -1,0 +1,125 @@
+"""A family: what the code of one model_type fixes, and how its config.json spells the rest.
+
+An entry is a function of a config and the number of a layer that returns that layer, under a
+decorator that says what holds for the whole model. It reads as documentation, and a new one takes
+ten minutes:
+
+    @family("mymodel", "MyModelForCausalLM", tied=False)
+    def mymodel(c: Config, i: int) -> Block:
+        \"\"\"Llama with a norm of each head's queries and keys, and a window in odd layers.\"\"\"
+        window = c.count("sliding_window") if i % 2 else None
+        return layer(grouped(c, qk_norm="head", window=window), mlp(c))
+
+Fields are read through `Config`, so that a missing one or a wrong type is an error that names it;
+`readers`, beside it, has what many families share. The kinds of layer are in `costlib.layers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from costlib.layers import Block, PerToken
+from costlib.model.families.config import Config
+
+__all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "family"]
+
+Steps = Callable[[Config], tuple[PerToken, ...]]
+Sizes = Callable[[Config], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One model_type.
+
+    ``architecture``: the language model's class, which 'architectures' must name if it is there, or
+    one of ``also``: classes with the same layers and another head, which is not counted.
+    ``layer``: layer i of a config. ``tied``: what a missing tie_word_embeddings means (None: it
+    must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
+    the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
+    no table). ``names``: fields that the family spells its own way, by their usual name.
+    ``usual``: what the family's code takes for a field that is not there; ``inside``: what it takes
+    for more of them where the config is inside that of a model that also sees or hears: libraries
+    write those without what is usual. ``rewrite``: the fields
+    as they are spelled now, given those of an older form. ``agree``: fields that may be there, and
+    then must equal another. ``refuse``: fields with the only value that the entry is right for.
+    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``ahead``
+    is the field that says how many layers predict further tokens, and ``ahead_layer`` such a layer
+    where it is not like the last one. ``heads``: classes with a head of their own, and what it
+    changes of the model. ``size`` can change anything of the finished model.
+    """
+
+    architecture: str
+    also: tuple[str, ...] = ()
+    layer: Callable[[Config, int], Block]
+    tied: bool | None = None
+    always_tied: bool | None = None
+    norm: str = "rms_norm"
+    final_norm: bool = True
+    embedding_norm: bool = False
+    positions: int | None = None
+    unembedding_bias: bool = False
+    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    inside: Mapping[str, Any] = field(default_factory=dict)
+    rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    agree: Mapping[str, str] = field(default_factory=dict)
+    refuse: Mapping[str, Any] = field(default_factory=dict)
+    first: Steps | None = None
+    last: Steps | None = None
+    ahead: str | None = None
+    ahead_layer: Callable[[Config], Block] | None = None
+    heads: Mapping[str, Sizes] = field(default_factory=dict)
+    size: Sizes | None = None
+
+    @property
+    def about(self) -> str:
+        """What the entry says of itself."""
+        return (self.layer.__doc__ or "").strip()
+
+
+#: The families, by model_type. An entry's module adds it.
+FAMILIES: dict[str, Family] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A model_type that also sees or hears, with a text model inside.
+
+    ``text`` is the text model's type where its own config does not say. ``tied``: what a missing
+    tie_word_embeddings of the outer config means; None: what the inner one says.
+    """
+
+    text: str | None = None
+    tied: bool | None = None
+
+
+#: The models that also see or hear, by model_type.
+WRAPPERS: dict[str, Wrapper] = {}
+
+
+def family(
+    model_type: str,
+    architecture: str,
+    *,
+    wrapped_by: Mapping[str, bool | None] | None = None,
+    **facts: Any,
+) -> Callable[[Callable[[Config, int], Block]], Callable[[Config, int], Block]]:
+    """Enter a function of a config and a layer's number as a family.
+
+    ``wrapped_by`` names the model_types of models that also see or hear and have this one inside,
+    each with what holds for its unembedding (see `Wrapper`).
+
+    >>> from costlib.model.families.decoders import llama
+    >>> FAMILIES["llama"].layer is llama, FAMILIES["llama"].architecture
+    (True, 'LlamaForCausalLM')
+    """
+
+    def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:
+        FAMILIES[model_type] = Family(architecture=architecture, layer=layer, **facts)
+        for name, tied in (wrapped_by or {}).items():
+            WRAPPERS[name] = Wrapper(model_type, tied)
+        return layer
+
+    return enter

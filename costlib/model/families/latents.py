@@ -1,0 +1,444 @@
+"""Families with latent attention (MLA): one latent a token in place of keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from costlib.layers import (
+    Block,
+    Indexer,
+    Latent,
+    Mixture,
+    Mlp,
+    PerToken,
+    elementwise,
+    linear_step,
+    normalisation,
+)
+from costlib.model.families.config import MOST_LAYERS, Config
+from costlib.model.families.decoders import deepseek_v3
+from costlib.model.families.family import family
+from costlib.model.families.linear import kda, linear_object
+from costlib.model.families.readers import (
+    FULL,
+    LINEAR,
+    SLIDING,
+    biases,
+    dense_first,
+    experts,
+    latent,
+    layer,
+    mlp,
+)
+from costlib.model.families.streams import streams, streams_head, streams_mean
+
+INDEXED = "indexed_attention"
+
+LATENT_BIASES = ("q_a_proj", "kv_a_proj", "o_proj")
+
+
+def feed(c: Config, i: int, dense: int) -> Mlp | Mixture:
+    """DeepSeek's experts after the first dense layers, or where mlp_layer_types says so."""
+    return dense_first(c, i, dense, "n_routed_experts", shared="n_shared_experts")
+
+
+def shared_and_routed(c: Config) -> Mixture:
+    """DeepSeek's experts in every layer."""
+    return experts(c, "n_routed_experts", shared="n_shared_experts")
+
+
+def _latent(c: Config, **more: object) -> Latent:
+    found = biases(c, "attention_bias", False, LATENT_BIASES)
+    return latent(c, rank=c.usual.get("q_lora_rank"), biases=found, **more)
+
+
+family(
+    "kimi_k2",
+    "DeepseekV3ForCausalLM",
+    tied=False,
+    wrapped_by={"kimi_k25": True},
+    ahead="num_nextn_predict_layers",
+    refuse={"moe_layer_freq": 1},
+)(deepseek_v3)
+
+
+@family(
+    "glm4_moe_lite",
+    "Glm4MoeLiteForCausalLM",
+    tied=False,
+    ahead="num_nextn_predict_layers",
+    usual={"q_lora_rank": 768},
+)
+def glm4_moe_lite(c: Config, i: int) -> Block:
+    """GLM 4.7 Flash: DeepSeek-V3 with one dense layer."""
+    c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'")
+    return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+
+
+@family("mistral4", "Mistral4ForCausalLM", tied=False, usual={"q_lora_rank": 1024})
+def mistral4(c: Config, i: int) -> Block:
+    """DeepSeek-V3 without dense layers, unless the config has some."""
+    return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
+
+
+@family("youtu", "YoutuForCausalLM", tied=True, usual={"q_lora_rank": 1536})
+def youtu(c: Config, i: int) -> Block:
+    """Latent attention and dense layers."""
+    return layer(_latent(c), mlp(c))
+
+
+@family("minicpm3", "MiniCPM3ForCausalLM", tied=True, usual={"q_lora_rank": 768})
+def minicpm3(c: Config, i: int) -> Block:
+    """Latent attention and dense layers; a value is as wide as d_model shared by the heads."""
+    if not c.has("v_head_dim"):
+        heads = c.count("num_attention_heads")
+        c.require(
+            c.d_model % heads == 0,
+            f"'v_head_dim' is missing, and {heads} heads do not divide 'hidden_size' ({c.d_model})",
+        )
+        c = c.but({"v_head_dim": c.d_model // heads})
+    return layer(_latent(c), mlp(c, bias=c.flag("mlp_bias", False)))
+
+
+def _indexer(c: Config, *, ranked: bool = True) -> Indexer:
+    """A few small heads that score every key; the best are attended to. ``ranked``: their queries
+    are made of the middle of attention's."""
+    return Indexer(
+        heads=c.count("index_n_heads"),
+        head_dim=c.count("index_head_dim"),
+        top=c.count("index_topk"),
+        query_width=c.count("q_lora_rank") if ranked else None,
+        rotary_dim=c.count("qk_rope_head_dim", least=0),
+    )
+
+
+@family(
+    "deepseek_v32",
+    "DeepseekV32ForCausalLM",
+    tied=False,
+    ahead="num_nextn_predict_layers",
+    usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64},
+    refuse={"moe_layer_freq": 1, "mlp_bias": False},
+)
+def deepseek_v32(c: Config, i: int) -> Block:
+    """DeepSeek-V3 that attends to the keys its indexer chooses."""
+    c.kind(i, lambda _: INDEXED, INDEXED)
+    dense = c.count("first_k_dense_replace", 3, least=0)
+    return layer(_latent(c, indexer=_indexer(c)), feed(c, i, dense))
+
+
+@family(
+    "glm_moe_dsa",
+    "GlmMoeDsaForCausalLM",
+    tied=False,
+    ahead="num_nextn_predict_layers",
+    ahead_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
+    usual={"q_lora_rank": 2048, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
+    refuse={"moe_layer_freq": 1, "mlp_bias": False},
+)
+def glm_moe_dsa(c: Config, i: int) -> Block:
+    """GLM 5: DeepSeek-V3.2, whose layers may use what the indexer of an earlier one chose."""
+    c.kind(i, lambda _: INDEXED, INDEXED)
+    dense = c.count("first_k_dense_replace", 3, least=0)
+    if _has_indexer(c, i):
+        attention = _latent(c, indexer=_indexer(c))
+    else:
+        attention = _latent(c, top=c.count("index_topk"))
+    return layer(attention, feed(c, i, dense))
+
+
+def _has_indexer(c: Config, i: int) -> bool:
+    """By indexer_types, a pattern of F and S, or every so many layers after the first."""
+    if not c.has("indexer_types") and c.has("index_topk_pattern"):
+        pattern, names = c.get("index_topk_pattern"), {"F": "full", "S": "shared"}
+        if isinstance(pattern, str):
+            pattern = [names.get(one, one) for one in pattern]
+        c.require(isinstance(pattern, list), "'index_topk_pattern' must be a string or a list")
+        c = c.but({"indexer_types": pattern})
+    every, offset = c.count("index_topk_freq", 1), c.count("index_skip_topk_offset", 2, least=0)
+    return _is_full(c, i, lambda i: max(i - offset + 1, 0) % every == 0)
+
+
+def _is_full(c: Config, i: int, rule: Callable[[int], bool]) -> bool:
+    """Whether a layer has an indexer, by indexer_types or else by a rule."""
+    words = {True: "full", False: "shared"}
+    kind = c.kind(i, lambda i: words[rule(i)], *words.values(), name="indexer_types")
+    return kind == "full"
+
+
+@family(
+    "longcat_flash",
+    "LongcatFlashForCausalLM",
+    tied=False,
+    names={
+        "num_hidden_layers": "num_layers",
+        "intermediate_size": ("ffn_hidden_size", "intermediate_size"),
+        "moe_intermediate_size": ("expert_ffn_hidden_size", "moe_intermediate_size"),
+        "num_experts_per_tok": ("moe_topk", "num_experts_per_tok"),
+    },
+    usual={"q_lora_rank": 1536},
+    refuse={"zero_expert_num": 0},
+)
+def longcat_flash(c: Config, i: int) -> Block:
+    """Each layer is two of attention and a dense feed-forward layer, and a mixture beside them.
+    Experts that do nothing are refused: how many of a token's are such, only the router knows."""
+    c.require(c.get("zero_expert_num") is not None, "'zero_expert_num' is missing")
+    routed = experts(c, "n_routed_experts", router_bias=c.flag("router_bias", False))
+    return layer(_latent(c), mlp(c), _latent(c), mlp(c), routed, norms=4)
+
+
+@family(
+    "axk1", "AXK1ForCausalLM", tied=False, usual={"q_lora_rank": 1536}, refuse={"moe_layer_freq": 1}
+)
+def axk1(c: Config, i: int) -> Block:
+    """DeepSeek-V3 with a norm after each mixture too."""
+    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    return layer(_latent(c), found, norms=3 if isinstance(found, Mixture) else 2)
+
+
+@family(
+    "axk2",
+    "AXK2ForCausalLM",
+    tied=False,
+    usual={"q_lora_rank": 384, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 16},
+    refuse={"moe_layer_freq": 1},
+)
+def axk2(c: Config, i: int) -> Block:
+    """DeepSeek-V3.2 with a gate on attention's output that is made with the queries, and norms that
+    a narrow network scales (in a dense layer the first one alone)."""
+    c.kind(i, lambda _: INDEXED, INDEXED)
+    d, rank = c.d_model, c.count("gated_norm_rank", 16)
+    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    scaled = (
+        *linear_step("norm.down", d, rank),
+        *linear_step("norm.up", rank, d),
+        elementwise("norm.gate", d, "sigmoid_gate"),
+    )
+    times = 2 if isinstance(found, Mixture) else 1
+    attention = _latent(c, indexer=_indexer(c), gate="fused")
+    return layer(attention, found, extra=tuple(step * times for step in scaled))
+
+
+@family(
+    "hy_v4",
+    "HYV4ForCausalLM",
+    tied=False,
+    last=streams_head,
+    usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 16},
+)
+def hy_v4(c: Config, i: int) -> Block:
+    """Latent attention with sinks and a gate on its output, whose layers mostly use what the
+    indexer of an earlier one chose; four residual streams; a dense layer, then experts."""
+    c.kind(i, lambda _: INDEXED, INDEXED)
+    own = _is_full(c, i, lambda i: i == 0 or (i - 1) % 4 == 0)
+    chosen: dict[str, Any] = {"indexer": _indexer(c)} if own else {"top": c.count("index_topk")}
+    attention = _latent(c, sinks=True, gate="element", **chosen)
+    return layer(attention, feed(c, i, 1), residuals=0, extra=streams(c, combined=False))
+
+
+def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Full attention is what its indexed layers were called first."""
+    found = linear_object(fields)
+    if isinstance(found.get("layer_types"), list):
+        found["layer_types"] = [INDEXED if t == FULL else t for t in found["layer_types"]]
+    return found
+
+
+@family(
+    "glm5_next_text",
+    "Glm5NextForConditionalGeneration",
+    also=("Glm5NextForCausalLM",),
+    tied=False,
+    wrapped_by={"glm5_next": False},
+    rewrite=_glm_next_fields,
+    last=streams_mean,
+    ahead="num_nextn_predict_layers",
+    ahead_layer=lambda c: layer(
+        _pooled_latent(c, own=True), shared_and_routed(c), residuals=0, extra=streams(c)
+    ),
+    usual={
+        "linear_head_dim": 128,
+        "linear_num_heads": 64,
+        "linear_conv_kernel_dim": 4,
+        "index_topk": 2048,
+        "index_head_dim": 128,
+        "index_n_heads": 32,
+        "index_kpool": 16,
+    },
+    inside={
+        "vocab_size": 154880,
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "moe_intermediate_size": 2048,
+        "num_hidden_layers": 45,
+        "num_attention_heads": 64,
+        "n_shared_experts": 1,
+        "n_routed_experts": 288,
+        "num_experts_per_tok": 8,
+        "kv_lora_rank": 512,
+        "q_lora_rank": 1536,
+        "qk_rope_head_dim": 0,
+        "qk_nope_head_dim": 256,
+        "v_head_dim": 256,
+    },
+)
+def glm5_next_text(c: Config, i: int) -> Block:
+    """Kimi delta attention in three layers of four; latent attention without rotation in the
+    others, to keys that an indexer picks by the pool; four residual streams."""
+    c.require(c.count("qk_rope_head_dim", least=0) == 0, "'qk_rope_head_dim' must be 0")
+    found = feed(c, i, 3)
+    if c.kind(i, lambda i: LINEAR if i % 4 != 3 else INDEXED, LINEAR, INDEXED) == LINEAR:
+        width = c.count("linear_head_dim")
+        mixer = kda(c, decay_rank=width, output_rank=width)
+        return layer(mixer, found, residuals=0, extra=streams(c))
+    mixed = _pooled_latent(c, own=_has_indexer(c, i))
+    return layer(mixed, found, residuals=0, extra=streams(c))
+
+
+def _pooled_latent(c: Config, *, own: bool) -> Latent:
+    pool, top = c.count("index_kpool"), c.count("index_topk")
+    c.require(top % pool == 0, f"'index_topk' is {top}, not a multiple of 'index_kpool' ({pool})")
+    if not own:
+        return _latent(c, top=top)
+    indexer = Indexer(
+        heads=c.count("index_n_heads"),
+        head_dim=c.count("index_head_dim"),
+        top=top,
+        query_width=c.count("q_lora_rank"),
+        pool=pool,
+        gated=True,
+    )
+    return _latent(c, indexer=indexer)
+
+
+@family(
+    "mistral_large4_text",
+    "MistralLarge4ForConditionalGeneration",
+    tied=False,
+    wrapped_by={"mistral_large4": False},
+    names={"n_routed_experts": ("n_routed_experts", "num_local_experts", "num_experts")},
+    usual={"index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
+    refuse={"q_lora_rank": None},
+    inside={
+        "vocab_size": 204800,
+        "hidden_size": 6144,
+        "intermediate_size": 24576,
+        "moe_intermediate_size": 6144,
+        "num_hidden_layers": 72,
+        "num_attention_heads": 64,
+        "n_shared_experts": 1,
+        "n_routed_experts": 128,
+        "num_experts_per_tok": 4,
+        "kv_lora_rank": 512,
+        "qk_rope_head_dim": 64,
+        "qk_nope_head_dim": 64,
+        "v_head_dim": 128,
+    },
+)
+def mistral_large4_text(c: Config, i: int) -> Block:
+    """GLM 5 with queries made in one step, learned scales of scores that grow with the position,
+    every fourth layer without rotation, and layers that may use an earlier one's latents."""
+    c.kind(i, lambda _: INDEXED, INDEXED)
+    rotated = c.each_layer("no_rope_layers", int)
+    rotates = rotated[i] != 0 if rotated else (i + 1) % c.count("no_rope_layer_interval", 4) != 0
+    if not rotates:
+        nope, rope = c.count("qk_nope_head_dim"), c.count("qk_rope_head_dim", least=0)
+        c = c.but({"qk_nope_head_dim": nope + rope, "qk_rope_head_dim": 0})
+    heads, index_heads = c.count("num_attention_heads"), c.count("index_n_heads")
+    scales = [PerToken("scores.scale", 3 * heads, weights=2 * heads)]
+    chosen: dict[str, Any] = {"top": c.count("index_topk")}
+    if _has_indexer(c, i):
+        scales.append(PerToken("indexer.scale", 3 * index_heads, weights=2 * index_heads))
+        scales.append(normalisation("indexer.input_norm", c.d_model, "layer_norm"))
+        chosen = {"indexer": _indexer(c, ranked=False)}
+    shares = _source(c, i) != i
+    attention = _latent(c, shares_kv=shares, extra=tuple(scales), **chosen)
+    return layer(attention, feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+
+
+def _source(c: Config, i: int) -> int:
+    """The layer whose latents are used: its own, unless kv_source_layers says an earlier one's."""
+    sources = c.each_layer("kv_source_layers", int)
+    is_earlier = all(0 <= j <= at and sources[j] == j for at, j in enumerate(sources))
+    c.require(is_earlier, "'kv_source_layers' must name earlier layers that use their own")
+    return sources[i] if sources else i
+
+
+def _dots_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The published form has sizes of window layers beside the others, under names of their own."""
+    found, layers = dict(fields), fields.get("num_hidden_layers")
+    for new, old, usual in (
+        ("shared_experts_intermediate_size", "moe_shared_expert_intermediate_size", 1536),
+        ("sliding_window", "sliding_window_size", 512),
+    ):
+        if found.get(new) is None:
+            found[new] = usual if fields.get(old) is None else fields[old]
+    kinds = found.get("layer_types")
+    if kinds is None and type(layers) is int and 0 < layers <= MOST_LAYERS:
+        has_windows = fields.get("use_sliding_window") is not False
+        local = [has_windows and i >= 2 and i % 4 != 1 for i in range(layers)]
+        found["layer_types"] = kinds = [SLIDING if one else INDEXED for one in local]
+    if found.get("per_layer_config") is not None or not isinstance(kinds, list):
+        return found
+    own = {name: fields.get(f"swa_{name}", usual) for name, usual in _DOTS_NEAR.items()}
+    rope = fields.get("swa_qk_rope_head_dim")
+    if rope is None and all(type(own[n]) is int for n in ("head_dim", "qk_nope_head_dim")):
+        rope = own["head_dim"] - own["qk_nope_head_dim"]
+    near = {**own, "qk_rope_head_dim": rope}
+    found["per_layer_config"] = {str(i): near for i, kind in enumerate(kinds) if kind == SLIDING}
+    return found
+
+
+_DOTS_NEAR = {
+    "num_attention_heads": 64,
+    "num_key_value_heads": 64,
+    "q_lora_rank": 1024,
+    "kv_lora_rank": 1024,
+    "head_dim": 256,
+    "qk_nope_head_dim": 192,
+    "v_head_dim": 128,
+}
+
+
+@family(
+    "dots3_note_text",
+    "Dots3NoteForConditionalGeneration",
+    also=("Dots3NoteForCausalLM",),
+    tied=False,
+    wrapped_by={"dots3_note": False},
+    rewrite=_dots_fields,
+    names={"n_routed_experts": ("n_routed_experts", "num_local_experts")},
+    usual={
+        "q_lora_rank": 1024,
+        "index_topk": 2048,
+        "index_head_dim": 128,
+        "index_n_heads": 64,
+    },
+    refuse={"moe_layer_freq": 1, "mlp_bias": False, "use_dsa": True},
+    inside={
+        "vocab_size": 152064,
+        "hidden_size": 5120,
+        "intermediate_size": 13824,
+        "moe_intermediate_size": 1536,
+        "num_hidden_layers": 46,
+        "num_attention_heads": 128,
+        "n_shared_experts": 1,
+        "n_routed_experts": 256,
+        "num_experts_per_tok": 8,
+        "kv_lora_rank": 512,
+        "qk_rope_head_dim": 64,
+        "qk_nope_head_dim": 128,
+        "v_head_dim": 128,
+    },
+)
+def dots3_note_text(c: Config, i: int) -> Block:
+    """Latent attention to keys that an indexer picks, or in a window with sizes of its own; one
+    gate a head; a norm of the rotated key."""
+    near = c.kind(i, None, INDEXED, SLIDING) == SLIDING
+    reach = {"window": c.count("sliding_window")} if near else {"indexer": _indexer(c)}
+    rope = normalisation("k_rope_norm", c.count("qk_rope_head_dim"), "rms_norm")
+    attention = _latent(c, gate="head", extra=(rope,), **reach)
+    dense = c.count("first_k_dense_replace", 1, least=0)
+    shared = c.count("n_shared_experts") * c.count("shared_experts_intermediate_size")
+    return layer(attention, dense_first(c, i, dense, "n_routed_experts", shared_width=shared))

@@ -1,0 +1,379 @@
+"""Families of 2026 that are like no other: gates on residuals, loops, short convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from costlib.layers import (
+    Attention,
+    Block,
+    ChannelConvolution,
+    Indexer,
+    PerToken,
+    elementwise,
+    linear_step,
+    normalisation,
+)
+from costlib.model.families.config import Config
+from costlib.model.families.family import family
+from costlib.model.families.linear import QWEN, delta_rule
+from costlib.model.families.readers import (
+    FULL,
+    LINEAR,
+    QKVO,
+    SLIDING,
+    biases,
+    experts,
+    grouped,
+    head_dim,
+    layer,
+    mlp,
+    rotary,
+    sliding,
+    sparse,
+)
+from costlib.model.families.streams import begun, low_rank_streams, over_blocks
+
+INDEXED, NEAR, FAR = "indexed_attention", "hybrid_sliding", "hybrid"
+
+
+@family(
+    "muse_glimmer_text",
+    "MuseGlimmerForConditionalGeneration",
+    also=("MuseGlimmerForCausalLM",),
+    tied=False,
+    wrapped_by={"muse_glimmer": False},
+    usual={"head_dim": 128, "sliding_window": 2048},
+    inside={
+        "vocab_size": 202048,
+        "hidden_size": 6656,
+        "intermediate_size": 19968,
+        "num_hidden_layers": 52,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 2,
+    },
+)
+def muse_glimmer_text(c: Config, i: int) -> Block:
+    """A gate on every element of attention's output, norms of heads without weights, four norms, a
+    window in all but every fourth layer (counted from the last), which does not rotate."""
+    return layer(_muse_attention(c, i), mlp(c), norms=4)
+
+
+@family(
+    "muse_spark_text",
+    "MuseSparkForConditionalGeneration",
+    also=("MuseSparkForCausalLM",),
+    tied=False,
+    wrapped_by={"muse_spark": False},
+    usual={"head_dim": 64, "sliding_window": 2048},
+    inside={
+        "vocab_size": 202048,
+        "hidden_size": 8192,
+        "intermediate_size": 16384,
+        "num_hidden_layers": 62,
+        "num_attention_heads": 128,
+        "num_key_value_heads": 16,
+        "moe_intermediate_size": 4096,
+        "moe_hidden_size": 4096,
+        "num_local_experts": 256,
+        "num_experts_per_tok": 8,
+    },
+)
+def muse_spark_text(c: Config, i: int) -> Block:
+    """Muse Glimmer with experts of a narrower stream, which has norms of its own, and a gate on
+    each addition to the residual stream; one norm of four has no weights."""
+    d = c.d_model
+    plain = (
+        normalisation("norms.plain", d, "plain_norm"),
+        normalisation("attention.norm", d, "plain_norm"),
+        elementwise("residual.gate", 2 * d, "sigmoid_gate", weights=2 * d),
+    )
+    if not sparse(c, i, lambda _: True):
+        return layer(_muse_attention(c, i), mlp(c), norms=3, extra=plain)
+    narrow = c.count("moe_hidden_size")
+    normed = (normalisation("experts.norm", 2 * narrow, "rms_norm"),)
+    feed = experts(c, "num_local_experts", latent=narrow, extra=normed)
+    return layer(_muse_attention(c, i), feed, norms=3, extra=plain)
+
+
+def _muse_attention(c: Config, i: int) -> Attention:
+    last = c.layers - 1
+    reach = sliding(c, i, lambda i: SLIDING if (last - i) % 4 else FULL)
+    thetas = c.get("layer_rope_theta")
+    is_listed = isinstance(thetas, list) and len(thetas) == c.layers
+    rotates = bool(thetas[i]) if is_listed else bool((last - i) % 4)
+    return grouped(
+        c,
+        norm="plain_norm",
+        qk_norm="head",
+        gate="element",
+        biases=biases(c, "attention_bias", False, QKVO),
+        window=reach,
+        rotary_dim=None if rotates else 0,
+    )
+
+
+def _hrm_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The number of layers is that of one stack, until the library writes down how many are run."""
+    cycles = [fields.get(name, usual) for name, usual in (("H_cycles", 2), ("L_cycles", 3))]
+    layers = fields.get("num_hidden_layers")
+    is_first = fields.get("num_layers_per_stack") is None
+    if not is_first or not all(type(n) is int and n > 0 for n in (*cycles, layers)):
+        return fields
+    run = layers * cycles[0] * (cycles[1] + 1)
+    return {**fields, "num_layers_per_stack": layers, "num_hidden_layers": run}
+
+
+def _hrm_start(c: Config) -> tuple[PerToken, ...]:
+    """What the fast stack begins with."""
+    return (elementwise("start", c.d_model, "residual", weights=c.d_model),)
+
+
+@family(
+    "hrm_text",
+    "HrmTextForCausalLM",
+    tied=False,
+    norm="plain_norm",
+    final_norm=False,
+    first=_hrm_start,
+    rewrite=_hrm_fields,
+    usual={"head_dim": 128, "H_cycles": 2, "L_cycles": 3},
+)
+def hrm_text(c: Config, i: int) -> Block:
+    """Two stacks of layers that are run again and again: a fast one several times, then a slow one,
+    and so on. A layer is stored once, and keeps a cache for each of its runs."""
+    each, times = c.count("num_layers_per_stack"), c.count("L_cycles") + 1
+    text = f"'num_hidden_layers' must be the layers run, {each * times * c.count('H_cycles')}"
+    c.require(c.layers == each * times * c.count("H_cycles"), text)
+    found = biases(c, "attention_bias", False, (*QKVO, "gate_proj"))
+    attention = grouped(c, one_each=True, head_dim=head_dim(c), gate="element", biases=found)
+    feed = mlp(c, bias=c.flag("mlp_bias", False))
+    block = layer(attention, feed, norm="plain_norm")
+    is_again = i // each not in (0, times - 1)
+    borrowed = block.parameters(c.d_model) if is_again else 0
+    return layer(attention, feed, norm="plain_norm", borrowed=borrowed)
+
+
+def _qwen_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Full attention is what its indexed layers were called first."""
+    kinds = fields.get("layer_types")
+    if not isinstance(kinds, list):
+        return fields
+    return {**fields, "layer_types": [INDEXED if kind == FULL else kind for kind in kinds]}
+
+
+def _qwen_end(c: Config) -> tuple[PerToken, ...]:
+    return low_rank_streams(c, adds=False)
+
+
+@family(
+    "qwen4_exp_text",
+    "Qwen4ExpForCausalLM",
+    tied=False,
+    wrapped_by={"qwen4_exp": False},
+    rewrite=_qwen_fields,
+    last=_qwen_end,
+    final_norm=False,
+    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 512, "num_experts_per_tok": 10},
+    refuse={"ple_layer_ids": []},
+)
+def qwen4_exp_text(c: Config, i: int) -> Block:
+    """Qwen3-Next whose attention is to keys that an indexer picks, with several residual streams.
+    Layers that look up the last few tokens together are refused."""
+    every, around = c.count("full_attention_interval"), low_rank_streams(c)
+    extra = tuple(step * 2 for step in around)
+    shared = c.count("shared_expert_intermediate_size")
+    feed = experts(c, "num_experts", shared_width=shared, shared_gate=True)
+    kind = c.kind(i, lambda i: LINEAR if (i + 1) % every else INDEXED, LINEAR, INDEXED)
+    if kind == LINEAR:
+        return layer(delta_rule(c), feed, norms=0, residuals=0, extra=extra)
+    rotated = rotary(c, head_dim(c), 1)
+    attention = grouped(
+        c,
+        qk_norm="head",
+        gate="element",
+        biases=biases(c, "attention_bias", False, (*QKVO, "gate_proj")),
+        rotary_dim=rotated,
+        indexer=_qwen_indexer(c, rotated),
+    )
+    return layer(attention, feed, norms=0, residuals=0, extra=extra)
+
+
+def _qwen_indexer(c: Config, rotated: int) -> Indexer:
+    """Its code averages the keys of each few tokens, and goes query by query."""
+    c.require(c.count("indexer_kv_heads") == 1, "'indexer_kv_heads' must be 1 to be counted here")
+    budget, pool = c.count("indexer_budget"), c.count("indexer_compress_ratio")
+    text = f"'indexer_budget' is {budget}, not a multiple of 'indexer_compress_ratio' ({pool})"
+    c.require(budget % pool == 0, text)
+    return Indexer(
+        heads=c.count("indexer_n_heads"),
+        head_dim=c.count("indexer_head_dim"),
+        top=budget,
+        rotary_dim=rotated,
+        key_norm="rms_norm",
+        query_norm="rms_norm",
+        weighted=False,
+        pool=pool,
+        one_by_one=True,
+    )
+
+
+#: What both Inklings call attention of a window, by the usual names.
+_NEAR_SIZES = {
+    "num_attention_heads": "swa_num_attention_heads",
+    "num_key_value_heads": "swa_num_key_value_heads",
+    "head_dim": "swa_head_dim",
+}
+
+
+def _inkling_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Older configs list local layers, and call the dense layers' width by a name of its own."""
+    found, layers = dict(fields), fields.get("num_hidden_layers")
+    local = fields.get("local_layer_ids")
+    if found.get("layer_types") is None and isinstance(local, list) and type(layers) is int:
+        found["layer_types"] = [NEAR if i in local else FAR for i in range(min(layers, 10**4))]
+    if fields.get("dense_intermediate_size") is not None:
+        found["moe_intermediate_size"] = fields.get("intermediate_size")
+        found["intermediate_size"] = fields["dense_intermediate_size"]
+    return found
+
+
+@family(
+    "inkling_text",
+    "InklingForCausalLM",
+    also=("InklingForConditionalGeneration",),
+    tied=False,
+    embedding_norm=True,
+    rewrite=_inkling_fields,
+    wrapped_by={"inkling": False},
+    usual={
+        "head_dim": 128,
+        "swa_head_dim": 128,
+        "sliding_window_size": 512,
+        "d_rel": 16,
+        "rel_extent": 1024,
+        "conv_kernel_size": 4,
+        "n_shared_experts": 2,
+    },
+    inside={
+        "vocab_size": 201024,
+        "hidden_size": 6144,
+        "num_hidden_layers": 66,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "swa_num_attention_heads": 64,
+        "swa_num_key_value_heads": 16,
+        "intermediate_size": 24576,
+        "moe_intermediate_size": 3072,
+        "n_routed_experts": 256,
+        "num_experts_per_tok": 6,
+    },
+)
+def inkling_text(c: Config, i: int) -> Block:
+    """Short convolutions of keys, of values and after each part; scores that depend on distances;
+    windows with heads of their own; experts beside shared ones, whose weights the router gives."""
+    attention = _inkling_attention(c, i)
+    width = 2 * attention.kv_heads * attention.head_dim + 2 * c.d_model
+    conv = ChannelConvolution(channels=width, kernel=c.count("conv_kernel_size"))
+    scale = PerToken("ffn.scale", c.d_model, weights=1)
+    dense = c.count("dense_mlp_idx", 0, least=0)
+    if not sparse(c, i, lambda i: i >= dense):
+        return layer(conv, attention, mlp(c), residuals=2, extra=(scale,))
+    shared = c.count("n_shared_experts")
+    router = linear_step("router", c.d_model, c.count("n_routed_experts") + shared)
+    joint = shared * c.count("moe_intermediate_size")
+    feed = experts(c, "n_routed_experts", shared_width=joint, router=router)
+    return layer(conv, attention, feed, residuals=2, extra=(scale,))
+
+
+def _inkling_attention(c: Config, i: int, **more: Any) -> Attention:
+    is_near = c.kind(i, lambda i: NEAR if (i + 1) % 6 else FAR, NEAR, FAR) == NEAR
+    reach = c.count("sliding_window_size") if is_near else None
+    if is_near:
+        c = c.but({usual: c.count(own) for usual, own in _NEAR_SIZES.items()})
+    heads, rank = c.count("num_attention_heads"), c.count("d_rel")
+    extent = c.count("rel_extent") if reach is None else reach
+    bank = rank * extent
+    found = (
+        *linear_step("r_proj", c.d_model, heads * rank),
+        PerToken(
+            "distances",
+            2 * heads * bank,
+            heads * rank,
+            heads * extent,
+            weights=bank,
+            is_matmul=True,
+        ),
+        *more.pop("extra", ()),
+    )
+    normed = {"qk_norm": "head", **more}
+    return grouped(c, window=reach, rotary_dim=0, extra=found, **normed)
+
+
+def _inkling_end(c: Config) -> tuple[PerToken, ...]:
+    return over_blocks(c, "final_input", begun(c.layers, _block_size(c)))
+
+
+def _block_size(c: Config) -> int:
+    return c.count("n_layers_per_attn_res_block", 6)
+
+
+@family(
+    "inkling2_text",
+    "Inkling2ForCausalLM",
+    also=("Inkling2ForConditionalGeneration",),
+    tied=False,
+    embedding_norm=True,
+    wrapped_by={"inkling2": False},
+    last=_inkling_end,
+    names={"n_routed_experts": ("n_routed_experts", "num_local_experts")},
+    usual={
+        "head_dim": 128,
+        "swa_head_dim": 128,
+        "sliding_window_size": 1024,
+        "d_rel": 16,
+        "rel_extent": 1024,
+        "conv_kernel_size": 4,
+    },
+    inside={
+        "vocab_size": 201024,
+        "hidden_size": 4608,
+        "num_hidden_layers": 48,
+        "num_attention_heads": 48,
+        "num_key_value_heads": 8,
+        "swa_num_attention_heads": 48,
+        "swa_num_key_value_heads": 8,
+        "moe_intermediate_size": 2304,
+        "n_routed_experts": 384,
+        "num_experts_per_tok": 8,
+    },
+)
+def inkling2_text(c: Config, i: int) -> Block:
+    """Inkling with a gate on attention's output and sinks made of the input; parts that attend to
+    what earlier blocks of layers began with; experts alone in every layer. Layers without a window
+    have an input of their own for queries, keys and values, and kernels made for every token."""
+    plain, d, kernel = _inkling_attention(c, i), c.d_model, c.count("conv_kernel_size")
+    is_near = plain.window is not None
+    clipped = PerToken(
+        "clip", 8 * plain.heads, weights=plain.heads * (plain.head_dim + c.count("d_rel"))
+    )
+    attention = _inkling_attention(
+        c,
+        i,
+        qk_norm=None,
+        value_norm=True,
+        gate="element",
+        extra=(*linear_step("sink_proj", d, plain.heads), clipped),
+    )
+    wide, groups = 2 * plain.kv_heads * plain.head_dim, 0 if is_near else 2 * plain.kv_heads
+    convs = (
+        ChannelConvolution(channels=wide, kernel=kernel, groups=groups),
+        ChannelConvolution(channels=2 * d, kernel=kernel),
+    )
+    each, queries = _block_size(c), 1 if is_near else 3
+    inputs = over_blocks(c, "attention_input", begun(i, each), queries=queries) if i else ()
+    extra = (*inputs, *over_blocks(c, "ffn_input", begun(i + 1, each)))
+    norms = 2 if is_near else 4
+    feed = experts(c, "n_routed_experts")
+    return layer(*convs, attention, feed, norms=norms, residuals=2, extra=extra)

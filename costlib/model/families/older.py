@@ -1,0 +1,231 @@
+"""Decoders of the years before 2024: falcons, MPT and the kin of GPT."""
+
+from __future__ import annotations
+
+from costlib.layers import Block, Mlp
+from costlib.model.families.config import Config
+from costlib.model.families.decoders import GPT2
+from costlib.model.families.family import family
+from costlib.model.families.readers import QKVO, activation, grouped, head_dim, layer, mlp, rotary
+
+FALCON = {"intermediate_size": "ffn_hidden_size", "num_key_value_heads": "num_kv_heads"}
+
+
+@family("falcon", "FalconForCausalLM", tied=True, norm="layer_norm", names=FALCON)
+def falcon(c: Config, i: int) -> Block:
+    """One KV head for all, or (since Falcon 40B) one a group; both parts read one norm, or one
+    each; ALiBi or rotation. Its newer code keeps keys and values once for every query head."""
+    norm, found, is_new = (
+        "layer_norm",
+        c.flag("bias", False),
+        c.flag("new_decoder_architecture", False),
+    )
+    heads, is_parallel = c.count("num_attention_heads"), c.flag("parallel_attn", True)
+    if is_new:
+        kv_heads = c.count("num_key_value_heads", heads)
+    else:
+        kv_heads = 1 if c.flag("multi_query", True) else heads
+    attention = grouped(
+        c,
+        kv_heads=kv_heads,
+        head_dim=head_dim(c, stated=False),
+        norm=norm,
+        biases=QKVO if found else (),
+        rotary_dim=0 if c.flag("alibi", False) else None,
+        repeats_kv=is_new,
+    )
+    usual = 2 if is_new else 1
+    norms = c.count("num_ln_in_parallel_attn", usual) if is_parallel else 2
+    c.require(norms <= 2, f"'num_ln_in_parallel_attn' must be 1 or 2, got {norms}")
+    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=found, default="gelu")
+    return layer(attention, feed, norms=norms, norm=norm, parallel=is_parallel and norms == 1)
+
+
+@family(
+    "mpt",
+    "MptForCausalLM",
+    tied=True,
+    norm="layer_norm_no_bias",
+    names={
+        "hidden_size": ("d_model", "hidden_size"),
+        "num_hidden_layers": ("n_layers", "num_hidden_layers"),
+        "num_attention_heads": ("n_heads", "num_attention_heads"),
+    },
+    refuse={"no_bias": True},
+)
+def mpt(c: Config, i: int) -> Block:
+    """Layer norms without biases, no biases elsewhere, ALiBi; four times as wide inside."""
+    norm = "layer_norm_no_bias"
+    attention = grouped(c, one_each=True, norm=norm, rotary_dim=0)
+    return layer(attention, Mlp(width=4 * c.d_model, gated=False, activation="gelu"), norm=norm)
+
+
+@family(
+    "gpt_bigcode", "GPTBigCodeForCausalLM", tied=True, norm="layer_norm", names=GPT2, positions=0
+)
+def gpt_bigcode(c: Config, i: int) -> Block:
+    """GPT-2 with one KV head for all."""
+    norm, heads = "layer_norm", c.count("num_attention_heads")
+    kv_heads = 1 if c.flag("multi_query", True) else heads
+    c.same("num_key_value_heads", kv_heads, "'multi_query'")
+    attention = grouped(
+        c,
+        kv_heads=kv_heads,
+        head_dim=head_dim(c, stated=False),
+        biases=QKVO,
+        norm=norm,
+        rotary_dim=0,
+    )
+    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
+    return layer(attention, feed, norm=norm)
+
+
+@family(
+    "codegen",
+    "CodeGenForCausalLM",
+    tied=False,
+    norm="layer_norm",
+    names=GPT2,
+    unembedding_bias=True,
+)
+def codegen(c: Config, i: int) -> Block:
+    """GPT-J, with queries, keys and values made by one matrix."""
+    norm, width = "layer_norm", head_dim(c, stated=False)
+    rotated = c.count("rotary_dim", 64, least=0)
+    c.require(rotated <= width, f"'rotary_dim' is {rotated}, but a head is {width} wide")
+    attention = grouped(c, one_each=True, norm=norm, rotary_dim=rotated)
+    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
+    return layer(attention, feed, norms=1, parallel=True, norm=norm)
+
+
+@family(
+    "gpt_neo",
+    "GPTNeoForCausalLM",
+    tied=True,
+    norm="layer_norm",
+    positions=0,
+    names={"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"},
+)
+def gpt_neo(c: Config, i: int) -> Block:
+    """GPT-2 with a window in some layers, which its code masks and nothing else: all keys are kept
+    and multiplied, and so counted."""
+    _check_kinds(c)
+    norm = "layer_norm"
+    attention = grouped(
+        c,
+        one_each=True,
+        head_dim=head_dim(c, stated=False),
+        biases=("o_proj",),
+        norm=norm,
+        rotary_dim=0,
+    )
+    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
+    return layer(attention, feed, norm=norm)
+
+
+def _check_kinds(c: Config) -> None:
+    """attention_types holds groups of kinds, and how often each is repeated."""
+    count = 0
+    for group in c.entries("attention_types", list):
+        is_group = len(group) == 2 and isinstance(group[0], list) and type(group[1]) is int
+        is_group = is_group and set(map(str, group[0])) <= {"global", "local"}
+        c.require(
+            is_group, "'attention_types' must be groups of 'global' and 'local', and a number"
+        )
+        count += len(group[0]) * group[1]
+    text = f"'attention_types' has {count} layers, but there are {c.layers}"
+    c.require(count in (0, c.layers), text)
+
+
+@family(
+    "persimmon", "PersimmonForCausalLM", tied=False, norm="layer_norm", wrapped_by={"fuyu": False}
+)
+def persimmon(c: Config, i: int) -> Block:
+    """Layer norms, one of each head too, biases, squared ReLU, half of each head rotated."""
+    norm = "layer_norm"
+    normed = "head" if c.flag("qk_layernorm", True) else None
+    rotated = rotary(c, head_dim(c, stated=False), 0.5)
+    heads = c.count("num_attention_heads")
+    attention = grouped(
+        c,
+        kv_heads=heads,
+        head_dim=head_dim(c, stated=False),
+        biases=QKVO,
+        qk_norm=normed,
+        norm=norm,
+        rotary_dim=rotated,
+    )
+    feed = mlp(c, gated=False, bias=True, default="relu2")
+    return layer(attention, feed, norm=norm)
+
+
+@family(
+    "xglm",
+    "XGLMForCausalLM",
+    tied=True,
+    norm="layer_norm",
+    names={
+        "hidden_size": ("d_model", "hidden_size"),
+        "num_hidden_layers": ("num_layers", "num_hidden_layers"),
+        "intermediate_size": "ffn_dim",
+        "num_attention_heads": ("attention_heads", "num_attention_heads"),
+    },
+)
+def xglm(c: Config, i: int) -> Block:
+    """GPT-2 with positions that are computed, not stored."""
+    norm = "layer_norm"
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
+
+
+@family(
+    "openai-gpt",
+    "OpenAIGPTLMHeadModel",
+    tied=True,
+    norm="layer_norm",
+    final_norm=False,
+    names=GPT2,
+    positions=0,
+)
+def openai_gpt(c: Config, i: int) -> Block:
+    """The first GPT: norms after the parts, and so none at the end. Its code keeps no cache; passes
+    after others are counted as if it did."""
+    norm, kind = "layer_norm", activation(c, "gelu_tanh", "afn")
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    feed = Mlp(width=4 * c.d_model, gated=False, bias=True, activation=kind)
+    return layer(attention, feed, norm=norm)
+
+
+@family(
+    "ctrl",
+    "CTRLLMHeadModel",
+    tied=True,
+    norm="layer_norm",
+    names={**GPT2, "intermediate_size": "dff"},
+    unembedding_bias=True,
+)
+def ctrl(c: Config, i: int) -> Block:
+    """GPT-2 with ReLU, and positions that are computed, not stored."""
+    norm = "layer_norm"
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, activation="relu"), norm=norm)
+
+
+@family("biogpt", "BioGptForCausalLM", tied=True, norm="layer_norm", positions=2)
+def biogpt(c: Config, i: int) -> Block:
+    """GPT-2, whose position table has two rows more than positions."""
+    norm = "layer_norm"
+    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
+
+
+@family("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", tied=True, norm="layer_norm")
+def gpt_neox_japanese(c: Config, i: int) -> Block:
+    """GPT-NeoX without biases, but for that of the last layer's attention."""
+    norm, width = "layer_norm", head_dim(c, stated=False)
+    found = ("o_proj",) if i == c.layers - 1 else ()
+    rotated = rotary(c, width, 1, "rotary_pct")
+    attention = grouped(c, one_each=True, norm=norm, biases=found, rotary_dim=rotated)
+    times = c.count("intermediate_multiple_size", 4)
+    feed = Mlp(width=times * c.d_model, gated=False, activation=activation(c, "gelu"))
+    return layer(attention, feed, norm=norm)

@@ -1,0 +1,324 @@
+"""Chapter 4: what a transformer keeps in memory, and what fits.
+
+Every token leaves a key and a value in each layer's cache. A layer with a window keeps the newest
+``window`` tokens, so its cache stops growing. Weights, cache and activations share a device's
+memory: what they leave free is how far batch and context can go.
+
+What a device gives out is its memory less a `RESERVE`. Left out: fragmentation, and whatever else
+runs on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+from typing import Any, Protocol
+
+from costlib.layers.attention import SCORES
+from costlib.layers.parts import Block, Cache, PerToken, is_one, plus
+from costlib.units.device import RESERVE, Device
+from costlib.units.display import latex
+from costlib.units.ledger import Holding
+from costlib.units.numbers import Number, choose, is_symbolic, is_zero, maximum, minimum, size
+from costlib.units.precision import Precision, precision_of
+
+__all__ = [
+    "RESERVE",
+    "Fit",
+    "Memory",
+    "cached_tokens",
+    "held_bytes",
+    "kv_bytes",
+    "kv_elements",
+    "largest_batch",
+    "largest_context",
+    "memory",
+]
+
+
+class Model(Protocol):
+    """What memory is counted from: `costlib.Transformer` has it."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]: ...
+    @property
+    def layers(self) -> Any: ...
+    @property
+    def d_model(self) -> Any: ...
+    @property
+    def vocab(self) -> Any: ...
+    @property
+    def precision(self) -> Precision: ...
+    def params(self) -> Any: ...
+    def weight_bytes(self, precision: Precision | str | None = None, /) -> Any: ...
+    def caches(self) -> tuple[tuple[Cache, Number], ...]: ...
+    def steps(self) -> tuple[PerToken, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes by what they are for; ``buffers``: what one of many devices has whole for a moment.
+
+    >>> Memory(weights=10, kv=5).total
+    15
+    """
+
+    weights: Number
+    kv: Number = 0
+    activations: Number = 0
+    gradients: Number = 0
+    optimizer: Number = 0
+    buffers: Number = 0
+
+    @property
+    def total(self) -> Any:
+        """All of them."""
+        state = self.weights + self.gradients + self.optimizer
+        return state + self.kv + self.activations + self.buffers
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The largest value that fits, and the inequality it solves, as LaTeX with the numbers in.
+
+    ``largest`` is 0 where not even one fits, and infinite where nothing grows any more.
+    """
+
+    largest: Number
+    inequality: str
+
+    def _repr_latex_(self) -> str:
+        return f"${self.inequality}$"
+
+
+def cached_tokens(context: Number, window: Number | None = None) -> Any:
+    """Tokens of the context that one layer's cache holds: T, or with a window min(T, W).
+
+    >>> cached_tokens(1000), cached_tokens(1000, 4096), cached_tokens(10_000, 4096)
+    (1000, 1000, 4096)
+    """
+    context = size("context", context, least=0)
+    return context if window is None else minimum(context, size("window", window))
+
+
+def kv_elements(model: Model, batch: Number, context: Number, encoded: Number = 0) -> Any:
+    """Elements of the cache of all layers: per token and layer 2·K·h, or r + rope with MLA.
+
+    What does not grow counts too: the states of scans and convolutions, where a model has them, and
+    keys and values of the ``encoded`` tokens that an encoder has read.
+
+    >>> from costlib.model.transformer import Transformer
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000, kv_heads=8)
+    >>> kv_elements(model, 1, 1000)
+    65536000
+    """
+    batch, context = size("batch", batch), size("context", context, least=0)
+    total: Number = 0
+    for cache, layers in model.caches():
+        total = plus(total, layers * cache.elements(context))
+    if not is_zero(encoded):
+        total = plus(total, size("encoded", encoded) * _of_all_parts(model, "cached_of_encoded"))
+    return batch * total
+
+
+def _of_all_parts(model: Model, name: str) -> Any:
+    """The sum over all layers of one number of their parts."""
+    total: Number = 0
+    for block in model.blocks:
+        for part in block.parts:
+            total = plus(total, block.layers * getattr(part, name))
+    return total
+
+
+def kv_bytes(
+    model: Model, batch: Number, context: Number, precision: Precision | str | None = None
+) -> Any:
+    """Bytes of the cache: elements times the bytes of one.
+
+    >>> from costlib.model.transformer import Transformer
+    >>> model = Transformer(
+    ...     layers=32, d_model=4096, heads=32, d_ff=14336, vocab=32000,
+    ...     kv_heads=8, window=4096,
+    ... )
+    >>> kv_bytes(model, 1, 4096) == kv_bytes(model, 1, 100_000)
+    True
+    """
+    return kv_elements(model, batch, context) * _own(model, precision).kv
+
+
+def held_bytes(holds: Holding, precision: Precision | str | None = None) -> Any:
+    """Bytes of weights and cache that lie in memory while a pass runs.
+
+    >>> from costlib.model.transformer import Transformer
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> held_bytes(model.decode(1, 4095).holds)
+    15624314880
+    """
+    each = _own(holds.model, precision)
+    cache = kv_elements(holds.model, holds.batch, holds.context, holds.encoded) * each.kv
+    return holds.model.weight_bytes(precision) + cache
+
+
+def memory(
+    model: Model,
+    batch: Number,
+    context: Number,
+    precision: Precision | str | None = None,
+    *,
+    new: Number = 1,
+    scores: str = "on-chip",
+    encoded: Number = 0,
+) -> Memory:
+    """What inference keeps while ``new`` tokens a sequence join ``context`` cached ones.
+
+    Weights, the cache of context + new tokens (and of those that an encoder has read), and peak
+    activations: the residual stream and the widest step's inputs and outputs, one layer at a time,
+    logits included. Without a precision, a model whose checkpoint is packed has its own, others 16
+    bits.
+
+    >>> from costlib.model.transformer import Transformer
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> model.memory(1, 4095).kv / 2**30
+    2.0
+    """
+    each = _own(model, precision)
+    choose("scores", scores, SCORES)
+    batch, new = size("batch", batch), size("new", new)
+    keys = size("context", context, least=0) + new
+    matrix = batch * _score_heads(model) * new * keys if scores == "materialised" else 0
+    return Memory(
+        weights=model.weight_bytes(precision),
+        kv=kv_elements(model, batch, keys, encoded) * each.kv,
+        activations=batch * new * (model.d_model + _widest_step(model)) * each.activations
+        + 2 * matrix * each.scores,
+    )
+
+
+def _whole(count: Any) -> Any:
+    """A count as an int: bytes of packed weights are fractions, and so was what came of them."""
+    return int(count) if isinstance(count, float) and count.is_integer() else count
+
+
+def largest_batch(
+    model: Model,
+    room: Number | Device,
+    context: Number,
+    precision: Precision | str | None = None,
+) -> Fit:
+    """The most sequences of ``context`` tokens that fit: ⌊(room − weights) / cache of one⌋.
+
+    ``room`` is bytes, or a device: its memory less the `RESERVE`.
+
+    >>> from costlib.model.transformer import Transformer
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> fit = largest_batch(model, 80 * 10**9, 4096)
+    >>> fit.largest, fit.inequality
+    (30, '13476831232 + B \\\\cdot 2147564032 \\\\le 80000000000')
+    >>> from costlib import devices
+    >>> largest_batch(model, devices["A100-80GB"], 4096).largest
+    29
+    """
+    given = _bytes(room)
+    one = memory(model, 1, size("context", context) - 1, precision)
+    each = one.kv + one.activations
+    largest = maximum(0, (given - one.weights) // each)
+    return Fit(_whole(largest), f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(given)}")
+
+
+def largest_context(
+    model: Model,
+    room: Number | Device,
+    batch: Number,
+    precision: Precision | str | None = None,
+) -> Fit:
+    """The longest context that fits ``batch`` sequences beside the weights, as `largest_batch`.
+
+    The cache grows by a bytes a token in global layers and by b in local ones, up to the window:
+    min((a + b)·T, a·T + b·W) must fit, so that T is the larger of the two answers. What has one
+    size, as the states of scans have, is taken from the room first.
+
+    >>> from costlib.model.transformer import Transformer
+    >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> largest_context(model, 80 * 10**9, 1).largest
+    126882
+    """
+    given, batch = _bytes(room), size("batch", batch)
+    one = memory(model, batch, 0, precision)
+    each = batch * _own(model, precision).kv
+    grows = [(c, layers) for c, layers in model.caches() if not is_zero(c.per_token)]
+    fixed: Number = one.activations
+    for cache, layers in model.caches():
+        fixed = plus(fixed, 0 if is_zero(cache.state) else each * layers * cache.state)
+    growing: Number = 0
+    bounded: list[tuple[Number, Number]] = []
+    for cache, layers in grows:
+        rate = each * layers * cache.per_token
+        rate = rate if is_one(cache.every) else rate / cache.every
+        if cache.window is None:
+            growing = plus(growing, rate)
+        else:
+            bounded.append((cache.window, rate))
+    largest = _longest(given - one.weights - fixed, growing, bounded)
+    text = f"{_tex(one.weights)} + {_tex(fixed)} + T \\cdot {_tex(growing)}"
+    for window, rate in bounded:
+        text += f" + \\min(T, {_tex(window)}) \\cdot {_tex(rate)}"
+    return Fit(_whole(largest), f"{text} \\le {_tex(given)}")
+
+
+def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Number]]) -> Any:
+    """The largest T with growing·T + Σ rate·min(T, window) ≤ free.
+
+    Each minimum is at most either side: the sum is the least over all ways to choose a side, and T
+    is the largest of their answers.
+    """
+    longest: Number = 0
+    for sides in product((True, False), repeat=len(bounded)):
+        rate, room = growing, free
+        for is_full, (window, each) in zip(sides, bounded, strict=True):
+            rate, room = (rate, room - each * window) if is_full else (plus(rate, each), room)
+        if is_zero(rate):
+            longest = maximum(longest, inf if room >= 0 else 0)
+        else:
+            longest = maximum(longest, room // rate)
+    return longest
+
+
+def _bytes(room: Number | Device) -> Any:
+    """The bytes that there are for weights and cache."""
+    if isinstance(room, Device):
+        return room.usable
+    if isinstance(room, str):
+        raise TypeError(f"room must be bytes or a Device, such as costlib.devices[{room!r}]")
+    return room
+
+
+def _own(model: Model, precision: Precision | str | None) -> Precision:
+    """The precision asked for, or else the model's own."""
+    if isinstance(model, str):
+        raise TypeError(f"model must be a Transformer, such as costlib.models[{model!r}]")
+    return model.precision if precision is None else precision_of(precision)
+
+
+def _score_heads(model: Model) -> Any:
+    """The most heads that a layer has scores of."""
+    most: Number = 0
+    for block in model.blocks:
+        for part in block.parts:
+            most = maximum(most, part.score_heads)
+    return most
+
+
+def _widest_step(model: Model) -> Any:
+    """The most activations per token that one step reads and writes."""
+    widest: Number = 0
+    for step in model.steps():
+        widest = maximum(widest, (step.reads + step.writes + step.kv_writes) // step.times)
+    return widest
+
+
+def _tex(value: Number) -> str:
+    if is_symbolic(value):
+        return latex(value)
+    return str(int(value)) if isinstance(value, (int, float)) else "(\\ldots)"

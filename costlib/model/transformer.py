@@ -1,0 +1,847 @@
+"""Chapter 3: what a transformer costs.
+
+Nearly every step treats all tokens alike: so many FLOPs and elements a token, and weights that are
+read once however many tokens there are. A model is a table of such steps, made once, and what mixes
+tokens. Parameters, prefill, decode and training are four readings of that table.
+
+Each step reads its inputs from memory and writes its outputs. Left out: the scales of scores and
+embeddings, soft caps, dropout, sampling, and the optimizer's own arithmetic.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from costlib.layers.attention import MLA, check_groups, check_sizes
+from costlib.layers.attention_kinds import Attention, Latent
+from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
+from costlib.layers.parts import (
+    NORM_WEIGHTS,
+    Block,
+    Cache,
+    Part,
+    Pass,
+    PerToken,
+    experts_bound,
+    experts_expected,
+    is_one,
+    plus,
+    same,
+    set_field,
+)
+from costlib.layers.table import Table, count_rows
+from costlib.model.checkpoint import Storage, step_bytes, weight_bytes
+from costlib.model.families import from_hf
+from costlib.model.kvcache import Memory, kv_bytes, memory
+from costlib.units.display import facts_html, quantity
+from costlib.units.ledger import Holding, Ledger, Op
+from costlib.units.messages import collective, message
+from costlib.units.numbers import (
+    Number,
+    choose,
+    divides,
+    exact_div,
+    is_zero,
+    maximum,
+    minimum,
+    size,
+)
+from costlib.units.precision import Precision, precision_of
+
+__all__ = ["MLA", "MoE", "PerToken", "Transformer", "experts_bound", "experts_expected"]
+
+BIASES = ("qkv", "o_proj", "ffn", "router", "experts", "unembedding")
+RECOMPUTE = (None, "selective", "full")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoE:
+    """A mixture of experts: ``per_token`` of ``experts`` feed-forward layers of ``width`` each.
+
+    ``shared_width`` is one more that all tokens use (``shared_gate``: scaled by a gate of its own);
+    the first ``dense_layers`` layers have a plain feed-forward layer instead.
+    """
+
+    experts: Number
+    per_token: Number
+    width: Number
+    shared_width: Number = 0
+    shared_gate: bool = False
+    dense_layers: Number = 0
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "experts", "per_token", "width")
+        check_sizes(self, "shared_width", "dense_layers", least=0)
+        size("experts - per_token", self.experts - self.per_token, least=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transformer:
+    """A transformer: an embedding, blocks of layers in order, an unembedding.
+
+    The usual decoder is written by its sizes; the defaults are those of Llama. ``local_layers`` of
+    the layers attend within ``window`` (all of them unless given). ``norms`` are per layer;
+    ``qk_norm`` is "head" (one norm of head_dim for all heads) or "full"; ``positions`` is the rows
+    of a learned position table; ``rotary_dim`` is head_dim unless given, 0 for none. ``parallel``:
+    attention and feed-forward layer read the same input. ``biases`` names what has one: qkv,
+    o_proj, ffn, router, experts, unembedding.
+
+    Any other model is written by its ``blocks`` (see `costlib.layers`): sizes are a short way to
+    write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
+    steps beside the embedding, and before the unembedding. ``embedding_width`` is that of both
+    where it is not d_model. ``head`` has the steps of a classifier in place of the unembedding,
+    done once a token or, if ``pooled``, once a sequence. ``ahead`` holds layers that predict
+    further tokens, which `with_prediction_heads` counts: ``predicted`` is then their number, and
+    ``copied`` says that each has embeddings of its own. ``left_out`` names what a config had
+    beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
+    packs the weights. ``sharers`` is how many devices share each layer, in so many
+    ``sharer_nodes``: see `costlib.parallel.tensor_parallel`. Of a pipeline's stages (see
+    `costlib.parallel.stage_models`) the first alone has an embedding, ``is_first``; the last has
+    the unembedding, and all others send what they make over the axis ``hands_on``.
+
+    >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+    >>> llama.params()
+    6738415616
+    >>> llama.decode(1, 4096).matmul_flops
+    15362162688
+    >>> from costlib.layers import Attention, Block, Mamba2, Mlp
+    >>> mixers = Mamba2(heads=16, head_dim=8, state_dim=32), Attention(heads=4, head_dim=16)
+    >>> blocks = [Block(layers=3, parts=(mixer, Mlp(width=256))) for mixer in mixers]
+    >>> hybrid = Transformer(d_model=64, vocab=1000, blocks=tuple(blocks))
+    >>> hybrid.layers, hybrid.heads, hybrid.d_ff, hybrid.kv_elements_per_token()
+    (6, 4, 256, 384)
+    """
+
+    layers: Number = None  # type: ignore[assignment]  # filled in while made
+    d_model: Number = None  # type: ignore[assignment]  # filled in while made
+    heads: Number = None  # type: ignore[assignment]  # filled in while made
+    d_ff: Number = None  # type: ignore[assignment]  # filled in while made
+    vocab: Number = None  # type: ignore[assignment]  # filled in while made
+    kv_heads: Number = None  # type: ignore[assignment]  # filled in while made
+    head_dim: Number = None  # type: ignore[assignment]  # filled in while made
+    gated: bool = True
+    activation: str = "silu"
+    tied: bool = False
+    norm: str = "rms_norm"
+    norms: int = 2
+    final_norm: bool = True
+    embedding_norm: bool = False
+    qk_norm: str | None = None
+    biases: tuple[str, ...] = ()
+    positions: Number = 0
+    rotary_dim: Number = None  # type: ignore[assignment]  # filled in while made
+    parallel: bool = False
+    window: Number = None  # type: ignore[assignment]  # filled in while made
+    local_layers: Number = None  # type: ignore[assignment]  # filled in while made
+    sinks: bool = False
+    moe: MoE | None = None
+    mla: MLA | None = None
+    first: tuple[PerToken, ...] = ()
+    last: tuple[PerToken, ...] = ()
+    embedding_width: Number | None = field(default=None, repr=False)
+    head: tuple[PerToken, ...] = field(default=(), repr=False)
+    pooled: bool = field(default=False, repr=False)
+    ahead: tuple[Block, ...] = field(default=(), compare=False, repr=False)
+    predicted: Number = field(default=0, repr=False)
+    copied: bool = field(default=False, repr=False)
+    sharers: Number = 1
+    sharer_nodes: Number = field(default=1, repr=False)
+    is_first: bool = field(default=True, repr=False)
+    hands_on: str = field(default="", repr=False)
+    blocks: tuple[Block, ...] = field(default=(), repr=False)
+    left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    storage: Storage | None = field(default=None, repr=False)
+    _derived: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+    _table: Any = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "d_model", "vocab", "sharers", "sharer_nodes")
+        choose("norm", self.norm, tuple(NORM_WEIGHTS))
+        for bias in self.biases:
+            choose("biases", bias, BIASES)
+        for name in _FLAGS:
+            choose(name, getattr(self, name), (True, False))
+        if self.blocks:
+            _read_blocks(self)
+        else:
+            check_sizes(self, "layers", "heads", "d_ff")
+            _complete(self)
+            set_field(self, "blocks", _blocks(self))
+        check_sizes(self, "positions", least=0)
+        check_sizes(self, *([] if self.embedding_width is None else ["embedding_width"]))
+        set_field(self, "_table", Table(self))
+
+    @classmethod
+    def from_hf(cls, config: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
+        """The model of a Hugging Face config.json: a dict, a path, or the JSON text itself.
+
+        >>> Transformer.from_hf({"model_type": "perceiver"})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        ValueError: model_type 'perceiver' is not one that costlib knows; ...
+        """
+        return from_hf(config, cls)
+
+    def with_(self, **changes: Any) -> Transformer:
+        """The same model with some of its sizes changed; what was not given follows them.
+
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.with_(kv_heads=1).kv_heads
+        1
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> wider = tiny.with_(d_model=128, heads=8)
+        >>> wider.kv_heads, wider.head_dim
+        (8, 16)
+        """
+        is_inside = not set(changes) <= set(_OUTSIDE_BLOCKS)
+        if "blocks" in self._derived and is_inside:
+            return replace(self, **{**_defaults(self._derived), **changes})
+        if not is_inside or "blocks" in changes:
+            outside = tuple(bias for bias in self.biases if bias == "unembedding")
+            return replace(self, **{**_defaults(_SIZES), "biases": outside, **changes})
+        found = _by_sizes(self)
+        if found is None:
+            names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
+            raise ValueError(
+                f"the layers of this model differ, so that it has no one {names}: change its blocks"
+            )
+        return found.with_(**changes)
+
+    def with_prediction_heads(self, *, copied: bool = False) -> Transformer:
+        """The same model with its heads for further tokens, where a config says it has some.
+
+        DeepSeek-V3, GLM 4.5 and others are trained to predict more than the next token, and draft
+        with those heads when they are served. A head joins the last layer's output and the next
+        token's embedding, and is one more layer, with a cache, and the unembedding once more. Every
+        pass runs each of them once, over all its tokens; verifying drafts is a decode of as many
+        ``new`` tokens. Embedding and unembedding are the model's own, unless they are ``copied``,
+        as some checkpoints have them.
+
+        >>> from costlib import models
+        >>> model = models["deepseek-v3"]
+        >>> heads = model.with_prediction_heads()
+        >>> round((heads.params() - model.params()) / 1e9, 1), heads.layers - model.layers
+        (11.6, 1)
+        """
+        if not self.ahead:
+            raise ValueError("nothing is known of heads for further tokens of this model")
+        heads: Number = 0
+        for block in self.ahead:
+            heads = plus(heads, block.layers)
+        blocks = (*self.blocks, *self.ahead)
+        return self.with_(blocks=blocks, ahead=(), predicted=heads, copied=copied)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether sizes say all: layers are alike but for windows, experts and what comes first.
+
+        >>> Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000).is_uniform
+        True
+        """
+        return "blocks" in self._derived or _by_sizes(self) is not None
+
+    def params(self) -> Any:
+        """Parameters stored: a tied unembedding and the embedding are one matrix."""
+        if self._table.params is None:
+            self._table.params = self._parameters()
+        return self._table.params
+
+    def active_params(self) -> Any:
+        """Parameters that a token uses: of the experts, those it is routed to.
+
+        >>> moe = MoE(experts=8, per_token=2, width=14336)
+        >>> mixtral = Transformer(
+        ...     layers=32, d_model=4096, heads=32, d_ff=14336, vocab=32000,
+        ...     kv_heads=8, moe=moe,
+        ... )
+        >>> mixtral.params(), mixtral.active_params()
+        (46702792704, 12879925248)
+        """
+        return self._parameters(active=True)
+
+    def _parameters(self, *, active: bool = False) -> Any:
+        total: Number = 0
+        for step in self.steps():
+            if not (self.tied and step.name == "unembedding"):
+                total = plus(total, step.parameters(step.chosen if active else None))
+        for part, layers in self._table.mixers:
+            total = plus(total, layers * part.mixing_weights)
+        for block in self.blocks:
+            if not is_zero(block.borrowed):
+                total = total - block.layers * block.borrowed
+        return total
+
+    def weight_bytes(self, precision: Precision | str | None = None) -> Any:
+        """Bytes of the weights: at a precision, or as the model's own checkpoint packs them.
+
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.weight_bytes() / tiny.params(), tiny.weight_bytes("fp8") / tiny.params()
+        (2.0, 1.0)
+        """
+        if precision is None and self.storage is not None:
+            if self._table.packed is None:
+                sizes = (self.d_model, self.params(), self.storage)
+                self._table.packed = weight_bytes(self.blocks, *sizes)
+            return self._table.packed
+        return self.params() * precision_of(precision).weights
+
+    @property
+    def precision(self) -> Precision:
+        """The model's own: bytes of a weight, on average and step by step, and the formats of
+        products and cache.
+
+        >>> Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000).precision.weights
+        2
+        """
+        storage = self.storage
+        if storage is None or storage.unread:
+            return Precision()
+        if self._table.own is None:
+            weights = self.weight_bytes() / self.params()
+            cache = storage.plain if storage.kv is None else storage.kv
+            steps = (*step_bytes(self.blocks, self.d_model, storage), ("", storage.plain))
+            own = Precision(weights=weights, kv=cache, compute=storage.compute, by_step=steps)
+            self._table.own = own
+        found: Precision = self._table.own
+        return found
+
+    def prefill(self, batch: Number, seq: Number, *, logits: str = "all", **options: Any) -> Ledger:
+        """A pass over a prompt of ``seq`` tokens, nothing cached yet.
+
+        ``logits="last"`` unembeds only the last position of each sequence, as serving does. The
+        options are those of `decode`.
+
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.prefill(1, 16, logits="last")["unembedding"].flops
+        128000
+        """
+        batch, seq = size("batch", batch), size("seq", seq)
+        return self._forward(Pass(batch, seq, seq, logits=logits, **options))
+
+    def decode(
+        self,
+        batch: Number,
+        context: Number,
+        new: Number = 1,
+        *,
+        logits: str = "all",
+        **options: Any,
+    ) -> Ledger:
+        """A pass over ``new`` tokens, with ``context`` tokens cached before: keys = context + new.
+
+        Options: ``scores`` ("on-chip" or "materialised"), ``masked`` ("skipped" or "computed": see
+        `costlib.layers.pairs`), ``mla`` ("cheaper" for the pass at hand, "naive" or "absorbed"),
+        ``experts``, whose weights are read ("expected", "bound" or "all"), and ``encoded``, the
+        number of tokens that the encoder has read, for models that have one.
+
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> tiny.decode(1, 15)["scores"].flops  # 2 layers, 16 keys
+        4096
+        """
+        batch, new = size("batch", batch), size("new", new)
+        context = size("context", context, least=0)
+        return self._forward(Pass(batch, new, context + new, logits=logits, **options))
+
+    def _repr_html_(self) -> str | None:
+        if not isinstance(self.params(), int):  # a formula, or many models at once
+            return None
+        rows = {"layers": self.layers, "width": self.d_model, "vocabulary": self.vocab}
+        rows["parameters"] = self.params()
+        if self.active_params() != self.params():
+            rows["a token uses"] = self.active_params()
+        shown = [(name, f"{value:,}") for name, value in rows.items()]
+        shown.append(("weights", quantity(self.weight_bytes(), "B")))
+        cache = self.kv_elements_per_token() * self.precision.kv
+        shown.append(("cache of a token", quantity(cache, "B")))
+        return facts_html(shown)
+
+    def decode_steps(self, batch: Number, context: Number, steps: Number, **options: Any) -> Ledger:
+        """So many decode steps of one token, the cache growing by one each: a closed form.
+
+        >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> model.decode_steps(1, 10, 2).flops == (model.decode(1, 10) + model.decode(1, 11)).flops
+        True
+        """
+        batch, steps = size("batch", batch), size("steps", steps, least=0)
+        context = size("context", context, least=0)
+        return self._forward(Pass(batch, steps, context + steps, one_by_one=True, **options))
+
+    def generate(self, batch: Number, prompt: Number, new: Number, **options: Any) -> Ledger:
+        """A whole generation: prefill gives the first new token, then ``new`` − 1 decode steps.
+
+        >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> model.generate(1, 10, 1).flops == model.prefill(1, 10, logits="last").flops
+        True
+        """
+        prompt, steps = size("prompt", prompt), size("new", new) - 1
+        prefill = self.prefill(batch, prompt, logits="last", **options)
+        return prefill + self.decode_steps(batch, prompt, steps, **options)
+
+    def training_step(
+        self,
+        batch: Number,
+        seq: Number,
+        *,
+        recompute: str | None = None,
+        scores: str = "on-chip",
+        masked: str = "skipped",
+        encoded: Number = 0,
+    ) -> Ledger:
+        """Forward and backward: each matmul, logits included, once and then twice.
+
+        ``recompute`` runs again, before the backward pass: attention's scores, softmax and values
+        ("selective"), or all of each layer ("full"). Scores that were kept on chip are computed
+        once more in any case; materialised ones are not. ``encoded``: the tokens that an encoder
+        reads, which is trained too.
+
+        >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> step = model.training_step(1, 16, scores="materialised")
+        >>> step.matmul_flops == 3 * model.prefill(1, 16).matmul_flops
+        True
+        """
+        choose("recompute", recompute, RECOMPUTE)
+        batch, seq = size("batch", batch), size("seq", seq)
+        how: Any = {"scores": scores, "masked": masked, "mla": "naive", "encoded": encoded}
+        run = Pass(batch, seq, seq, **how)
+        forward = self._forward(run)
+        again = {
+            None: Ledger(),
+            "selective": forward.where(lambda op: _name(op) in _ATTENTION),
+            "full": forward.where(lambda op: _name(op) not in _OUTSIDE_LAYERS),
+        }[recompute]
+        repeated = Ledger(tuple(op.named(f"{op.name}.recomputed") for op in again))
+        return forward + repeated + self._backward(run)
+
+    def kv_elements_per_token(self) -> Any:
+        """Elements that each token adds to the cache of all layers: 2·L·K·h, or L·(r + rope).
+
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> model.kv_elements_per_token()
+        262144
+        """
+        total: Number = 0
+        for cache, layers in self._table.caches:
+            each = layers * cache.per_token
+            total = plus(total, each if is_one(cache.every) else each / cache.every)
+        return total
+
+    def kv_elements_per_layer(self) -> Any:
+        """Elements that each token adds to the cache of one layer, where all layers are alike.
+
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> model.kv_elements_per_layer()
+        8192
+        """
+        if self.mla:
+            return self.mla.kv_rank + self.mla.rope_dim
+        if self.kv_heads is None or self.head_dim is None:
+            raise ValueError("the layers of this model differ: ask caches() what each kind keeps")
+        return 2 * self.kv_heads * self.head_dim
+
+    def state_elements(self) -> Any:
+        """Elements of one sequence that do not grow with it: states of scans and convolutions.
+
+        >>> Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000).state_elements()
+        0
+        """
+        total: Number = 0
+        for cache, layers in self._table.caches:
+            total = plus(total, layers * cache.state if not is_zero(cache.state) else 0)
+        return total
+
+    def caches(self) -> tuple[tuple[Cache, Number], ...]:
+        """What layers keep of a sequence, and how many layers keep it.
+
+        >>> Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000).caches()
+        ((Cache(per_token=8192, window=None, every=1, state=0), 32),)
+        """
+        return tuple(self._table.caches)
+
+    @property
+    def global_layers(self) -> Any:
+        """Layers that attend to the whole context."""
+        return self.layers - self.local_layers
+
+    def steps(self) -> tuple[PerToken, ...]:
+        """Every step that treats all tokens alike, in order; attention's own are not among them.
+
+        >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+        >>> [step.name for step in tiny.steps()][:3]
+        ['embedding', 'norms', 'q_proj']
+        """
+        table = self._table
+        return (*table.before, *table.after, *table.last)
+
+    def kv_bytes(
+        self, batch: Number, context: Number, precision: Precision | str | None = None
+    ) -> Any:
+        """Bytes of the cache of ``context`` tokens; a layer with a window keeps the last of them.
+
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> model.kv_bytes(1, 4096) / 2**30
+        2.0
+        """
+        return kv_bytes(self, batch, context, precision)
+
+    def memory(
+        self,
+        batch: Number,
+        context: Number,
+        precision: Precision | str | None = None,
+        *,
+        new: Number = 1,
+        scores: str = "on-chip",
+        encoded: Number = 0,
+    ) -> Memory:
+        """Bytes of weights, cache and activations while ``new`` tokens join ``context`` cached.
+
+        ``encoded``: the tokens that an encoder has read, whose keys and values are kept too.
+
+        >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
+        >>> held = model.memory(1, 4095)
+        >>> held.weights == 2 * 6738415616, held.kv == 2 * 2**30
+        (True, True)
+        """
+        return memory(self, batch, context, precision, new=new, scores=scores, encoded=encoded)
+
+    def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
+        """What treats all tokens of a pass alike, before tokens are mixed and after."""
+        table, how = self._table, (run.experts, run.masked)
+        unembedded = self._unembedded(run)
+        before = [step.op(run.tokens, *how) for step in table.before]
+        after = [step.op(run.tokens, *how) for step in table.after]
+        after += [step.op(unembedded) for step in table.last]
+        if run.one_by_one:
+            return [op * run.seq for op in before], [op * run.seq for op in after]
+        return before, after
+
+    def _unembedded(self, run: Pass) -> Any:
+        """Positions that the unembedding, or a classifier in its place, is done for."""
+        return run.batch if self.pooled or run.logits == "last" else run.tokens
+
+    def mixing(self, run: Pass) -> list[Op]:
+        """What mixes the tokens of a pass: attention, scans."""
+        return [op for part, layers in self._table.mixers for op in part.mixing(run, layers)]
+
+    def _forward(self, run: Pass) -> Ledger:
+        before, after = self.alike(run)
+        ops = (*before, *self.mixing(run), *after, *self._messages(run))
+        own = None if self.storage is None else self.precision
+        holds = Holding(self, run.batch, run.context, run.encoded)
+        return Ledger(ops, holds=holds, own=own)
+
+    def _messages(self, run: Pass) -> list[Op]:
+        """What a device sends: its part of every sum to those that share each layer, tokens to
+        their experts, what a stage has made to the next."""
+        stream, found = run.tokens * self.d_model, Ledger()
+        if not is_one(self.sharers):
+            each = run.steps * sum(b.layers * (1 if b.parallel else b.added) for b in self.blocks)
+            tiers = {"inside": exact_div(self.sharers, self.sharer_nodes)}
+            tiers["across"] = self.sharer_nodes
+            found = collective("all_reduce", stream, axis="tensor", count=each, **tiers)
+        for block in self.blocks:
+            for part in block.parts:
+                found = found + part.messages(run, block.layers, self.d_model)
+        if self.hands_on:
+            found = found + message("send", run.steps, stream, self.hands_on)
+        return list(found)
+
+    def _backward(self, run: Pass) -> Ledger:
+        """The backward pass, last step first."""
+        table, how = self._table, (run.experts, run.masked)
+        last, tokens = reversed(table.last), self._unembedded(run)
+        ops = [op for step in last for op in step.backward(tokens, *how)]
+        ops += [op for step in reversed(table.after) for op in step.backward(run.tokens, *how)]
+        ops += [op for part, layers in table.mixers for op in part.mixing_backward(run, layers)]
+        ops += [op for step in reversed(table.before) for op in step.backward(run.tokens, *how)]
+        return Ledger((*ops, *self._messages(run)))
+
+
+def _name(op: Op) -> str:
+    """What an op does, in an encoder or not."""
+    return op.name.removeprefix("encoder.")
+
+
+#: What selective recomputation runs again.
+_ATTENTION = ("scores", "softmax", "values")
+
+#: Steps that belong to no layer.
+_OUTSIDE_LAYERS = (
+    "embedding",
+    "positions",
+    "embedding_norm",
+    "final_norm",
+    "unembedding",
+    "unembedding.bias",
+)
+
+#: What a model is or is not.
+_FLAGS = (
+    *("gated", "tied", "final_norm", "embedding_norm", "parallel", "sinks"),
+    *("pooled", "copied", "is_first"),
+)
+
+#: Fields that say how a layer is made, and so are blocks in short.
+_SIZES = (
+    "layers",
+    "heads",
+    "d_ff",
+    "kv_heads",
+    "head_dim",
+    "gated",
+    "activation",
+    "norms",
+    "qk_norm",
+    "rotary_dim",
+    "parallel",
+    "window",
+    "local_layers",
+    "sinks",
+    "moe",
+    "mla",
+)
+_OUTSIDE_BLOCKS = (
+    "blocks",
+    "left_out",
+    "storage",
+    "vocab",
+    "tied",
+    "final_norm",
+    "embedding_norm",
+    "positions",
+    "first",
+    "last",
+    "embedding_width",
+    "head",
+    "pooled",
+    "ahead",
+    "predicted",
+    "copied",
+    "sharers",
+    "sharer_nodes",
+    "is_first",
+    "hands_on",
+)
+
+
+def _complete(model: Transformer) -> None:
+    """Fill in what follows from the other sizes, and check what must agree."""
+    heads, mla = model.heads, model.mla
+    optional = ("kv_heads", "head_dim", "rotary_dim", "local_layers")
+    derived = tuple(name for name in optional if getattr(model, name) is None)
+    set_field(model, "_derived", (*derived, "blocks"))
+    if model.kv_heads is None:
+        set_field(model, "kv_heads", heads)
+    if model.head_dim is None:
+        if mla is None and not divides(heads, model.d_model):
+            raise ValueError(
+                f"d_model={model.d_model} is not a multiple of heads={heads}: give head_dim"
+            )
+        set_field(model, "head_dim", mla.head_dim if mla else exact_div(model.d_model, heads))
+    check_sizes(model, "kv_heads", "head_dim", *([] if model.window is None else ["window"]))
+    check_groups(heads, model.kv_heads)
+    if model.rotary_dim is None:
+        set_field(model, "rotary_dim", mla.rope_dim if mla else model.head_dim)
+    if model.window is None and model.local_layers:
+        raise ValueError("local_layers needs a window")
+    if model.local_layers is None:
+        set_field(model, "local_layers", 0 if model.window is None else model.layers)
+    check_sizes(model, "rotary_dim", "local_layers", "norms", least=0)
+    size("layers - local_layers", model.global_layers, least=0)
+    choose("activation", model.activation, ACTIVATIONS)
+    choose("qk_norm", model.qk_norm, (None, "head", "full"))
+    if mla and (model.window is not None or model.qk_norm or model.biases or model.sinks):
+        raise ValueError("mla goes with no window, qk_norm, biases or sinks")
+
+
+def _blocks(model: Transformer) -> tuple[Block, ...]:
+    """The blocks that sizes stand for: dense layers first, and of each kind global ones first."""
+    mixers: tuple[Part, ...] = _mixers(model)
+    dense, sparse = _feeds(model)
+    plain: Number = model.moe.dense_layers if model.moe else model.layers
+    if is_zero(model.local_layers) or is_zero(model.global_layers):
+        counts: tuple[Number, ...] = (plain, 0, model.layers - plain, 0)
+        mixers = mixers if is_zero(model.local_layers) else mixers[::-1]
+    elif model.moe is None or is_zero(plain):
+        split = (model.global_layers, model.local_layers)
+        counts = (*split, 0, 0) if model.moe is None else (0, 0, *split)
+    else:
+        overlap = minimum(plain, model.global_layers)
+        rest = maximum(0, plain - model.global_layers)
+        counts = (overlap, rest, model.global_layers - overlap, model.local_layers - rest)
+    made = zip(counts, ((dense, 0), (dense, 1), (sparse, 0), (sparse, 1)), strict=True)
+    how: dict[str, Any] = {"norms": model.norms, "norm": model.norm, "parallel": model.parallel}
+    return tuple(
+        Block(layers=count, parts=(mixers[which], feed), **how)
+        for count, (feed, which) in made
+        if not is_zero(count)
+    )
+
+
+def _mixers(model: Transformer) -> tuple[Part, Part]:
+    """Attention of global and of local layers."""
+    if model.mla:
+        latent = Latent(heads=model.heads, mla=model.mla, norm=model.norm)
+        return latent, latent
+    named = (("qkv", ("q_proj", "k_proj", "v_proj")), ("o_proj", ("o_proj",)))
+    biases = tuple(name for bias, names in named if bias in model.biases for name in names)
+    everywhere = Attention(
+        heads=model.heads,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        biases=biases,
+        norm=model.norm,
+        qk_norm=model.qk_norm,
+        rotary_dim=model.rotary_dim,
+        sinks=model.sinks,
+    )
+    return everywhere, replace(everywhere, window=model.window)
+
+
+def _feeds(model: Transformer) -> tuple[Mlp, Part]:
+    """The dense feed-forward layer, and the mixture."""
+    moe = model.moe
+    kind: dict[str, Any] = {"gated": model.gated, "activation": model.activation}
+    dense = Mlp(width=model.d_ff, bias="ffn" in model.biases, **kind)
+    if moe is None:
+        return dense, dense
+    sparse = Mixture(
+        experts=moe.experts,
+        per_token=moe.per_token,
+        width=moe.width,
+        shared_width=moe.shared_width,
+        shared_gate=moe.shared_gate,
+        router_bias="router" in model.biases,
+        bias="experts" in model.biases,
+        **kind,
+    )
+    return dense, sparse
+
+
+def _by_sizes(model: Transformer) -> Transformer | None:
+    """A model that is given by its blocks, written by its sizes, where these say the same."""
+    sizes = {name: getattr(model, name) for name in _SIZES}
+    heads, layers = model.heads, model.layers
+    usual = {"kv_heads": (heads,), "rotary_dim": (model.head_dim,), "local_layers": (0, layers)}
+    known = heads is not None and model.head_dim is not None
+    if known and heads * model.head_dim == model.d_model:
+        usual["head_dim"] = (model.head_dim,)
+    sizes |= {name: None for name, values in usual.items() if sizes[name] in values}
+    if model.mla is not None:
+        sizes |= dict.fromkeys(("kv_heads", "head_dim", "rotary_dim"))
+    sizes["d_ff"] = model.moe.width if model.d_ff is None and model.moe else model.d_ff
+    try:
+        found = replace(model, **{**sizes, "blocks": ()})
+    except (TypeError, ValueError):
+        return None
+    return found if _same_layers(found.blocks, model.blocks) else None
+
+
+def _biases_in(model: Transformer) -> tuple[str, ...]:
+    """The short names of biases that the blocks have."""
+    found = set(model.biases)
+    for part in (part for block in model.blocks for part in block.parts):
+        if isinstance(part, Attention):
+            named = (("qkv", "q_proj"), ("o_proj", "o_proj"))
+            found |= {short for short, name in named if name in part.biases}
+        if isinstance(part, Mlp) and part.bias:
+            found.add("ffn")
+        if isinstance(part, Mixture):
+            found |= {"router"} if part.router_bias else set()
+            found |= {"experts"} if part.bias else set()
+    return tuple(bias for bias in BIASES if bias in found)
+
+
+def _same_layers(some: tuple[Block, ...], others: tuple[Block, ...]) -> bool:
+    """Whether there are as many layers of each kind, in whatever order."""
+    counts = []
+    for blocks in (some, others):
+        rows: list[tuple[Block, Number]] = []
+        for block in blocks:
+            count_rows(rows, replace(block, layers=1), block.layers)
+        counts.append(rows)
+    return len(counts[0]) == len(counts[1]) and all(
+        any(same(one, other) and same(count, number) for other, number in counts[1])
+        for one, count in counts[0]
+    )
+
+
+def _defaults(names: Iterable[str]) -> dict[str, Any]:
+    usual = {
+        "gated": True,
+        "activation": "silu",
+        "norms": 2,
+        "parallel": False,
+        "sinks": False,
+        "blocks": (),
+    }
+    return {name: usual.get(name) for name in names}
+
+
+def _read_blocks(model: Transformer) -> None:
+    """Sizes that all layers share, for those who ask a model for them."""
+    blocks = model.blocks
+    for name in _SIZES:
+        if getattr(model, name) not in (_defaults([name])[name], None):
+            raise ValueError(f"a model is given by its sizes or by its blocks, got {name} and both")
+    set_field(model, "_derived", _SIZES)
+    total: Number = 0
+    for block in blocks:
+        total = plus(total, block.layers)
+    set_field(model, "layers", total)
+    parts = [(part, block) for block in blocks for part in block.parts]
+    _read_attention(model, parts)
+    _read_feeds(model, parts)
+    set_field(model, "biases", _biases_in(model))
+    set_field(model, "norms", _common(block.norms for block in blocks))
+    set_field(model, "parallel", any(block.parallel for block in blocks))
+
+
+def _read_attention(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
+    mixers = [(part, block) for part, block in parts if isinstance(part, (Attention, Latent))]
+    set_field(model, "heads", _common(part.heads for part, _ in mixers))
+    set_field(model, "mla", _common(getattr(part, "mla", None) for part, _ in mixers))
+    plain = [(part, block) for part, block in mixers if isinstance(part, Attention)]
+    for name in ("kv_heads", "head_dim", "rotary_dim", "qk_norm"):
+        set_field(model, name, _common(getattr(part, name) for part, _ in plain))
+    if model.mla:
+        set_field(model, "kv_heads", model.heads)
+        set_field(model, "head_dim", model.mla.head_dim)
+        set_field(model, "rotary_dim", model.mla.rope_dim)
+    set_field(model, "sinks", any(part.sinks for part, _ in plain))
+    local = [(part.reach, block.layers) for part, block in plain if part.reach is not None]
+    set_field(model, "window", _common(reach for reach, _ in local))
+    count: Number = 0
+    for _, layers in local:
+        count = plus(count, layers)
+    set_field(model, "local_layers", count)
+
+
+def _read_feeds(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
+    dense = [part for part, _ in parts if isinstance(part, Mlp)]
+    mixtures = [(part, block) for part, block in parts if isinstance(part, Mixture)]
+    set_field(model, "d_ff", _common(part.width for part in dense))
+    kinds: list[Mlp | Mixture] = [*dense, *(part for part, _ in mixtures)]
+    set_field(model, "gated", all(part.gated for part in kinds))
+    set_field(model, "activation", _common(part.activation for part in kinds))
+    mixture = _common(part for part, _ in mixtures)
+    if mixture is None:
+        return
+    count: Number = 0
+    for _, block in mixtures:
+        count = plus(count, block.layers)
+    names = ("experts", "per_token", "width", "shared_width", "shared_gate")
+    sizes = {name: getattr(mixture, name) for name in names}
+    set_field(model, "moe", MoE(dense_layers=model.layers - count, **sizes))
+    if not dense:
+        set_field(model, "d_ff", mixture.width)
+
+
+def _common(values: Iterable[Any]) -> Any:
+    """What all of them are, or None."""
+    found = list(values)
+    is_common = bool(found) and all(same(found[0], other) for other in found[1:])
+    return found[0] if is_common else None

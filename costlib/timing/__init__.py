@@ -1,0 +1,1 @@
+"""How long work takes on a device: one answer, one sweep."""

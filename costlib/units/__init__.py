@@ -1,0 +1,1 @@
+"""What a count is: numbers, ops and ledgers, precisions, devices, messages."""

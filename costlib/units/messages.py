@@ -1,0 +1,116 @@
+"""What devices send one another: a message is an op that sends over an axis of the mesh.
+
+The devices of an axis can lie in several nodes. What they do together is then done in two tiers,
+``inside`` a node by so many and ``across`` nodes by so many: a piece is summed or gathered inside
+first, and what is left crosses the network; an all-to-all has nothing to add up. With E elements, a
+inside and b across, one device sends
+
+    all_reduce                    2(a−1)·E/a inside, 2(b−1)·E/(ab) across
+    reduce_scatter, all_gather    (a−1)·E/a inside, (b−1)·E/(ab) across
+    all_to_all                    (a−1)·E/(ab) inside, (b−1)·E/b across
+    send                          E to one neighbour: (a, b) is (2, 1) in the node, (1, 2) across
+
+where E is what one device holds, or for an all_gather what it ends with. Each is what the counted
+machine of `costlib.parallel.collectives` tallies.
+
+Left out: how a message is cut into packets, and what crosses a link twice because it failed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from costlib.units.ledger import Elements, Ledger, Op
+from costlib.units.numbers import Number, ceil_div, choose, is_zero, size
+
+__all__ = ["COLLECTIVES", "all_reduce", "all_reduces", "collective", "message"]
+
+COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send")
+
+
+def all_reduce(elements: Number, devices: Number) -> Any:
+    """Elements that each device of a ring sends: 2·(n − 1) chunks of ⌈elements / n⌉.
+
+    >>> all_reduce(4096, 1), all_reduce(4096, 2), all_reduce(4096, 8)
+    (0, 4096, 7168)
+    """
+    elements, devices = size("elements", elements), size("devices", devices)
+    return 2 * (devices - 1) * ceil_div(elements, devices)
+
+
+def all_reduces(count: Number, elements: Number, devices: Number, axis: str) -> Op:
+    """So many all-reduces of so many elements each, over an axis of so many devices.
+
+    >>> all_reduces(2, 4096, 8, "tensor")
+    <Op all_reduce: 0 FLOPs, reads 0, writes 0, sends 14,336 over tensor>
+    """
+    return message("all_reduce", count, all_reduce(elements, devices), axis, 2 * (devices - 1))
+
+
+def message(
+    name: str,
+    count: Number,
+    elements: Number,
+    axis: str,
+    rounds: Number = 1,
+    *,
+    kind: str = "activations",
+) -> Op:
+    """So many messages of so many elements each, as one device sends them, in rounds.
+
+    >>> message("send", 2, 100, "pipeline").bytes_sent()
+    400
+    """
+    sent = Elements(**{kind: count * elements})
+    return Op(name, 0, count=count, elements_sent=sent, axis=axis, rounds=count * rounds)
+
+
+def collective(
+    does: str,
+    elements: Number,
+    *,
+    inside: Number = 1,
+    across: Number = 1,
+    axis: str,
+    count: Number = 1,
+    name: str | None = None,
+    kind: str = "activations",
+) -> Ledger:
+    """What one device sends for a collective in two tiers: see the top of this module.
+
+    >>> for op in collective("all_reduce", 4096, inside=8, across=4, axis="data"):
+    ...     print(op.axis, op.sends, op.rounds)
+    data 7168 14
+    data.network 768 6
+    """
+    choose("does", does, COLLECTIVES)
+    inside, across = size("inside", inside), size("across", across)
+    rows = []
+    for axis_name, sent, rounds in zip(
+        (axis, f"{axis}.network"),
+        _sent(does, elements, inside, across),
+        _rounds(does, inside, across),
+        strict=True,
+    ):
+        if not is_zero(rounds):
+            rows.append(message(name or does, count, sent, axis_name, rounds, kind=kind))
+    return Ledger(tuple(rows))
+
+
+def _sent(does: str, elements: Number, inside: Number, across: Number) -> tuple[Any, Any]:
+    """Elements that one device sends inside its node, and across."""
+    if does == "send":  # to one neighbour, which is in the node or across
+        return (inside - 1) * elements, (across - 1) * elements
+    if does == "all_to_all":
+        part = ceil_div(elements, inside * across)
+        return (inside - 1) * part, inside * (across - 1) * part
+    part = ceil_div(elements, inside)
+    times = 2 if does == "all_reduce" else 1
+    return times * (inside - 1) * part, times * (across - 1) * ceil_div(part, across)
+
+
+def _rounds(does: str, inside: Number, across: Number) -> tuple[Any, Any]:
+    if does == "all_to_all":
+        return inside - 1, inside * (across - 1)
+    times = 2 if does == "all_reduce" else 1
+    return times * (inside - 1), times * (across - 1)
