@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pybtex.database import parse_file
 
 import costlib
@@ -55,8 +56,24 @@ def test_numbers_in_prose_come_from_code(page: Path) -> None:
     assert numbers.uncomputed(notebook(page)) == []
 
 
+def with_more(page: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The same with a cell more below each, and before each exercise another one."""
+    exercise = "**9. Another.** Write `another()`."
+    made = []
+    for cell in page.cells:
+        if re.match(r"\*\*\d+\. ", cell.source):
+            made += [new_markdown_cell(exercise), new_code_cell("pass")]
+        made += [cell, new_code_cell("pass")]
+    return new_notebook(cells=made)
+
+
+@pytest.mark.parametrize("page", PAIRS, **by_name)
+def test_another_cell_takes_no_numbers_evidence_away(page: Path) -> None:
+    assert numbers.uncomputed(with_more(notebook(page))) == []
+
+
 def test_another_last_digit_is_noticed() -> None:
-    """On all pages together; that some wrong number is right beside it is chance, and rare."""
+    """On all pages together; that some wrong number is right near it is chance, and rare."""
     noticed, tried = map(sum, zip(*(numbers.caught(notebook(page)) for page in PAIRS), strict=True))
     assert tried > 4000
     assert noticed >= 0.95 * tried

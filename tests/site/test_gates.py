@@ -220,11 +220,19 @@ def test_a_number_typed_by_hand_is_seen() -> None:
         assert len(numbers.uncomputed(executed(*cells))) == 1, wrong
 
 
-def test_a_number_is_computed_beside_its_text() -> None:
-    far = [new_code_cell("z = 400"), *(new_code_cell("pass") for _ in range(numbers.BEFORE - 1))]
-    text, claim = new_markdown_cell("400 tokens"), tagged("assert z", "remove-cell", "claim")
-    assert numbers.uncomputed(executed(*far, claim, text)) == []
-    assert len(numbers.uncomputed(executed(*far, new_code_cell("pass"), text))) == 1
+def test_a_number_is_looked_for_the_nearer_the_fewer_digits_it_has() -> None:
+    def missing(text: str) -> int:
+        """Of a page with a cell in another section, one in this, and one below the text."""
+        there, here = new_code_cell("far = 54321, 321, 21"), new_code_cell("y = 65432, 432, 32")
+        between = new_markdown_cell("## Next"), here, new_markdown_cell("Then:")
+        below = new_markdown_cell(text), new_code_cell("z = 43")
+        return len(numbers.uncomputed(executed(there, *between, new_code_cell("pass"), *below)))
+
+    assert missing("43 tokens, 432 and 54,321") == 0
+    assert missing("321 tokens") == missing("32 tokens") == missing("21 tokens") == 1
+    assert missing("321 and 21 tokens <!-- from: far -->") == 0
+    assert missing("322 and 22 tokens <!-- from: far -->") == 2
+    assert missing("Some tokens <!-- from: near -->") == 1, "no cell has that name"
 
 
 def tagged(source: str, *tags: str) -> nbformat.NotebookNode:

@@ -29,6 +29,8 @@ from tools import ROOT
 from tools.pages.printing import constant, evaluated, function
 
 COMMENT = re.compile(r"^<!-- live\n(.*?)\n-->$", re.DOTALL | re.MULTILINE)
+#: Says of which cell a number is; `numbers` reads it.
+FROM = re.compile(r" ?<!-- from: (.+?) -->")
 SPAN = re.compile(r'<span data-live="(\w+)">(.*?)</span>', re.DOTALL)
 MOVED = re.compile(r"(\w+) = (\S+) to (\S+?)(?: by (\S+))?(?: # (.+))?")
 CHOSEN = re.compile(r"(\w+) = (.+?)(?: # (.+))?")
@@ -143,12 +145,15 @@ def _is_round(ten: float, low: float) -> bool:
 
 
 def without(markdown: str) -> str:
-    """The same text for places where nothing moves: no spans, no comments.
+    """The same text for places where nothing moves: no spans, no comments for us.
 
     >>> without('Of <span data-live="n">8</span> rows.\\n\\n<!-- live\\nn = 1 to 9\\n-->\\n\\nThen')
     'Of 8 rows.\\n\\nThen'
+    >>> without("Of 8 rows. <!-- from: rows -->")
+    'Of 8 rows.'
     """
-    return SPAN.sub(r"\2", re.sub(r"\n*" + COMMENT.pattern, "", markdown, flags=COMMENT.flags))
+    text = re.sub(r"\n*" + COMMENT.pattern, "", markdown, flags=COMMENT.flags)
+    return SPAN.sub(r"\2", FROM.sub("", text))
 
 
 def pages(root: Path = ROOT) -> dict[str, Live]:

@@ -1,10 +1,13 @@
-"""A number in the text is one that code beside it computed or was given.
+"""A number in the text is one that a cell of its page computed or was given.
 
-Beside it: in the cells that stand next to the text, three shown ones before it and two after it,
-and the claims directly above or below it; for two digits, in one cell before and after. The nearer
-the evidence, the fewer wrong numbers find some by chance: `caught` measures how many do not.
+The fewer digits a number has, the more often a wrong one finds itself in some cell by chance. So a
+number of five digits or more may come from any cell of the page, one of three or four from any cell
+of its section, and one of two from the cells that touch its text. Any number may come from a cell
+elsewhere on the page if the text names it: `<!-- from: decode_time -->`, which no reader sees, adds
+the cells in which that name stands. A cell that is added takes no other number's evidence away.
+
 Rounding is allowed (137.4 GFLOP for 137438953472), and so are prefixes that are written (GB, ms,
-billion) and per cent for a share.
+billion) and per cent for a share. `caught` measures how many wrong digits are noticed.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ import tokenize
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from tools.pages import claims, live
 
 SMALL = 12  # counts up to a dozen are words written as digits
-BEFORE, AFTER = 3, 2
+#: As many digits are looked for in the cells that touch the text, and on the whole page.
+TOUCHING, ANYWHERE = 2, 5
 
 PREFIXES = {
     "n": 1e-9,
@@ -63,6 +68,7 @@ NAMES = re.compile(
     r"[Cc]hapter|[Ee]xercises?|[Pp]roposition|[Tt]heorem|[Ll]emma)[ \u00a0]\d+(?:\.\d+)?"
     r"|\b\d+[- ]bits?\b"
 )
+SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 NOT_PROSE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]+`|\]\([^)]*\)|<[^>]+>", re.DOTALL)
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 
@@ -223,54 +229,73 @@ def _power(found: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What the code beside a text shows: all of it, and the part for numbers of two digits."""
+class Text:
+    """A Markdown cell, or the part of it that lies in one section, and what cells say for it."""
 
-    evidence: Evidence
-    nearest: Evidence
+    source: str
+    touching: Evidence
+    section: Evidence
+    page: Evidence
+    named: Evidence
+    unknown: list[str]
 
     def has(self, number: Written) -> bool:
-        """Whether it shows the number; a short one only if it does so next to the text."""
-        is_short = len(number.digits.partition("e")[0].replace(".", "")) <= 2
-        return (self.nearest if is_short else self.evidence).has(number)
+        """Whether a cell shows the number, the nearer the fewer digits it has."""
+        digits = len(number.digits.partition("e")[0].replace(".", ""))
+        if digits <= TOUCHING:
+            found = self.touching.has(number)
+        else:
+            found = (self.page if digits >= ANYWHERE else self.section).has(number)
+        return found or self.named.has(number)
 
 
-def beside(cells: list[Any]) -> Iterator[tuple[Any, Beside]]:
-    """Each Markdown cell, with what the code beside it shows."""
-
-    def evidence(position: int, before: int, after: int) -> Evidence:
-        above = _nearest(reversed(cells[:position]), before)
-        return Evidence.of([*above, *_nearest(cells[position + 1 :], after)])
-
+def texts(cells: list[Any]) -> Iterator[Text]:
+    """The texts of a page in order, cut where a section begins."""
+    parts: list[tuple[str, int, list[Any]]] = []
+    sections: list[list[Any]] = [[]]
     for position, cell in enumerate(cells):
-        if cell.cell_type == "markdown":
-            yield cell, Beside(evidence(position, BEFORE, AFTER), evidence(position, 1, 1))
+        if cell.cell_type == "code":
+            sections[-1].append(cell)
+            continue
+        first, *others = SECTION.split(cell.source)
+        above = _run(reversed(cells[:position]))
+        below = _run(cells[position + 1 :])
+        parts.append((first, len(sections) - 1, above if others else above + below))
+        for number, part in enumerate(others, start=1):
+            sections.append([])
+            parts.append((part, len(sections) - 1, below if number == len(others) else []))
+    code = [cell for section in sections for cell in section]
+    page, of_section = Evidence.of(code), [Evidence.of(section) for section in sections]
+    for source, section, touching in parts:
+        names = re.findall(r"\w+", " ".join(live.FROM.findall(source)))
+        having = {
+            name: [cell for cell in code if re.search(rf"\b{name}\b", cell.source)]
+            for name in names
+        }
+        yield Text(
+            source,
+            Evidence.of(touching),
+            of_section[section],
+            page,
+            Evidence.of(cell for found in having.values() for cell in found),
+            [name for name, found in having.items() if not found],
+        )
 
 
-def _nearest(cells: Iterable[Any], wanted: int) -> Iterator[Any]:
-    """So many shown code cells, and the claims that no other text separates from this one."""
-    is_next = True
-    for cell in cells:
-        is_next = is_next and cell.cell_type == "code"
-        if claims.CLAIM in claims.tags(cell):
-            if is_next:
-                yield cell
-        elif cell.cell_type == "code":
-            wanted -= 1
-            if wanted >= 0:
-                yield cell
-        if wanted <= 0 and not is_next:
-            return
+def _run(cells: Iterable[Any]) -> list[Any]:
+    """The code cells before the next text."""
+    return list(takewhile(lambda cell: cell.cell_type == "code", cells))
 
 
 def uncomputed(notebook: Any) -> list[str]:
-    """Numbers in the prose that no cell beside it computed, printed or was given."""
+    """Numbers in the prose that no cell near enough computed, printed or was given."""
     found = []
-    for cell, evidence in beside(notebook.cells):
-        text = prose(cell.source)
-        for number in written(text):
-            if number.is_checked and not evidence.has(number):
-                around = text.replace("\n", " ")[max(number.at - 30, 0) : number.at + 40]
+    for text in texts(notebook.cells):
+        found += [f"no cell has the name {name!r} of a comment" for name in text.unknown]
+        said = prose(text.source)
+        for number in written(said):
+            if number.is_checked and not text.has(number):
+                around = said.replace("\n", " ")[max(number.at - 30, 0) : number.at + 40]
                 found.append(f"{number.digits} in «{around}»")
     return found
 
@@ -278,11 +303,11 @@ def uncomputed(notebook: Any) -> list[str]:
 def caught(notebook: Any) -> tuple[int, int]:
     """Of numbers with another last digit, small ones aside: how many are noticed, of how many."""
     noticed = tried = 0
-    for cell, evidence in beside(notebook.cells):
-        for number in written(prose(cell.source)):
-            if number.is_checked and evidence.has(number):
+    for text in texts(notebook.cells):
+        for number in written(prose(text.source)):
+            if number.is_checked and text.has(number):
                 for wrong in _wrong(number):
-                    noticed, tried = noticed + (not evidence.has(wrong)), tried + 1
+                    noticed, tried = noticed + (not text.has(wrong)), tried + 1
     return noticed, tried
 
 
