@@ -1,6 +1,9 @@
 """Make the environment in .venv from requirements.lock. Standard library only, and syntax that
 any Python understands, so that an old one can be told.
 
+pip installs uv as it is locked, and uv the rest: it takes a tenth of the processor's time, since it
+links files from its cache and compiles none.
+
 Run by make before anything else, so it returns at once when there is nothing to do, and says in one
 line what is wrong when it cannot go on.
 """
@@ -61,23 +64,35 @@ def create():
         )
 
 
-def pip(*arguments):
-    """Run pip, show that it moves, keep everything it says in a log."""
-    command = [python(), "-m", "pip", "install", "--disable-pip-version-check", "--retries", "2"]
+def run(command, said):
+    """Run a command, show the lines that begin like this, keep all it says in a log; whether it
+    went well, and its lines."""
     with open(LOG, "a") as log:
         process = subprocess.Popen(
-            command + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        collected, lines = 0, []
+        lines = []
         for line in process.stdout:
             log.write(line)
             lines.append(line.strip())
-            collected += line.startswith("Collecting ")
-            if line.startswith("Collecting ") and collected % 25 == 0:
-                print("  {} packages ...".format(collected))
+            if line.startswith(said):
+                print("  " + lines[-1])
                 sys.stdout.flush()
-    if process.wait():
+    return process.wait() == 0, lines
+
+
+def pip(*arguments):
+    """Install with pip, or say why not."""
+    command = [python(), "-m", "pip", "install", "--disable-pip-version-check", "--retries", "2"]
+    went_well, lines = run(command + list(arguments), ())
+    if not went_well:
         explain(lines)
+
+
+def uv(*arguments):
+    """Install with uv, in a tenth of pip's time; whether it could."""
+    command = [python(), "-m", "uv", "pip", "install", "--python", python()]
+    return run(command + list(arguments), ("Resolved", "Prepared", "Installed"))[0]
 
 
 def explain(lines):
@@ -91,12 +106,20 @@ def explain(lines):
 def install():
     print("Installing the pinned packages, a minute or two the first time ...")
     sys.stdout.flush()
-    pip("--require-hashes", "--only-binary", ":all:", "-r", os.path.join(ROOT, "requirements.lock"))
+    lock, first = os.path.join(ROOT, "requirements.lock"), os.path.join(VENV, "uv.txt")
+    with open(lock) as locked, open(first, "w") as file:
+        file.write(re.search(r"^uv==(?:.*\\\n)*.*\n", locked.read(), re.MULTILINE).group())
+    as_locked = ("--require-hashes", "--only-binary", ":all:")
+    pip("-r", first, *as_locked)
+    if not uv("-r", lock, *as_locked):
+        pip("-r", lock, *as_locked)  # it knows mirrors and certificates that uv was not told of
 
 
 def install_costlib():
     # The lock holds the build backend, so nothing more is fetched here.
-    pip("--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT)
+    own = ("--no-deps", "--no-build-isolation", "--editable", ROOT)
+    if not uv("--offline", *own):
+        pip("--no-index", *own)
     with open(READY, "w") as file:
         file.write("\n".join(wanted()))
 
