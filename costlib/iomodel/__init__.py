@@ -30,6 +30,8 @@ from costlib.iomodel.algorithms import (
     reference_attention,
     reference_gradients,
     small_cache,
+    stored_backward,
+    stored_scores,
     two_pass_backward,
 )
 from costlib.iomodel.counting import bounds, compression, counts
@@ -75,5 +77,7 @@ __all__ = [
     "reference_gradients",
     "shrunk_blocks",
     "small_cache",
+    "stored_backward",
+    "stored_scores",
     "two_pass_backward",
 ]

@@ -13,6 +13,7 @@ from costlib.iomodel.algorithms.other_orders import recomputed, sawtooth
 from costlib.iomodel.algorithms.products import matmul, matmul_entries, matmul_outer
 from costlib.iomodel.algorithms.runs import Run, reference_attention
 from costlib.iomodel.algorithms.square_tiles import fused, small_cache
+from costlib.iomodel.algorithms.stored_tiles import stored_backward, stored_scores
 
 __all__ = [
     "Run",
@@ -33,5 +34,7 @@ __all__ = [
     "reference_gradients",
     "sawtooth",
     "small_cache",
+    "stored_backward",
+    "stored_scores",
     "two_pass_backward",
 ]

@@ -60,7 +60,7 @@ def flash2_backward(
     for i, rows in enumerate(spans(length, blocks["block_rows"])):
         counted.step("row sums", i)
         with counted.load(work.arrays["dO"], rows) as gradient:
-            counted.drop(_row_shares(work, gradient, shares, rows))
+            counted.drop(row_shares(work, gradient, shares, rows))
         with counted.allocate("dQ", cut(rows), width, fill=0.0) as zeros:
             counted.store(zeros, grads[0], rows)
     for j, cols in enumerate(spans(length, blocks["block_cols"])):
@@ -120,7 +120,7 @@ def two_pass_backward(
     return work.finish(*grads, blocks=blocks)
 
 
-def _row_shares(work: Workplace, gradient: Block, shares: SlowArray, rows: slice) -> Block:
+def row_shares(work: Workplace, gradient: Block, shares: SlowArray, rows: slice) -> Block:
     """D of a block of rows, written and still resident; O is read for it and dropped."""
     memory = work.memory
     share = memory.allocate("D", cut(rows), 1)
@@ -146,7 +146,7 @@ def _rows(
     counted.step("queries", i)
     with (
         counted.load(work.arrays["dO"], rows) as gradient,
-        _row_shares(work, gradient, shares, rows) as share,
+        row_shares(work, gradient, shares, rows) as share,
         counted.load(work.arrays["Q"], rows) as query,
         counted.load(work.arrays["L"], rows) as log_sum,
         counted.allocate("dQ", cut(rows), width, fill=0.0) as total,
@@ -157,7 +157,7 @@ def _rows(
             with (
                 counted.load(work.arrays["K"], cols) as key,
                 counted.load(work.arrays["V"], cols) as value,
-                _tile(counted, state, key, value, rows, cols, causal, scale) as (_, change),
+                backward_tile(counted, state, key, value, rows, cols, causal, scale) as (_, change),
             ):
                 total.add_product(change, key)
         counted.step("gradient of queries", i)
@@ -183,7 +183,10 @@ def _columns(
         key, value, key_gradient, value_gradient = column
         state = [counted.load(array, rows) for array in queries]
         total = counted.load(grads[0], rows) if with_queries else None
-        with _tile(counted, state, key, value, rows, cols, causal, scale) as (weight, change):
+        with backward_tile(counted, state, key, value, rows, cols, causal, scale) as (
+            weight,
+            change,
+        ):
             key_gradient.add_product(change.T, state[0])
             value_gradient.add_product(weight.T, state[1])
             if total is not None:
@@ -195,7 +198,7 @@ def _columns(
 
 
 @contextmanager
-def _tile(
+def backward_tile(
     memory: TwoLevelMemory,
     state: Sequence[Block],
     key: Block,

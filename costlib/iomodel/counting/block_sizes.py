@@ -50,9 +50,11 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "two_pass_backward": ("block_rows", "block_cols", "stream"),
     "small_cache": ("tile", "inner", "value_rows", "value_cols"),
     "fused": ("tile_rows", "tile_cols", "inner"),
+    "stored_scores": ("block_rows", "value_rows", "value_cols"),
+    "stored_backward": ("block_cols", "grad_rows", "grad_cols"),
 }
 
-#: Size that can grow without moving more, once the others are chosen.
+#: Size that can grow without moving more, once the others are chosen; some algorithms have none.
 _FREE = {
     "naive": "inner",
     "flash": "block_rows",
@@ -272,6 +274,8 @@ def _staircase(
         return _small_cache_staircase(N, d, bool(settings.get("stable", False)))
     if algorithm == "two_pass_backward":
         return _two_pass_staircase(N, d, causal)
+    if algorithm in ("stored_scores", "stored_backward"):
+        return _stored_staircase(algorithm, N, d, causal)
     sizes = _candidates(algorithm, N, d, causal)
     named = dict(zip(ALGORITHMS[algorithm], sizes, strict=True))
     count: Any = _count(algorithm, N, d, named, causal, settings)
@@ -345,6 +349,20 @@ def _two_pass_staircase(N: int, d: int, causal: bool) -> Staircase:
     return _steps(capacities, totals, blocks, ALGORITHMS["two_pass_backward"])
 
 
+def _stored_staircase(algorithm: str, N: int, d: int, causal: bool) -> Staircase:
+    """Rows in the first half, a tile in the second: each asked with the least of the other."""
+    count: Callable[..., Any] = getattr(counts, algorithm)
+    side = _fewest(N)
+    tall, wide = _grid(side, _fewest(d))
+    rows, tiles = count(N, d, side, 1, 1, causal=causal), count(N, d, 1, tall, wide)
+    first = _steps(rows.peak, rows.total, side[:, None], ("size",))
+    second = _steps(tiles.peak, tiles.total, np.stack([tall, wide], axis=1), ("tall", "wide"))
+    capacities, i, j = _both(first, second)
+    blocks = np.concatenate([first.blocks[i], second.blocks[j]], axis=1)
+    totals = first.totals[i] + second.totals[j] - count(N, d, 1, 1, 1).total
+    return _steps(capacities, totals, blocks, ALGORITHMS[algorithm])
+
+
 def _both(first: Staircase, second: Staircase) -> tuple[Array, Array, Array]:
     """Capacities in which both fit, and the step of each that is reached there."""
     capacities = np.union1d(first.capacities, second.capacities)
@@ -376,6 +394,8 @@ def _fill_up(
     options: Mapping[str, Any],
 ) -> dict[str, int]:
     """Spend the room that is left on the one size that moves nothing more: fewer, larger steps."""
+    if algorithm not in _FREE:
+        return chosen
     free = _FREE[algorithm]
     most = chosen.get("tile", d) if free == "inner" else N
 

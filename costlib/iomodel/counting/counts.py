@@ -32,6 +32,8 @@ __all__ = [
     "recomputed",
     "sawtooth",
     "small_cache",
+    "stored_backward",
+    "stored_scores",
     "two_pass_backward",
 ]
 
@@ -268,6 +270,63 @@ def two_pass_backward(
     )
 
 
+def stored_scores(
+    N: Number,
+    d: Number,
+    block_rows: Number,
+    value_rows: Number,
+    value_cols: Number,
+    *,
+    causal: bool = False,
+) -> Count:
+    """Scores written while Q stays: N·d + (T_q + T_o)·N·d + ⌈d/value_cols⌉·N² + N reads.
+
+    T_q is ⌈N/block_rows⌉, T_o is ⌈N/value_rows⌉; N² + N·d + N writes.
+
+    >>> stored_scores(12, 4, 4, 6, 4)
+    Count(reads=444, writes=204, peak=40)
+    """
+    _refuse_mask("stored_scores", causal)
+    N, d, block_rows = sizes(N=N, d=d, block_rows=block_rows)
+    value_rows, value_cols = sizes(value_rows=value_rows, value_cols=value_cols)
+    passes = ceil_div(N, block_rows) + ceil_div(N, value_rows)
+    rows, tall, wide = minimum(block_rows, N), minimum(value_rows, N), minimum(value_cols, d)
+    return Count(
+        reads=N * d + passes * N * d + ceil_div(d, value_cols) * N * N + N,
+        writes=N * N + N * d + N,
+        peak=maximum(rows * (d + 4) + d, _product_peak(tall, wide, 1) + tall),
+    )
+
+
+def stored_backward(
+    N: Number,
+    d: Number,
+    block_cols: Number,
+    grad_rows: Number,
+    grad_cols: Number,
+    *,
+    causal: bool = False,
+) -> Count:
+    """dS written: 4N·d + T_c·N(2d + 2) + T_r·N·d + ⌈d/grad_cols⌉·N² reads.
+
+    T_c is ⌈N/block_cols⌉, T_r is ⌈N/grad_rows⌉; N² + 3N·d + N writes.
+
+    >>> stored_backward(4, 2, 2, 2, 2)
+    Count(reads=112, writes=44, peak=26)
+    """
+    _refuse_mask("stored_backward", causal)
+    N, d, block_cols = sizes(N=N, d=d, block_cols=block_cols)
+    grad_rows, grad_cols = sizes(grad_rows=grad_rows, grad_cols=grad_cols)
+    first = ceil_div(N, block_cols) * N * (2 * d + 2)
+    second = ceil_div(N, grad_rows) * N * d + ceil_div(d, grad_cols) * N * N
+    cols, tall, wide = minimum(block_cols, N), minimum(grad_rows, N), minimum(grad_cols, d)
+    return Count(
+        reads=4 * N * d + first + second,
+        writes=N * N + 3 * N * d + N,
+        peak=maximum(4 * cols * d + 2 * d + 2 * cols + 2, _product_peak(tall, wide, 1)),
+    )
+
+
 def small_cache(
     N: Number,
     d: Number,
@@ -399,6 +458,11 @@ def recomputed(
         writes=N * d,
         peak=rows * cols + rows * part + 3 * rows + streamed,
     )
+
+
+def _refuse_mask(algorithm: str, causal: bool) -> None:
+    if causal:
+        raise ValueError(f"causal must be False for {algorithm}, which has no masked form")
 
 
 def _product_peak(rows: Number, cols: Number, depth: Number) -> Any:

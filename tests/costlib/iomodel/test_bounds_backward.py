@@ -1,0 +1,273 @@
+"""The backward pass and the gap near M = d²: bounds, the schedules beside them, the key steps."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costlib.iomodel import CapacityError, algorithms, best_blocks, bounds, counts
+from costlib.iomodel.counting.block_sizes import ALGORITHMS, staircase
+from costlib.units.numbers import symbols
+
+quick = settings(max_examples=15, deadline=None, derandomize=True)
+BACKWARD = ("flash_backward", "flash2_backward", "two_pass_backward", "stored_backward")
+FORWARD = ("flash2", "small_cache", "stored_scores")
+
+
+def drawn(data, algorithm, N):
+    return {name: data.draw(st.integers(1, N + 2), label=name) for name in ALGORITHMS[algorithm]}
+
+
+@quick
+@given(data=st.data(), N=st.integers(1, 14), d=st.integers(1, 6), scale=st.sampled_from([1.0, 0.5]))
+def test_the_stored_forms_are_right_and_equal_their_counts(data, N, d, scale):
+    rng = np.random.default_rng(N)
+    Q, K, V, dO = rng.normal(size=(4, N, d))
+    blocks = drawn(data, "stored_scores", N)
+    count = counts.stored_scores(N, d, **blocks)
+    run = algorithms.stored_scores(Q, K, V, count.peak, **blocks, scale=scale)
+    assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
+    assert run.total >= bounds.attention(N, d, run.peak)
+    np.testing.assert_allclose(
+        run.output, algorithms.reference_attention(Q, K, V, scale=scale), rtol=1e-8, atol=1e-10
+    )
+    with pytest.raises(CapacityError):
+        algorithms.stored_scores(Q, K, V, count.peak - 1, **blocks, scale=scale)
+
+    forward = algorithms.flash2(
+        Q, K, V, None, block_rows=N, block_cols=N, log_sum_exp=True, scale=scale
+    )
+    blocks = drawn(data, "stored_backward", N)
+    count = counts.stored_backward(N, d, **blocks)
+    given_ = Q, K, V, forward.output, dO, forward.extras["L"]
+    run = algorithms.stored_backward(*given_, count.peak, **blocks, scale=scale)
+    assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
+    assert run.total >= bounds.backward(N, d, run.peak)
+    wanted = algorithms.reference_gradients(Q, K, V, dO, scale=scale)
+    for got, right in zip(run.output, wanted, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9)
+    with pytest.raises(CapacityError):
+        algorithms.stored_backward(*given_, count.peak - 1, **blocks, scale=scale)
+
+
+def test_the_stored_forms_refuse_a_mask():
+    with pytest.raises(ValueError, match="causal must be False for stored_backward"):
+        counts.stored_backward(8, 2, 1, 1, 1, causal=True)
+    with pytest.raises(ValueError, match="causal must be False for stored_scores"):
+        best_blocks("stored_scores", 8, 2, 100, causal=True)
+
+
+@pytest.mark.parametrize("d", [8, 64])
+def test_no_backward_count_is_below_a_bound(d):
+    """From d²/32 to 64·d², at sizes where the quadratic terms rule and where they do not."""
+    for N in (8 * d, 2048 * d):
+        for share in np.geomspace(1 / 32, 64, 34):
+            M = round(share * d * d)
+            for name in BACKWARD:
+                least = staircase(name, N, d).total_at(M)
+                assert least >= bounds.backward(N, d, M), (name, N, M)
+                if name != "stored_backward":
+                    assert least >= bounds.backward_whole_rows(N, d, M), (name, N, M)
+
+
+@quick
+@given(
+    data=st.data(),
+    N=st.integers(1, 40),
+    d=st.integers(1, 9),
+    name=st.sampled_from(BACKWARD[:3]),
+    causal=st.booleans(),
+)
+def test_no_causal_backward_count_is_below_a_bound(data, N, d, name, causal):
+    count = getattr(counts, name)(N, d, **drawn(data, name, N), causal=causal)
+    assert count.total >= bounds.backward(N, d, count.peak, causal=causal)
+    assert count.total >= bounds.backward_whole_rows(N, d, count.peak, causal=causal)
+
+
+def test_two_passes_reach_the_bound_for_whole_rows():
+    """What is left is a factor of 1 + 1/d or so, and terms of the order of N·d."""
+    N, d = 2**20, 256
+    M = 40 * d * d
+    moved = best_blocks("two_pass_backward", N, d, M).count.total
+    assert 1 < moved / bounds.backward_whole_rows(N, d, M) < 1.03
+    assert 14 / 12 < moved / bounds.backward(N, d, M) < 1.21
+
+
+def test_where_storing_the_gradient_of_the_scores_pays():
+    N, d = 2**20, 512
+    for share, cheaper in ((2.0, "stored_backward"), (3.0, "two_pass_backward")):
+        M = round(share * d * d)
+        totals = {name: staircase(name, N, d).total_at(M) for name in BACKWARD}
+        assert min(totals, key=totals.get) == cheaper
+    x2 = 512**2 / (d * d)
+    M = d * d
+    stored = staircase("stored_backward", N, d).total_at(M) / N**2
+    assert stored == pytest.approx(9 * x2 + 2, rel=0.02)
+
+
+def test_the_forward_gap_is_a_third_at_most():
+    """To leading order; FlashAttention-2, the small cache and stored scores, whichever is best."""
+    N, d = 2**22, 2048
+    worst = 0.0, 0.0
+    for share in np.geomspace(1 / 16, 8, 61):
+        M = round(d * d * share)
+        totals = {name: staircase(name, N, d).total_at(M) for name in FORWARD}
+        worst = max(worst, (min(totals.values()) / bounds.attention(N, d, M), share))
+    assert 1.32 < worst[0] < 1.35
+    assert worst[1] == pytest.approx(1, rel=0.1)
+    M = round(0.68 * d * d)
+    assert staircase("stored_scores", N, d).total_at(M) < 0.86 * min(
+        staircase(name, N, d).total_at(M) for name in FORWARD[:2]
+    )
+
+
+def test_values_by_hand():
+    N, d = 100, 2
+    assert bounds.backward_compulsory(N, d) == 1400
+    assert bounds.backward_large_cache(N, d, 64) == 12 * 10_000 * 4 / 64 - 64
+    assert bounds.backward_large_cache(N, d, 64, causal=True) == 12 * 5050 * 4 / 64 - 64
+    assert bounds.backward_large_cache(N, d, 64, pairs=5050) == 12 * 5050 * 4 / 64 - 64
+    # 2M/d² = 16, so the root is 5 and 12 shrinks by 64/84
+    assert bounds.backward_large_cache(N, d, 32) == pytest.approx(12e4 * 4 / 32 * 64 / 84 - 32)
+    assert bounds.backward_large_cache(N, d, 4) == bounds.backward_large_cache(N, d, 18)
+    # x = 1
+    assert bounds.backward_small_cache(N, d, 4) == pytest.approx(1e4 * 4 * 2**0.5 - 8)
+    assert bounds.backward_whole_rows(N, d, 15) == 14 * 10_000 * 4 / 14 - 600
+    assert bounds.backward(N, d, 10**6) == 1400
+
+
+def test_arrays_and_symbols_give_the_same_bounds():
+    points = np.array([[64, 8, 20], [640, 8, 300], [6400, 8, 2000]])
+    swept = bounds.backward(*points.T)
+    N, d, M = symbols("N d M")
+    formula = bounds.backward(N, d, M)
+    for row, value in zip(points.tolist(), swept, strict=True):
+        assert value == pytest.approx(bounds.backward(*row), rel=1e-14)
+        symbolic = formula.subs(dict(zip((N, d, M), row, strict=True)))
+        assert float(symbolic) == pytest.approx(float(value), rel=1e-12)
+
+
+def test_the_rectangles_of_a_segment():
+    """Step (4) of `backward_large_cache` on drawn segments, and two that attain it."""
+    rng = np.random.default_rng(0)
+
+    def part():
+        return rng.choice([0.0, 1.0, rng.random()])
+
+    def ratio(r, c, inner_r, inner_c, o, w, xi, eta):
+        rows = r + np.mean(o) + xi * inner_r
+        cols = c + (1 + eta) * inner_c + np.mean(w)
+        made = (xi + eta) * inner_r * inner_c + np.mean(np.multiply(o, w))
+        return rows * cols / made if made else np.inf
+
+    least = np.inf
+    for _ in range(1500):
+        r, c = rng.random(2) + 1e-9
+        inner_r, inner_c, d = part() * r, part() * c, rng.integers(1, 4)
+        o = [inner_r + part() * (r - inner_r) for _ in range(d)]
+        w = [part() * c for _ in range(d)]
+        least = min(least, ratio(r, c, inner_r, inner_c, o, w, part(), part()))
+    assert 4 - 1e-9 < least < 4.3
+    assert ratio(4, 3, 4, 3, [4], [3], 1, 1) == 4, "everything at once"
+    assert ratio(5, 2, 0, 0, [5], [2], 0, 0) == 4, "dV alone"
+
+
+@pytest.mark.parametrize("share", [4.5, 6, 10, 14, 14.6, 30, 64])
+def test_pairs_made_before_do_not_help_more_than_is_said(share):
+    """Step (6): the best number of such pairs, searched on a grid."""
+    at_hand = 2 * share
+    a = np.linspace(0, at_hand, 20_001)
+    made = (at_hand - a) ** 2 / 16 + np.minimum(3 * a, np.sqrt(a) * (at_hand - a) / 2)
+    N, d = 10**6, 100
+    M = round(share * d * d)
+    claimed = 3 * N * N * d * M / (bounds.backward_large_cache(N, d, M) + M)  # a segment's products
+    assert made.max() * d**3 == pytest.approx(claimed, rel=1e-4)
+
+
+def weighted_products(items, weights):
+    """Weights of the products of one column of step (2) of `backward_small_cache`, at z = 1."""
+    q, k, o, v, x, y, w = np.sqrt(items)
+    s, p, g = weights
+    return s * q * k + p * x * k + p * y * q + g * o * v + g * o * w
+
+
+@pytest.mark.parametrize("x", [0.5, 0.7, 1, 2, 8])
+def test_the_weights_of_a_column(x):
+    s = 1 / (2 * x)
+    weights = s, np.sqrt(1 - s), np.sqrt(0.5)
+    rng = np.random.default_rng(1)
+    most = max(weighted_products(u, weights) / u.sum() for u in rng.random((3000, 7)) ** 4)
+    assert 0.4 < most < 0.5 + 1e-12
+
+
+ROWS, COLUMNS = ("Q", "dO", "dQ"), ("K", "V", "dK", "dV")
+MOMENTS = {
+    "dQ": (("Q", "dO", "dQ"), ("K", "V")),
+    "dK": (("Q", "dO"), ("K", "V", "dK")),
+    "dV": (("Q", "dO"), ("K", "dV")),
+}
+
+
+def counted_meetings(N, events):
+    """The counts of `backward_whole_rows`, step (3) to (5), at d = 1, and whether all is made.
+
+    An event is a matrix and a row: the row comes if it is absent and goes if it is present.
+    """
+    here = {name: set() for name in ROWS + COLUMNS}
+    made = {name: set() for name in MOMENTS}
+    total = 0.0
+    for name, index in events:
+        coming = index not in here[name]
+        here[name].discard(index)
+        own = ROWS if name in ROWS else COLUMNS
+        other = COLUMNS if own is ROWS else ROWS
+        tree = name in MOMENTS
+        met = sum(len(here[each]) for each in other)
+        met += sum(len(here[each]) for each in own if tree and each not in MOMENTS)
+        total += met if tree else met / 2
+        if coming:
+            here[name].add(index)
+            for gradient, (rows, cols) in MOMENTS.items():
+                i = set.intersection(*(here[each] for each in rows))
+                j = set.intersection(*(here[each] for each in cols))
+                made[gradient] |= {(a, b) for a in i for b in j}
+    return total, all(len(pairs) == N * N for pairs in made.values())
+
+
+def emptied(events):
+    """The events, and at the end everything that is present goes."""
+    left = set()
+    for event in events:
+        left ^= {event}
+    return [*events, *sorted(left)]
+
+
+@pytest.mark.parametrize("N", [1, 2])
+def test_every_pair_counts_fourteen_meetings(N):
+    """A search for a schedule of whole rows with fewer, by random changes."""
+    draw = random.Random(N)
+    items = [(name, index) for name in ROWS + COLUMNS for index in range(N)]
+    least = np.inf
+    for _ in range(4):
+        events = draw.sample(items, len(items))
+        best, done = counted_meetings(N, emptied(events))
+        assert done, "everything present at once"
+        for step in range(240):
+            tried = list(events)
+            place = draw.randrange(len(tried))
+            kind = draw.random()
+            if kind < 0.3:
+                tried.pop(place)
+            elif kind < 0.6:
+                tried.insert(place, draw.choice(items))
+            else:
+                tried.insert(draw.randrange(len(tried)), tried.pop(place))
+            total, done = counted_meetings(N, emptied(tried))
+            if done and total <= best + (step < 120) * draw.random():
+                events, best = tried, total
+                least = min(least, best)
+    assert least >= 14 * N * N
