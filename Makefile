@@ -12,7 +12,7 @@ PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --docte
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
+.PHONY: help env book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
   mutants oracles audit publish-preview release colab-check colab-copies pythons links serve course practice samples grade gradescope format lock \
   clean
 
@@ -36,6 +36,9 @@ test: env ## Everything CI runs: site, notebooks, library, style, browser
 
 quick: env ## The library's tests alone, with fewer random examples: under a minute
 	@$(PYTEST) -p no:nbval -q -m "not slow" --hypothesis-profile quick tests/costlib costlib
+
+soak: book ## N rounds of the tests with a browser or processes, beside two busy ones (ARGS=paths)
+	@$(PY) -m tools.soak $(or $(N),20) $(ARGS)
 
 sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
 	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs

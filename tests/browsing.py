@@ -16,6 +16,8 @@ STARTED = """() => [...document.querySelectorAll('[data-explorer]')].every(
 SETTLED = "(one) => document.querySelector(one)?.dataset.settled"
 MORE = f"([one, before]) => Number(({SETTLED})(one)) > before"
 EXPLORER = "[data-explorer]"
+#: At once, also where the page scrolls smoothly.
+CENTRED = "(each) => each.scrollIntoView({ block: 'center', behavior: 'instant' })"
 #: After these what was laid out anew has been drawn, and told to whoever observes its size.
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 #: The network is cut: only the site itself answers.
@@ -103,10 +105,10 @@ def drag(page: Any, *way: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-def swipe(visit: Visit, held: Any, dx: float, dy: float, below: float = 30) -> None:
+def swipe(page: Any, held: Any, dx: float, dy: float, below: float = 30) -> None:
     """Move a finger so far, from a place so far below the top of what it holds."""
     held.hover(trial=True)  # it stays where it is, and nothing lies on it
-    box, wire = held.bounding_box(), visit.context.new_cdp_session(visit.page)
+    box, wire = held.bounding_box(), page.context.new_cdp_session(page)
     x, y = box["x"] + box["width"] / 2, box["y"] + below
     for n in range(9):
         at = {"x": x + dx * n / 8, "y": y + dy * n / 8}
@@ -114,4 +116,4 @@ def swipe(visit: Visit, held: Any, dx: float, dy: float, below: float = 30) -> N
         wire.send("Input.dispatchTouchEvent", touch)
     wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     wire.detach()
-    visit.page.evaluate(TWO_FRAMES)  # a page that scrolls has begun to
+    page.evaluate(TWO_FRAMES)  # a page that scrolls has begun to

@@ -41,7 +41,7 @@ collect_ignore = ["data"]
 #: What takes longest begins first, so that no processor waits at the end: files by the time of a
 #: processor that they took, processes of theirs included, then whatever is left.
 LONGEST_FIRST = (
-    *("tests/site/test_explorers", "tests/site/test_site.", "tests/site/test_survives"),
+    *("tests/site/explorers", "tests/site/test_site.", "tests/site/test_survives"),
     *("tests/course/test_practice", "book/measured", "tests/site/test_publish"),
     *("tests/course/test_submissions", "book/parallel", "tests/course/test_class"),
     *("tests/site/test_colab", "book/serving", "tests/site/test_book", "tests/site/test_gates"),

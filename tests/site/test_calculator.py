@@ -20,7 +20,7 @@ import pytest
 
 import costlib
 import sampling
-from browsing import Visit
+from browsing import EXPLORER, Visit, change, rest
 from costfigures import explorers as fallbacks
 from costlib.command import _TYPED, main
 from costlib.model.families.config import parsed
@@ -30,8 +30,9 @@ from tools.site import embed
 
 FIRST = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
 PAGE = "book/explore_calculator.html"
+CATALOG = ROOT / "costlib" / "model" / "catalog" / "models.json"
 #: A model as its publisher writes it, that the catalogue does not have under this name.
-ENTRIES = json.loads((ROOT / "costlib" / "catalog" / "models.json").read_text("utf-8"))["models"]
+ENTRIES = json.loads(CATALOG.read_text("utf-8"))["models"]
 CONFIG = json.dumps(
     {**ENTRIES["qwen3-8b"]["config"]["value"], "_name_or_path": "someone/brought-8b"}
 )
@@ -316,9 +317,23 @@ def page(browser: Any, address: str) -> Iterator[Any]:
         assert (visit.errors, visit.elsewhere) == ([], [])
 
 
-def settle(page: Any) -> None:
-    """Wait until a change is drawn."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
+def choose(page: Any, **values: str) -> None:
+    """Choose other values of settings, by their names."""
+    with change(page):
+        for name, value in values.items():
+            page.select_option(f"{FIELD}{name}", value)
+
+
+def said(page: Any) -> str:
+    """What the calculator says that it did."""
+    return str(page.inner_text(".explorer-live"))
+
+
+def copied(page: Any, button: str) -> str:
+    """What this button puts on the clipboard, once it is said that it did."""
+    with change(page):
+        page.click(f"text={button}")
+    return str(page.evaluate("navigator.clipboard.readText()"))
 
 
 def columns(page: Any) -> dict[str, list[str]]:
@@ -352,36 +367,34 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     with pytest.raises(ValueError, match="'perceiver' is not one") as refused:
         costlib.Transformer.from_hf(unknown)
     assert wrong.inner_text() == str(refused.value)
-    page.get_by_label("A config.json", exact=True).fill(CONFIG)
-    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('read')")
-    settle(page)
+    with change(page):
+        page.get_by_label("A config.json", exact=True).fill(CONFIG)
+    assert said(page) == "brought-8b is read."
     assert page.evaluate("document.activeElement.innerText") == "Your own config.json"
     brought, chosen = page.locator(f"{FIELD}model"), "each => each.selectedOptions[0].text"
     assert brought.evaluate(chosen) == "brought-8b (yours)"
     own = columns(page)
-    page.select_option(f"{FIELD}model", "qwen3-8b")
-    settle(page)
+    choose(page, model="qwen3-8b")
     assert columns(page) == own
-    page.select_option(f"{FIELD}model", "llama-3.1-8b")
-    page.evaluate(
-        """([text]) => {
-          const data = new DataTransfer();
-          data.items.add(new File([text], 'config.json'));
-          const event = new DragEvent('drop', { dataTransfer: data, bubbles: true });
-          document.querySelector('.answers').dispatchEvent(event);
-        }""",
-        [CONFIG],
-    )
-    page.wait_for_function(f"document.querySelector('{FIELD}model').value.startsWith('config.')")
+    choose(page, model="llama-3.1-8b")
+    with change(page):
+        page.evaluate(
+            """([text]) => {
+              const data = new DataTransfer();
+              data.items.add(new File([text], 'config.json'));
+              const event = new DragEvent('drop', { dataTransfer: data, bubbles: true });
+              document.querySelector('.answers').dispatchEvent(event);
+            }""",
+            [CONFIG],
+        )
+    assert page.input_value(f"{FIELD}model").startswith("config.")
     assert columns(page) == own
-    link = page.evaluate("document.querySelector('[data-explorer]').explorer.remember()")
+    link = page.evaluate("location.href")
     assert len(link) < 1000
     assert "#model=config." in link
     page.goto("about:blank")
     page.goto(link)
-    page.wait_for_selector(".answers tr")
-    page.wait_for_function("document.querySelector('.explorer-summary').innerText.includes('8b')")
-    settle(page)
+    rest(page)
     assert columns(page) == own
     assert brought.evaluate(chosen) == "brought-8b (yours)"
     kept = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }])"
@@ -389,7 +402,8 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     assert "config." not in page.evaluate(kept)
     page.goto("about:blank")
     page.goto(f"{link.partition('#')[0]}#model=config.AAAA")
-    page.wait_for_selector(".own-wrong:not(:empty)")
+    rest(page)
+    assert "cut off or damaged" in page.locator(".own-wrong").last.inner_text()
 
 
 def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
@@ -398,14 +412,11 @@ def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
     is_left = f"{unread}.then((models) => !models.next().done)"
     assert page.evaluate(is_left)
     page.focus(f"{FIELD}model")
-    page.select_option(f"{FIELD}model", "llama-3.1-70b")
-    settle(page)
-    for _ in range(100):  # a look at each frame would leave it no rest
-        page.wait_for_timeout(100)
-        if not page.evaluate(is_left):
-            break
-    else:
-        pytest.fail("some models are not read, or each look at them read one")
+    choose(page, model="llama-3.1-70b")
+    begun = f"document.querySelector('{EXPLORER}').explorer.foreseeing"
+    # a look at each frame would leave it no rest
+    page.wait_for_function(f"{begun} === null", polling=200)
+    assert not page.evaluate(is_left)
     assert columns(page)["fits"][0].startswith("no ")
 
 
@@ -413,10 +424,9 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     """A copy is added, changed, chosen, compared in words, linked to, copied and taken away."""
     before = columns(page)
     page.focus("text=Add a choice beside")
-    page.keyboard.press("Enter")
-    settle(page)
-    page.select_option(f"{FIELD}device", "L40S")
-    settle(page)
+    with change(page):
+        page.keyboard.press("Enter")
+    choose(page, device="L40S")
     both = columns(page)
     noted = re.compile(" (best|at .* an hour)$")
     assert {key: noted.sub("", cells[0]) for key, cells in both.items()} == {
@@ -430,11 +440,11 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     page.wait_for_function(
         "document.querySelector('.explorer-offscreen').innerText.includes('L40S')"
     )
-    page.wait_for_function("location.hash.includes('beside=')")
-    link = page.url
+    link = page.evaluate("location.href")
+    assert "beside=" in link
     heads.first.focus()
-    page.keyboard.press("Space")
-    settle(page)
+    with change(page):
+        page.keyboard.press("Space")
     assert page.input_value(f"{FIELD}device") == "H100-SXM"
     assert columns(page) == both
     page.locator(".answers tr[data-key=per_token_s] button").first.press("Enter")
@@ -446,63 +456,56 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     page.click("summary:has-text('Take it along')")
     page.wait_for_function("document.querySelector('.calculator-line code').textContent")
     assert re.search('"H100-SXM".*\\n.*"L40S"', line.text_content())
-    page.click("text=Copy as JSON")
-    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('copied')")
-    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
-    assert [each["asked"]["on"] for each in copied] == ["H100-SXM", "L40S"]
-    page.get_by_label("Take away 1: H100-SXM").press("Enter")
-    settle(page)
+    taken = json.loads(copied(page, "Copy as JSON"))
+    assert [each["asked"]["on"] for each in taken] == ["H100-SXM", "L40S"]
+    with change(page):
+        page.get_by_label("Take away 1: H100-SXM").press("Enter")
     assert columns(page).keys() == both.keys()
     assert page.input_value(f"{FIELD}device") == "L40S"
     page.goto("about:blank")
     page.goto(link)
-    page.wait_for_selector(".answers-several")
+    rest(page)
     assert columns(page) == both
     assert page.input_value(f"{FIELD}device") == "L40S"
     for _ in range(2):
         page.focus("text=Add a choice beside")
-        page.keyboard.press("Enter")
-        settle(page)
+        with change(page):
+            page.keyboard.press("Enter")
     on = "document.activeElement.innerText"
     assert page.evaluate(on) == heads.all_inner_texts()[3]  # the button has gone
     page.evaluate("""() => {
       navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
       document.execCommand = () => false;
     }""")
-    page.click("text=Copy a link to this")
-    said = "document.querySelector('.explorer-live').innerText.includes('Nothing was copied')"
-    page.wait_for_function(said)
+    copied(page, "Copy a link to this")
+    assert "Nothing was copied" in said(page)
 
 
 def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:
-    page.select_option(f"{FIELD}model", "llama-3.1-70b")
-    page.select_option(f"{FIELD}device", "A100-80GB")
-    settle(page)
+    choose(page, model="llama-3.1-70b", device="A100-80GB")
     grey = "document.querySelectorAll('.answers-idle').length"
     assert columns(page)["fits"] == ["no grey numbers: if it did"]
     assert page.evaluate(grey) > 5
-    page.click("text=Take as many devices as hold it")
-    page.wait_for_function("document.querySelector('.calculator-enough').hidden")
+    with change(page):
+        page.click("text=Take as many devices as hold it")
+    assert page.locator(".calculator-enough").is_hidden()
     assert page.evaluate("document.activeElement.innerText") == "fits"
     assert columns(page)["fits"] == ["yes"]
     assert page.evaluate(grey) == 0
     assert page.input_value(f"{FIELD}many") == "4"
     last = costlib.answer("llama-3.1-70b", "A100-80GBx2", batch=8, context=8000)
     assert not last.fits
-    page.click("text=Copy a link to this")
-    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('copied')")
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
-    page.select_option(f"{FIELD}device", "EPYC-7763")
-    settle(page)
+    assert copied(page, "Copy a link to this") == page.evaluate("location.href")
+    assert said(page) == "The link is copied."
+    choose(page, device="EPYC-7763")
     refused = page.locator(".own-wrong").last.inner_text()
     assert refused == (
         "EPYC-7763 has no interconnect: copies alone (Data, under More settings) need none"
     )
-    page.evaluate("location.hash = `model=config.${'A'.repeat(8000)}`")
-    page.wait_for_selector(".own-wrong:not(:empty)")
-    page.click("text=Copy a link to this")
-    page.wait_for_function("document.querySelector('.explorer-live').innerText.includes('8,000')")
-    assert page.evaluate("navigator.clipboard.readText()") != page.url
+    with change(page):
+        page.evaluate("location.hash = `model=config.${'A'.repeat(8000)}`")
+    assert copied(page, "Copy a link to this") != page.evaluate("location.href")
+    assert "8,000" in said(page)
 
 
 def test_it_stands_alone_in_a_frame_from_a_disk(browser: Any, tmp_path: Path) -> None:
@@ -514,15 +517,17 @@ def test_it_stands_alone_in_a_frame_from_a_disk(browser: Any, tmp_path: Path) ->
     )
     with Visit(browser, tmp_path.as_uri(), "host.html") as visit:
         frame = visit.page.frames[1]
-        frame.wait_for_selector(".answers tr")
-        fits = "frames[0] && document.querySelector('iframe').offsetHeight"
-        whole = "document.documentElement.scrollHeight"
-        visit.page.wait_for_function("document.querySelector('iframe').offsetHeight > 900")
-        low = visit.page.evaluate(fits)
-        assert low == frame.evaluate(whole)
+        rest(frame)
+        high = "Math.ceil(document.documentElement.getBoundingClientRect().height)"
+        fits = "(high) => document.querySelector('iframe').offsetHeight === high"
+        low = frame.evaluate(high)
+        assert low > 900
+        visit.page.wait_for_function(fits, arg=low)
         frame.click("text=More settings")
-        visit.page.wait_for_function(f"document.querySelector('iframe').offsetHeight > {low + 99}")
-        assert visit.page.evaluate(fits) == frame.evaluate(whole)
+        unfolded = frame.evaluate(high)
+        assert unfolded > low + 99
+        visit.page.wait_for_function(fits, arg=unfolded)
+        assert frame.evaluate("document.documentElement.scrollHeight") == unfolded
         assert frame.input_value(f"{FIELD}device") == "L4"
         links = frame.evaluate("[...document.querySelectorAll('a')].map((a) => [a.href, a.target])")
         assert links

@@ -317,8 +317,7 @@ def test_published_site_works_under_its_own_path(
 
         page.route("**/*", answer)
         for path in ("book/matmul.html", "404.html", "book/flops.html"):
-            page.goto(f"{address}/notes/{path}", wait_until="commit")
-            page.wait_for_timeout(300)
+            page.goto(f"{address}/notes/{path}")  # until all that it loads has been asked for
         assert [url for url in seen.elsewhere if "book/matmul.html" not in url] == []
         page.goto(f"{address}/notes/404.html")
         page.click("article a:has-text('first page')")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import sampling
-from browsing import Visit
+from browsing import CENTRED, Visit, drag, swipe
 from paths import ROOT, SITE
 from tools import contents
 from tools.pages import live
@@ -266,11 +266,9 @@ def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> 
         vectors, longer = (page.locator(f"[data-live={each}]") for each in ("vectors", "longer"))
         vectors.scroll_into_view_if_needed()
         assert (vectors.get_attribute("role"), vectors.text_content()) == ("slider", "128")
+        vectors.hover(trial=True)  # it stays where it is
         box = vectors.bounding_box()
-        page.mouse.move(box["x"] + 5, box["y"] + 8)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 60, box["y"] + 8, steps=3)
-        page.mouse.up()
+        drag(page, (box["x"] + 5, box["y"] + 8), (box["x"] + 60, box["y"] + 8))
         assert float(longer.text_content()) > 3
         page.keyboard.press("Home")
         assert (vectors.get_attribute("aria-valuetext"), longer.text_content()) == ("2", "1.00")
@@ -285,27 +283,15 @@ def test_a_finger_moves_a_number_sideways_and_the_page_upwards(browser: Any, add
     with Visit(browser, address, PAGE, **phone) as visit:
         page = visit.page
         vectors = page.locator("[data-live=vectors]")
-        vectors.evaluate("(each) => each.scrollIntoView({ block: 'center' })")
-        page.wait_for_timeout(100)
-        wire = visit.context.new_cdp_session(page)
-
-        def swipe(dx: int, dy: int) -> tuple[str, float]:
-            box, before = vectors.bounding_box(), page.evaluate("scrollY")
-            x, y = box["x"] + 10, box["y"] + box["height"] / 2
-            points = [(x + dx * n / 8, y + dy * n / 8) for n in range(9)]
-            for n, (left, top) in enumerate(points):
-                kind = "touchMove" if n else "touchStart"
-                at = [{"x": left, "y": top}]
-                wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
-            wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-            page.wait_for_timeout(100)
-            return vectors.text_content(), page.evaluate("scrollY") - before
-
-        moved, scrolled = swipe(50, 0)
+        vectors.evaluate(CENTRED)
+        top = page.evaluate("scrollY")
+        swipe(page, vectors, 50, 0, below=8)
+        moved = vectors.text_content()
         assert int(moved) > 128
-        assert scrolled == 0
-        after, scrolled = swipe(0, -120)
-        assert (after, scrolled > 50) == (moved, True)
+        assert page.evaluate("scrollY") == top
+        swipe(page, vectors, 0, -120, below=8)
+        page.wait_for_function("(top) => scrollY > top + 50", arg=top)
+        assert vectors.text_content() == moved
 
 
 def test_only_pages_that_need_them_load_the_scripts() -> None:

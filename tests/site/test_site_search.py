@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from browsing import Visit
+from browsing import Visit, change, rest
 from paths import ROOT, SITE
 from tools.site.page_weight import packaged_node
 from tools.site.search_index import other_words
@@ -136,8 +136,9 @@ def test_the_dialog_answers_as_one_types_and_opens_the_section(browser: Any, add
     with Visit(browser, address, "book/matmul.html", viewport=phone, color_scheme="dark") as visit:
         page = visit.page
         page.keyboard.press("Control+k")
-        page.keyboard.type("rooflne")
-        page.wait_for_selector("#pst-search-dialog .found a")
+        page.wait_for_selector("#pst-search-dialog input:focus")
+        with change(page, "#pst-search-dialog .found"):
+            page.keyboard.type("rooflne")
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
         page.keyboard.press("ArrowDown")
         assert page.evaluate("document.activeElement.closest('.found') !== null")
@@ -156,20 +157,26 @@ def test_the_search_says_that_it_searches(browser: Any, address: str) -> None:
         page.wait_for_function("document.querySelector('.bd-article .found-said').innerText")
         assert page.inner_text(".bd-article .found-said") == "Searching …"
         waiting.pop().continue_()
+        rest(page, ".bd-article .found")
         page.unroute("**/sections.json")
-        page.wait_for_selector(".bd-article .found a")
         assert "section" in page.inner_text(".bd-article .found-said")
 
 
 def test_the_page_of_the_search_keeps_its_question(browser: Any, address: str) -> None:
     with Visit(browser, address, "search.html?q=flashattenion") as visit:
         page = visit.page
-        page.wait_for_selector(".bd-article .found a")
+        rest(page, ".bd-article .found")
         assert "FlashAttention keeps the scores at home" in page.inner_text(".bd-article .found")
-        page.fill(".bd-article input[type=search]", "kv cache size")
-        page.wait_for_url("**/search.html?q=kv%20cache%20size")
+        with change(page, ".bd-article .found"):
+            page.fill(".bd-article input[type=search]", "kv cache size")
+        assert page.evaluate("location.search") == "?q=kv%20cache%20size"
         page.click(".bd-article .found li:first-child a")
         page.wait_for_url("**/book/kvcache.html#what-a-token-leaves-behind")
-        heading = page.locator("#what-a-token-leaves-behind > h2").bounding_box()
-        assert 0 <= heading["y"] < 200
+        page.wait_for_function(
+            """() => {
+              const [heading] = document.querySelectorAll('#what-a-token-leaves-behind > h2');
+              const { top } = heading.getBoundingClientRect();
+              return top >= 0 && top < 200;
+            }"""
+        )
         assert visit.errors == []

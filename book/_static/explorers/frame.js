@@ -120,13 +120,11 @@ export class Explorer {
       if (said) this.set(said, false);
     });
     this.redraw();
-    this.defer(
-      'size',
-      () => {},
-      (run) => requestAnimationFrame(() => setTimeout(run)),
-    );
-    // by then what the stage holds is drawn anew
-    new ResizeObserver(() => this.defer('size', () => {})).observe(this.stage);
+    let wide = null;
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width !== wide) this.fitted();
+      wide = contentRect.width;
+    }).observe(this.stage);
   }
 
   /** Does something of a change later, in place of what of its kind is still to be done. */
@@ -140,6 +138,15 @@ export class Explorer {
       action();
       this.settle();
     });
+  }
+
+  /** A frame later whatever is as large as its place has been drawn for it. */
+  fitted() {
+    this.defer(
+      'size',
+      () => {},
+      (run) => requestAnimationFrame(() => setTimeout(run)),
+    );
   }
 
   /** Says on the element how many changes have settled; nothing is said while one has not. */
@@ -434,6 +441,7 @@ export class Explorer {
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();
     if (this.own) this.own.hash = new URLSearchParams(this.state);
+    this.fitted();
   }
 
   drawCharts() {

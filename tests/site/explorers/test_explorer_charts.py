@@ -1,0 +1,101 @@
+"""The charts of explorers as SVG: what is written in them, and what one takes hold of."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from explorer_settings import CHARTS, FIRST
+from in_node import in_page
+
+
+def pictures(name: str) -> list[list[str]]:
+    """Each chart of an explorer as it opens, as wide as a page and as a phone, as SVG."""
+    body = "((s) => page.charts(s, page.compute(s)).map((chart) => [700, 343].map((width) =>"
+    body += f" picture.picture(chart, width).svg)))({FIRST})"
+    [charts] = in_page(f"{name}.js", body, [0], picture="picture.js")
+    return charts
+
+
+def test_straight_lines_stay_straight() -> None:
+    """A power law is one line: no vertex is further from it than a hundredth of a pixel."""
+    spec = "{title: '', alt: '', x: {label: ''}, y: {label: ''}, xs: state, "
+    spec += "series: [{label: 'a', ys: state.map((x) => 3 * x ** -0.5)}]}"
+    [svg] = in_page("picture.js", f"page.picture({spec}, 700).svg", [[1.1**n for n in range(80)]])
+    [path] = re.findall(
+        r'd="M([^"]*)" stroke="#2f7fc1" stroke-dasharray="" class="chart-line"', svg
+    )
+    points = [tuple(map(float, each.split())) for each in path.split("L")]
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    assert all(abs(y0 + (y1 - y0) * (x - x0) / (x1 - x0) - y) < 0.02 for x, y in points)
+    assert len({y % 1 for _, y in points}) > 10  # not whole pixels
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_words_of_a_chart_stand_apart(name: str) -> None:
+    """As it opens: beside a dot, at a line's end or on a mark, no word is written on another."""
+    text = r'<text x="([-\d.]+)" y="([-\d.]+)" class="([^"]*)" text-anchor="(\w+)">([^<]*)<'
+    for chart in pictures(name):
+        for svg in chart:
+            words = [each for each in re.findall(text, svg) if "chart-region" not in each[2]]
+            [widths] = in_page("picture.js", "state.map(page.widthOf)", [[w[4] for w in words]])
+            boxes = []
+            for (x, y, kind, anchor, word), width in zip(words, widths, strict=True):
+                if kind in ("chart-tick", "chart-axis"):
+                    continue
+                left = float(x) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+                boxes.append((word, left, left + width, float(y) - 10, float(y) + 2))
+            assert len(boxes) >= 3
+            for at, (word, left, right, top, bottom) in enumerate(boxes):
+                for other, *box in boxes[:at]:
+                    apart = left >= box[1] or right <= box[0] or top >= box[3] or bottom <= box[2]
+                    assert apart, (word, other)
+
+
+def test_words_say_whose_they_are() -> None:
+    """Values stand in the order of their dots, dots on one another have one label, and what is held
+    is named on top of its line."""
+    spec = """{title: '', alt: '', x: {label: ''}, y: {label: ''}, xs: [1, 10, 100], names: state,
+      marks: [{x: 9, label: 'mark'}], at: {x: 10, label: 'held'}, drag: () => ({}),
+      series: [[11, 12, 13], [90, 80, 70], [10, 10.5, 11], [6, 7, 8]].map((ys, at) =>
+        ({label: 'line ' + at, ys})).concat({label: 'dots', ys: [5, null, 40], scatter: true},
+        {label: 'others', ys: [5.1, null, null], scatter: true})}"""
+    [svg] = in_page("picture.js", f"page.picture({spec}, 700).svg", [["first", "", "last"]])
+    texts = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"[^>]*>([^<]*)<', svg)
+    at = {words: (float(x), float(y)) for x, y, words in texts}
+    values = sorted(
+        (y, words) for words, (_, y) in at.items() if words in ("80", "12", "10.5", "7")
+    )
+    assert [words for _, words in values] == ["80", "12", "10.5", "7"]
+    assert sum("first" in words for _, _, words in texts) == 1
+    held = float(re.search(r'd="M([\d.]+) [\d.]+V[\d.]+" class="chart-held"', svg)[1])
+    assert at["held"] == (pytest.approx(held), 24)
+    assert at["mark"][1] > 24
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_nothing_is_hidden_by_what_one_takes_hold_of(name: str) -> None:
+    """No number of an axis is under a handle as it opens, and all words are on top of lines."""
+    text = r'<text x="([-\d.]+)" y="([-\d.]+)" class="[^"]*" text-anchor="(\w+)">(.*?)</text>'
+    for svg in (each for chart in pictures(name) for each in chart):
+        [at] = re.findall(r"translate\(([-\d.]+) ([-\d.]+)\)(rotate)?[^>]*><rect", svg)
+        x, y, (wide, high) = float(at[0]), float(at[1]), (8, 13) if at[2] else (13, 8)
+        words = [(*each[:3], re.sub("<[^>]*>", "", each[3])) for each in re.findall(text, svg)]
+        [widths] = in_page("picture.js", "state.map(page.widthOf)", [[each[3] for each in words]])
+        for (left, base, anchor, word), width in zip(words, widths, strict=True):
+            start = float(left) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+            beside = start + width <= x - wide or start >= x + wide
+            assert beside or float(base) + 2 <= y - high or float(base) - 9 >= y + high, word
+        assert svg.rindex('class="chart-held"') < svg.index('class="chart-lines"')
+        assert svg.rindex('class="chart-line"') < svg.index('class="chart-word')
+
+
+def test_charts_can_be_dragged_and_say_so() -> None:
+    """Every chart has a point to hold, that lies on it and moves when it is dragged."""
+    for name in CHARTS:
+        body = "((s) => page.charts(s, page.compute(s)).map((c) => [Boolean(c.at), "
+        body += "Object.keys(c.drag?.(c.xs[3], 5, c.at?.name) ?? {}).length]))"
+        [charts] = in_page(f"{name}.js", f"{body}({FIRST})", [0])
+        assert charts, name
+        assert all(held and moved for held, moved in charts), (name, charts)

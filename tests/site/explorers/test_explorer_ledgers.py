@@ -1,0 +1,401 @@
+"""Explorers of one model on one device: their numbers are those of the library's ledgers.
+
+They are computed by the packaged node, on the very files that the site serves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from typing import Any
+
+import pytest
+
+import sampling
+from costlib import devices, iomodel, models, serving
+from costlib.iomodel import bounds, counts
+from costlib.model import kvcache
+from costlib.sources import jamesnulliu
+from costlib.timing import roofline
+from costlib.units.precision import Precision
+from explorer_settings import MANY, can_share, differing, drawn, one_step, rate, seconds, size
+from in_node import HERE, in_page, same
+from tools.pages import explorers
+
+
+def test_prefill_intensity() -> None:
+    settings = drawn(
+        1,
+        lambda chance: {
+            "model": chance.choice(list(explorers.drawable())),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 4096),
+            "seq": size(chance, 2**20),
+            "scores": chance.choice(["onchip", "materialised"]),
+        },
+    )
+    body = "(({published, counted, intensity, attainable}) => [published[0], published[1],"
+    body += " ...counted, ...intensity, ...attainable])(page.at(state, state.seq))"
+    library = []
+    for s in settings:
+        model, device = explorers.drawable()[s["model"]], devices[s["device"]]
+        notes = jamesnulliu.prefill(
+            s["batch"], s["seq"], model.d_model, model.layers, model.params() / 1e9
+        )
+        scores = "on-chip" if s["scores"] == "onchip" else "materialised"
+        ledger = model.prefill(s["batch"], s["seq"], logits="last", scores=scores)
+        both = [notes.intensity(), ledger.intensity()]
+        reached = [device.attainable(each, rate(device)[0]) for each in both]
+        library.append(
+            [
+                notes.flops,
+                float(notes.bytes()),
+                float(ledger.flops),
+                float(ledger.bytes()),
+                *both,
+                *reached,
+            ]
+        )
+    assert differing(settings, in_page("prefill.js", body, settings), library) == []
+
+
+def test_speculative_intensity() -> None:
+    settings = drawn(
+        2,
+        lambda chance: {
+            "model": chance.choice(list(explorers.drawable())),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 4096),
+            "cached": size(chance, 2**20),
+            "fresh": size(chance, 4096),
+        },
+    )
+    library = []
+    for s in settings:
+        model = explorers.drawable()[s["model"]]
+        given = {
+            "B": s["batch"],
+            "S_i": s["fresh"],
+            "S_c": s["cached"],
+            "H": model.d_model,
+            "N": model.layers,
+            "Z": model.params() / 1e9,
+        }
+        counted = model.decode(
+            s["batch"], s["cached"], s["fresh"], logits="last", scores="on-chip", mla="absorbed"
+        )
+        ledgers = [jamesnulliu.decode(**given), jamesnulliu.corrected_decode(**given), counted]
+        library.append([float(x) for each in ledgers for x in (each.flops, each.bytes())])
+    body = "page.at(state, state.fresh).costs.flat()"
+    assert differing(settings, in_page("speculative.js", body, settings), library) == []
+
+
+def test_speculative_crossings() -> None:
+    chance = random.Random(3)
+    settings = [
+        {
+            "model": chance.choice(list(explorers.drawable())),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 256),
+            "cached": size(chance, 10**5),
+            "fresh": 1,
+        }
+        for _ in range(100)
+    ]
+    found = in_page("speculative.js", "page.compute(state).crossings[2]", settings)
+    assert sum(each is not None for each in found) > 30
+    for s, crossing in zip(settings, found, strict=True):
+        model, device = explorers.drawable()[s["model"]], devices[s["device"]]
+
+        def intensity(new: int, model: Any = model, s: Any = s) -> float:
+            options = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
+            return float(model.decode(s["batch"], s["cached"], new, **options).intensity())
+
+        ridge = device.ridge(rate(device)[0])
+        if crossing is None:
+            assert intensity(2**20) < ridge
+        else:
+            assert intensity(crossing) >= ridge
+            assert crossing == 1 or intensity(crossing - 1) < ridge
+
+
+def test_gain_of_speculation() -> None:
+    settings = drawn(
+        15,
+        lambda chance: {
+            "model": chance.choice(list(explorers.drawable())),
+            "device": chance.choice(list(devices)),
+            "batch": size(chance, 4096),
+            "cached": size(chance, 2**20),
+            "fresh": size(chance, 512),
+            "accepted": chance.randint(0, 99),
+            "draft": chance.randint(0, 100),
+        },
+    )[:200]
+    library = []
+    for s in settings:
+        model, device = explorers.drawable()[s["model"]], devices[s["device"]]
+        precision = Precision(compute=rate(device)[0])
+
+        def seconds(
+            new: int, s: Any = s, model: Any = model, on: Any = (device, precision)
+        ) -> float:
+            options = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
+            ledger = model.decode(s["batch"], s["cached"], new, **options)
+            return float(roofline.time(ledger, on[0], precision=on[1], too_large="ignore"))
+
+        check, accepted = seconds(s["fresh"]) / seconds(1), s["accepted"] / 100
+        yields = serving.expected_tokens(accepted, s["fresh"] - 1)
+        faster = serving.speed_up(accepted, s["fresh"] - 1, s["draft"] / 100, check)
+        library.append([float(each) for each in (check, yields, faster)])
+    body = "(({check, yields, faster}) => [check, yields, faster])(page.gain(state, state.fresh))"
+    assert differing(settings, in_page("speculative.js", body, settings), library) == []
+
+
+def steps() -> list[dict[str, Any]]:
+    """Steps and prompts of any model on any device, in any precision."""
+
+    def draw(chance: random.Random) -> dict[str, Any]:
+        name = chance.choice(list(explorers.drawable()))
+        device = devices[chance.choice(list(devices))]
+        shares = [each for each in explorers.DEGREES if can_share(name, each)]
+        return {
+            "model": name,
+            "device": device.name,
+            "dtype": chance.choice([*device.flops_per_s]),
+            "phase": chance.choice(["decode", "prefill"]),
+            "batch": size(chance, 4096),
+            "context": size(chance, 2**20),
+            "weights": chance.choice(["4", "2", "1", "0.5"]),
+            "kv": chance.choice(["4", "2", "1", "0.5"]),
+            "shared": str(chance.choice(shares)),
+        }
+
+    return drawn(4, draw)
+
+
+def test_roofline_of_a_step() -> None:
+    settings = steps()
+    body = "(({ops, time, message}) => [ops.flatMap((op) => [op.flops, op.bytes, op.intensity,"
+    body += " op.compute, op.memory, op.time]), time, message])(page.compute(state))"
+    expected = []
+    for s in settings:
+        places, message, link = one_step(s)
+        each = [
+            (p.flops, p.bytes, p.intensity, p.compute_time, p.memory_time, p.time) for p in places
+        ]
+        ops = [float(x) for numbers in each for x in numbers]
+        expected.append([ops, seconds(places) + link, message])
+    assert differing(settings, in_page("step.js", body, settings), expected) == []
+
+
+ATTENTION = {"q_absorb", "v_absorb", "kv_b_proj", "scores", "softmax", "values"}
+
+
+PREFIXES = {**dict(zip("YZEPTGMk", (10.0**n for n in range(24, 0, -3)), strict=True)), "": 1.0}
+
+
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+PREFIXES |= {"m": 1e-3, "µ": 1e-6, "n": 1e-9}
+
+
+def numbers_in(words: str) -> list[float]:
+    """The numbers that an explorer's words say, prefixes included."""
+    flat = re.sub(" × 10([⁻⁰¹²³⁴-⁹]+)", lambda power: f"e{power[1].translate(RAISED)}", words)
+    found = re.findall(r"(\d[\d,.]*(?:e[+-]?\d+)?) ?([YZEPTGMkmµn]?)", flat)
+    return [float(digits.replace(",", "")) * PREFIXES[prefix] for digits, prefix in found]
+
+
+def test_words_of_a_step() -> None:
+    """What is written of it and stands in no table; the four parts, and what binds."""
+    settings = steps()[:200]
+    body = "((r) => [page.summary(state, r).filter((line) => line[0] !== 'Binds')"
+    body += ".map((line) => line[1]).join(' | '), r.parts, page.binding(r)])(page.compute(state))"
+    said = in_page("step.js", body, settings)
+    for s, (words, parts, (what, share)) in zip(settings, said, strict=True):
+        places, message, link = one_step(s)
+        time, tokens = seconds(places) + link, s["batch"]
+        tokens *= s["context"] if s["phase"] == "prefill" else 1
+        flops, moved = sum(p.flops for p in places), sum(p.bytes for p in places)
+        expected = [time, tokens / time, time / s["batch"], flops, moved, flops / moved]
+        expected += [message] * bool(message) + [link] * bool(link)
+        assert numbers_in(words) == pytest.approx([float(x) for x in expected], rel=1e-3), (
+            s,
+            words,
+        )
+        four = [
+            float(sum(getattr(p, kind) for p in places if (p.name in ATTENTION) == is_attention))
+            for is_attention in (True, False)
+            for kind in ("compute_time", "memory_time")
+        ]
+        assert parts == pytest.approx(four, rel=1e-9), s
+        waits = seconds(places, lambda p: p.memory_time > p.compute_time)
+        shares = {
+            "memory": waits / time,
+            "compute": (seconds(places) - waits) / time,
+            "the link between devices": link / time,
+        }
+        assert [shares[what], max(shares.values())] == pytest.approx([share] * 2), s
+
+
+def test_a_dot_of_a_step_follows_the_pointer() -> None:
+    """A dragged op comes as near to the pointer as whole batches allow; or nothing moves it."""
+    chance = sampling.chance("dots")
+    first = {"model": "llama-3-8b", "device": "A100-80GB", "dtype": "bf16", "weights": "2"}
+    first |= {"kv": "2", "shared": "1", "context": 4096, "batch": 64}
+    settings = [
+        [{**first, "phase": phase, "batch": batch}, op, chance.uniform(2, 180)]
+        for phase, batch in (("decode", 64), ("prefill", 1))
+        for op in ("ffn.gate", "q_proj", "scores", "residual")
+    ]
+    body = "((change) => [change, page.compute({...state[0], ...change}).ops.find((op) => op.name"
+    body += " === state[1]).intensity])(page.along(...state))"
+    for (s, op, wanted), (change, reached) in zip(
+        settings, in_page("step.js", body, settings), strict=True
+    ):
+        if op == "residual" or (op == "scores" and s["phase"] == "decode"):
+            assert change == {}
+        elif op != "scores":  # it stops rising before that
+            assert reached == pytest.approx(wanted, rel=0.3), (op, change)
+
+
+def test_what_fits() -> None:
+    settings = drawn(
+        5,
+        lambda chance: {
+            "model": chance.choice(list(explorers.drawable())),
+            "capacity": chance.randint(10**9, 10**12),
+            "batch": size(chance, 65536),
+            "context": size(chance, 2**24),
+            "e": [chance.choice([4, 2, 1, 0.5]), 2, chance.choice([4, 2, 1, 0.5])],
+        },
+    )
+    library = []
+    for s in settings:
+        model = explorers.drawable()[s["model"]]
+        precision = Precision(weights=s["e"][0], activations=2, kv=s["e"][2])
+        held = kvcache.memory(model, s["batch"], s["context"] - 1, precision)
+        given = (s["context"], precision)
+        library.append(
+            [
+                float(held.weights),
+                float(held.kv),
+                float(held.activations),
+                float(kvcache.largest_batch(model, s["capacity"], *given).largest),
+                float(kvcache.largest_context(model, s["capacity"], s["batch"], precision).largest),
+            ]
+        )
+    body = "(({parts, largestBatch, largestContext}) => [...parts, largestBatch, largestContext])"
+    catalogue = (HERE / "generated" / "catalogue.js").read_text("utf-8")
+    found = re.search(r"export const models = (\[.*?\]);\n", catalogue)
+    assert found is not None
+    entries = {each["name"]: each for each in json.loads(found[1])}
+    given = [{**s, "model": entries[s["model"]], "precision": s["e"]} for s in settings]
+    page = in_page("memory.js", f"{body}(page.holds(state.model, state))", given)
+    assert differing(settings, page, library) == []
+
+
+def test_weights_as_they_are_published() -> None:
+    packed = [name for name in explorers.drawable() if models[name].storage is not None]
+    assert {"gpt-oss-20b", "deepseek-v3"} <= set(packed)
+    base = {"device": "B300", "batch": 1, "context": 100, "kv": "2", "window": 512}
+    settings = [{**base, "model": name, "weights": "ships"} for name in packed]
+    page = in_page("memory.js", "page.compute(state).rows[0].parts[0]", settings)
+    for name, found in zip(packed, page, strict=True):
+        assert found == pytest.approx(models[name].weight_bytes(), rel=1e-12)
+    offered = "page.controls.find((c) => c.id === 'weights').options(state)[0][0]"
+    assert in_page("memory.js", offered, [settings[0], {"model": "gpt2"}]) == ["ships", "4"]
+
+
+def test_kinds_of_cache() -> None:
+    settings = [
+        {
+            "model": name,
+            "device": "A100-80GB",
+            "batch": 3,
+            "context": 10_000,
+            "weights": "2",
+            "kv": "2",
+            "window": 512,
+        }
+        for name in explorers.drawable()
+    ]
+    page = in_page(
+        "memory.js", "page.compute(state).rows.map((r) => [r.name, r.parts[1]])", settings
+    )
+    for s, rows in zip(settings, page, strict=True):
+        model, found = explorers.drawable()[s["model"]], dict(rows)
+        token = 3 * 10_000 * model.layers * 2
+        head = model.mla.head_dim if model.mla else model.head_dim
+        assert found["as it is"] == kvcache.kv_bytes(model, 3, 10_000)
+        doubled = [n for n in found if found[n] == found["as it is"] and n != "as it is"]
+        assert not doubled or model.window, s  # within its window it is as one without
+        others = {
+            "one (MQA)": token * 2 * head,
+            "a KV head for each query head (MHA)": token * 2 * head * model.heads,
+            "latents of 576 (MLA)": token * (512 + 64),
+        }
+        for name, expected in others.items():
+            assert found.get(name, found["as it is"]) == expected, (s, name)
+        windowed = 3 * 512 * model.layers * 2 * model.kv_elements_per_layer()
+        assert found["as it is, with a window of 512"] == windowed
+
+
+def test_io_of_attention() -> None:
+    settings = drawn(
+        6,
+        lambda chance: {
+            "N": size(chance, 2**20),
+            "d": size(chance, 1024),
+            "M": 3 + size(chance, 2**28 - 3),
+        },
+    )
+    page = in_page("io.js", "page.at(state, state.M)", settings)
+    fitting = 0
+    for s, found in zip(settings, page, strict=True):
+        N, d, M = s["N"], s["d"], s["M"]
+        bound = max(bounds.attention(N, d, M), bounds.compulsory(N, d))
+        assert math.isclose(found["bound"], bound, rel_tol=1e-12), s
+        for which, count in enumerate(io_counts):
+            block = found["blocks"][which]
+            if block < 1:
+                assert found["runs"][which] is None
+                assert count(N, d, 1).peak > M, s
+                continue
+            fitting += 1
+            expected = count(N, d, block)
+            larger = count(N, d, block + 1) if block < N else None
+            assert same(found["runs"][which], [expected.reads, expected.writes, expected.peak]), s
+            assert expected.peak <= M, "what is drawn fits"
+            least = min(block, d) == block  # blocks beyond d change what is held in another way
+            assert larger is None or larger.peak > M or not least, "no larger block fits"
+    assert fitting > 2 * MANY
+
+
+io_counts = (
+    lambda N, d, block: counts.naive(N, d, block, 1),
+    lambda N, d, block: counts.flash(N, d, 1, block),
+    lambda N, d, block: counts.flash2(N, d, block, 1),
+    lambda N, d, block: counts.small_cache(N, d, block, 1),
+)
+
+
+@pytest.mark.parametrize(("name", "which"), [("flash", 1), ("flash2", 2)])
+def test_no_blocks_move_less_than_those_drawn(name: str, which: int) -> None:
+    chance = sampling.chance("setting 7")
+    settings = [
+        {
+            "N": size(chance, 2048),
+            "d": (d := size(chance, 64)),
+            "M": chance.randint(6 * d + 20, 9999),
+        }
+        for _ in range(100)
+    ]
+    page = in_page("io.js", f"page.at(state, state.M).runs[{which}]", settings)
+    for s, run in zip(settings, page, strict=True):
+        best = iomodel.best_blocks(name, s["N"], s["d"], s["M"]).count
+        assert run[0] + run[1] == best.total, s
