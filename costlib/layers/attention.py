@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.layers.matmul import product_flops
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import (
     Number,
@@ -306,14 +306,14 @@ class Core:
         """A product of every query with its head's own matrix, read once for each step."""
         tokens, width = self.batch * self.seq, self.times * self.heads
         into = Elements(weights=self.steps * width * d_in * d_out) + self._queries(d_in)
-        flops = tokens * (FLOPS_PER_MULTIPLY_ADD * width * d_in * d_out)
+        flops = tokens * product_flops(1, d_in, width * d_out)
         return self.op(name, flops, into, self._queries(d_out))
 
     def _flops(self, per_pair: Number) -> Any:
         return self.batch * (self.times * self.heads * per_pair) * self.met
 
     def _product(self, width: Number) -> Any:
-        return self._flops(FLOPS_PER_MULTIPLY_ADD * width)
+        return self._flops(product_flops(1, width, 1))
 
     def _matrix(self) -> Elements:
         if self.scores == "on-chip":
@@ -352,7 +352,7 @@ def latent_stages(core: Core, mla: MLA, form: str) -> tuple[Op, ...]:
     latents = batch * (times * (mla.kv_rank + mla.rope_dim)) * read
     width = mla.head_dim + mla.value_dim  # the rotary key is copied to every head's keys
     expanded = Elements(activations=batch * (times * core.heads * width) * read)
-    flops = batch * (FLOPS_PER_MULTIPLY_ADD * weights) * read
+    flops = batch * product_flops(1, 1, weights) * read
     into = Elements(weights=core.steps * weights, kv=latents)
     expand = core.op("kv_b_proj", flops, into, expanded)
     return (expand, *core.forward(keys_are="activations"))

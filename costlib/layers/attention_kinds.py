@@ -14,7 +14,7 @@ from costlib.layers.attention import (
     latent_stages,
     pairs_unchecked,
 )
-from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
     Part,
@@ -99,7 +99,7 @@ class Indexer:
         met = self._met(run)
         read = met if run.one_by_one else run.context
         per_pair = self.heads * (self.head_dim + (1 if self.weighted else 0))
-        flops = FLOPS_PER_MULTIPLY_ADD * run.batch * (layers * per_pair) * met
+        flops = run.batch * product_flops(1, layers * per_pair, 1) * met
         queries = run.batch * (layers * self.heads * self.head_dim) * run.seq
         keys = run.batch * (layers * self.head_dim) * read
         moved = Elements(activations=queries, kv=keys)
@@ -443,7 +443,7 @@ class ConvolvedAttention(Attention):
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The convolutions, then attention; before the first token there is a value of zeros."""
         first, second = self.kernels
-        each = run.batch * (FLOPS_PER_MULTIPLY_ADD * layers * self.channels)
+        each = run.batch * product_flops(1, 1, layers * self.channels)
         padded = run.seq + (second - 1 if run.masked == "computed" else 0)
         moved = Elements(activations=run.batch * run.seq * (layers * self.channels))
         count = layers * run.steps
@@ -454,7 +454,7 @@ class ConvolvedAttention(Attention):
         ]
         if run.masked == "computed" and run.is_first:
             halves, width = layers * self.kv_heads * (self.value_dim // 2), self.d_in or 0
-            flops = run.batch * (FLOPS_PER_MULTIPLY_ADD * width * halves)
+            flops = run.batch * product_flops(1, width, halves)
             ops.append(Op("v_proj.zeros", flops, is_matmul=True, count=layers))
         return (*ops, *Attention.mixing(self, run, layers))
 

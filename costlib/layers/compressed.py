@@ -13,7 +13,7 @@ from costlib.layers.attention import (
     pairs_unchecked,
 )
 from costlib.layers.attention_kinds import pooled
-from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
     Part,
@@ -113,7 +113,7 @@ class CompressedAttention(Part):
         each = exact_div(into, self.output_groups)
         grouped = PerToken(
             "o_a_proj",
-            FLOPS_PER_MULTIPLY_ADD * each * middle,
+            product_flops(1, each, middle),
             into,
             middle,
             weights=each * middle,
@@ -162,7 +162,7 @@ class CompressedAttention(Part):
             activations=run.batch * (layers * width) * run.seq,
             kv=run.batch * (layers * indexer.head_dim) * read,
         )
-        flops = FLOPS_PER_MULTIPLY_ADD * run.batch * (layers * width) * met
+        flops = run.batch * product_flops(1, layers * width, 1) * met
         return Op("indexer.scores", flops, moved, Elements(), True, layers * run.steps)
 
     @property

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from costlib.layers.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
-from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.layers.matmul import product_flops
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, choose, exact_div, is_symbolic, is_zero, minimum, size
 
@@ -477,9 +477,9 @@ def linear_step(
     >>> [step.weights for step in linear_step("up", 4, 16, bias=True)]
     [64, 16]
     """
-    flops, out = FLOPS_PER_MULTIPLY_ADD * d_in * d_out, "kv_writes" if cached else "writes"
-    made: dict[str, Any] = {out: d_out}
-    product = PerToken(name, flops, d_in, weights=d_in * d_out, is_matmul=True, **made)
+    made: dict[str, Any] = {"kv_writes" if cached else "writes": d_out}
+    flops, weights = product_flops(1, d_in, d_out), d_in * d_out
+    product = PerToken(name, flops, d_in, weights=weights, is_matmul=True, **made)
     if not bias:
         return (product,)
     flops = FLOPS_PER_ELEMENT["bias"] * d_out  # added before the outputs leave the chip

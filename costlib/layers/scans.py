@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import check_groups, check_sizes
-from costlib.layers.matmul import FLOPS_PER_MULTIPLY_ADD
+from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
     Part,
@@ -168,7 +168,7 @@ class DeltaRule(Scan):
             return (self._scanned(run, layers, "scan", flops, inputs, outputs, is_matmul=False),)
         tokens, squares = _chunks(run, self.chunk)
         # inside a chunk: keys with keys and queries, values and states met; between: the state
-        inside = squares * (4 * k + 2 * v) + tokens * (6 * k * v)
+        inside = product_flops(squares, 1, 2 * k + v) + 3 * product_flops(tokens, k, v)
         solved = (squares - tokens) * (k + v)
         solve = Op("scan.solve", run.batch * heads * solved, count=layers * run.steps)
         flops = run.batch * (heads * inside)
@@ -236,11 +236,13 @@ class LightningAttention(Scan):
         dim, heads = self.head_dim, layers * self.heads
         inputs, outputs = 3 * self.width, self.width
         if run.is_step or (run.masked == "computed" and not run.is_first):
-            flops = run.batch * run.seq * (heads * 4 * dim * dim)  # its code goes token by token
+            flops = (
+                run.batch * run.seq * (heads * 2 * product_flops(1, dim, dim))
+            )  # its code goes token by token
         else:
             full, rest = run.seq // self.block, run.seq % self.block
             squares = full * self.block * self.block + rest * rest
-            flops = run.batch * (heads * 4 * dim * (squares + run.seq * dim))
+            flops = run.batch * (heads * 2 * product_flops(1, dim, squares + run.seq * dim))
         return (self._scanned(run, layers, "scan", flops, inputs, outputs),)
 
 
@@ -301,7 +303,7 @@ class Mamba(Scan):
         entries = run.batch * run.seq * (layers * self.width * self.state_dim)
         held = Elements(weights=layers * self.width * (self.state_dim + 1) * run.steps)
         update = Op("scan.update", 6 * entries, held, count=layers * run.steps)
-        flops = FLOPS_PER_MULTIPLY_ADD * entries
+        flops = product_flops(1, 1, entries)
         inputs = 2 * self.width + 2 * self.state_dim
         return (update, self._scanned(run, layers, "scan", flops, inputs, self.width))
 
@@ -373,12 +375,14 @@ class Mamba2(Scan):
         if run.is_step:
             entries = run.batch * run.seq * (heads * n * p)
             update = Op("scan.update", 5 * entries, held, count=layers * run.steps)
-            read = self._scanned(run, layers, "scan", 2 * entries, inputs, self.width)
+            flops = product_flops(1, 1, entries)
+            read = self._scanned(run, layers, "scan", flops, inputs, self.width)
             return (update, read)
         tokens, squares = _chunks(run, self.chunk)
-        inside = 2 * squares * (n + p) + 4 * tokens * n * p
+        inside = product_flops(squares, 1, n + p) + 2 * product_flops(tokens, n, p)
         if run.masked == "computed":  # states meet chunk by chunk, as one masked product
-            inside = inside + 2 * p * n * (ceil_div(run.seq, self.chunk) + 1) ** 2
+            states = ceil_div(run.seq, self.chunk) + 1
+            inside = inside + product_flops(states, states, p * n)
         steps = Op("scan.steps", 6 * run.batch * run.seq * heads, held, count=layers * run.steps)
         flops = run.batch * (heads * inside)
         return (steps, self._scanned(run, layers, "scan", flops, inputs, self.width))
@@ -483,12 +487,16 @@ class RGLRU(Scan):
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Two branches, and the gates of the recurrence."""
         each = exact_div(self.width, self.heads)
-        flops, gates = FLOPS_PER_MULTIPLY_ADD * self.width * each, 2 * self.width
+        gates = 2 * self.width
         weights = 2 * self.width * each
         return (
             *linear_step("y_proj", d, self.width, bias=True),
             *linear_step("x_proj", d, self.width, bias=True),
-            PerToken("gates", 2 * flops, self.width, gates, weights=weights, is_matmul=True),
+            PerToken(
+                *("gates", product_flops(1, each, gates), self.width, gates),
+                weights=weights,
+                is_matmul=True,
+            ),
             PerToken("gates.bias", gates, weights=gates, gradient=1),
         )
 
@@ -591,7 +599,7 @@ def convolution(
             outputs = run.seq + 1
         else:
             outputs = run.seq + (kernel - 1 if run.is_first else 2 * kernel - 1)
-    flops = FLOPS_PER_MULTIPLY_ADD * run.batch * (layers * channels * kernel) * outputs
+    flops = run.batch * product_flops(1, kernel, layers * channels) * outputs
     moved = run.batch * run.seq * (layers * channels)
     state = run.batch * (layers * channels * kernel) * run.steps
     weights = layers * channels * (kernel + (1 if has_bias else 0)) * run.steps

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from costlib.layers.matmul import product_flops
 from costlib.layers.parts import PerToken
 from costlib.model.catalog import device_of
 from costlib.model.transformer import Transformer
@@ -191,7 +192,7 @@ def adapter_step(
             continue
         kept.append(op)
     own = [*_adapter_ops(model, recipe, tokens)]
-    unused = _first_adapters(model, adapters.targets) * adapters.rank * 2 * tokens
+    unused = product_flops(tokens, adapters.rank, _first_adapters(model, adapters.targets))
     own = [_less(op, unused) if op.name == "adapters.grad_input" else op for op in own]
     return replace(whole, ops=(*kept, *own))
 
@@ -220,7 +221,7 @@ def _adapter_ops(model: Transformer, recipe: Recipe, tokens: Number) -> list[Op]
     through: Number = 0  # parameters that a token goes through: of experts, the chosen ones
     for step in targeted(model, adapters):
         through = through + adapters.rank * (step.reads + step.writes + step.kv_writes)
-    each = 2 * through * tokens
+    each = product_flops(tokens, 1, through)
     stored = adapter_params(model, recipe)
     reads = Elements(weights=stored)
     return [

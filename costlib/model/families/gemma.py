@@ -11,6 +11,7 @@ from costlib.layers import (
     linear_step,
     normalisation,
 )
+from costlib.layers.matmul import product_flops
 from costlib.model.families.config import Config
 from costlib.model.families.family import family
 from costlib.model.families.readers import (
@@ -211,11 +212,12 @@ def gemma3n_text(c: Config, i: int) -> Block:
 
 def _altup(d: int, n: int) -> tuple[PerToken, ...]:
     """Predict n streams from a router's n numbers, then correct them by what one stream became."""
+    routed = product_flops(2, d, n)
     return (
         normalisation("altup.norm", 2 * d, "rms_norm", d),
-        PerToken("altup.router", 4 * d * n, 2 * d, 2 * n, weights=d * n, is_matmul=True),
+        PerToken("altup.router", routed, 2 * d, 2 * n, weights=d * n, is_matmul=True),
         *linear_step("altup.prediction", n, n * n),
-        PerToken("altup.predict", 2 * d * n * n, d * n + n * n, d * n, is_matmul=True),
+        PerToken("altup.predict", product_flops(d, n, n), d * n + n * n, d * n, is_matmul=True),
         *linear_step("altup.correction", n, n),
         elementwise("altup.correct", n * d, "residual", reads=2 * n * d),
         PerToken("altup.scale", d, d, d, weights=d),

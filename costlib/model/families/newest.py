@@ -15,6 +15,7 @@ from costlib.layers import (
     linear_step,
     normalisation,
 )
+from costlib.layers.matmul import product_flops
 from costlib.model.families.config import Config
 from costlib.model.families.family import family
 from costlib.model.families.linear import QWEN, delta_rule
@@ -299,7 +300,7 @@ def _inkling_attention(c: Config, i: int, **more: Any) -> Attention:
         *linear_step("r_proj", c.d_model, heads * rank),
         PerToken(
             "distances",
-            2 * heads * bank,
+            product_flops(heads, 1, bank),
             heads * rank,
             heads * extent,
             weights=bank,

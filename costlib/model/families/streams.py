@@ -7,6 +7,7 @@ of its own. With attention over blocks it reads a mixture of what earlier layers
 from __future__ import annotations
 
 from costlib.layers import PerToken, elementwise, linear_step, normalisation
+from costlib.layers.matmul import product_flops
 from costlib.model.families.config import Config
 
 
@@ -29,7 +30,7 @@ def streams(c: Config, *, combined: bool = True) -> tuple[PerToken, ...]:
 
 
 def _combined(count: int, wide: int) -> PerToken:
-    return PerToken("hc.combine", 2 * count * wide, wide, wide, is_matmul=True)
+    return PerToken("hc.combine", product_flops(1, count, wide), wide, wide, is_matmul=True)
 
 
 def streams_head(c: Config) -> tuple[PerToken, ...]:
@@ -74,7 +75,8 @@ def over_blocks(
     d, sources = c.d_model, blocks + 1 if blocks else 0
     weights, met = queries * d, queries * sources
     normed = normalisation(f"{name}.norm", sources * d, norm, d)
-    chosen = PerToken(name, 4 * d * met, sources * d, weights, weights=weights, is_matmul=True)
+    flops = 2 * product_flops(1, d, met)
+    chosen = PerToken(name, flops, sources * d, weights, weights=weights, is_matmul=True)
     return (normed, chosen, elementwise(f"{name}.softmax", met, "softmax"))
 
 

@@ -554,6 +554,9 @@ return ($isinstance(value, [$int, $float]) ? `${$format(value, `,`)}` : `array${
 }
 let layers_matmul$FLOPS_PER_MULTIPLY_ADD;
 layers_matmul$FLOPS_PER_MULTIPLY_ADD = 2;
+function layers_matmul$product_flops(m, k, n) {
+return $mul($mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, m), k), n);
+}
 let layers_attention$FLOPS_PER_ELEMENT;
 layers_attention$FLOPS_PER_ELEMENT = $dict([["softmax", 5], ["softmax.backward", 4], ["rms_norm", 4], ["layer_norm", 7], ["layer_norm_no_bias", 6], ["plain_norm", 5], ["silu", 4], ["gelu", 5], ["gelu_tanh", 9], ["relu", 1], ["relu2", 2], ["xielu", 6], ["gate", 1], ["sigmoid_gate", 4], ["silu_gate", 5], ["gelu_gate", 10], ["rotary", 3], ["residual", 1], ["bias", 1], ["combine", 2]]);
 let layers_attention$SCORES;
@@ -617,7 +620,7 @@ const self = this;
 let tokens, width, into, flops;
 [tokens, width] = [$mul(self.batch, self.seq), $mul(self.times, self.heads)];
 into = $add(new units_ledger$Elements().__init__($mul($mul($mul(self.steps, width), d_in), d_out)), self._queries(d_in));
-flops = $mul(tokens, $mul($mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, width), d_in), d_out));
+flops = $mul(tokens, layers_matmul$product_flops(1, d_in, $mul(width, d_out)));
 return self.op(name, flops, into, self._queries(d_out));
 }
 _flops(per_pair) {
@@ -626,7 +629,7 @@ return $mul($mul(self.batch, $mul($mul(self.times, self.heads), per_pair)), self
 }
 _product(width) {
 const self = this;
-return self._flops($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, width));
+return self._flops(layers_matmul$product_flops(1, width, 1));
 }
 _matrix() {
 const self = this;
@@ -682,7 +685,7 @@ weights = $mul($mul($mul(times, core.heads), $add(mla.nope_dim, mla.value_dim)),
 latents = $mul($mul(batch, $mul(times, $add(mla.kv_rank, mla.rope_dim))), read);
 width = $add(mla.head_dim, mla.value_dim);
 expanded = new units_ledger$Elements().__init__(void 0, $mul($mul(batch, $mul($mul(times, core.heads), width)), read));
-flops = $mul($mul(batch, $mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, weights)), read);
+flops = $mul($mul(batch, layers_matmul$product_flops(1, 1, weights)), read);
 into = new units_ledger$Elements().__init__($mul(core.steps, weights), void 0, latents);
 expand = core.op("kv_b_proj", flops, into, expanded);
 return [expand, ...core.forward("activations")];
@@ -1019,10 +1022,10 @@ return layers_parts$normalisation("norms", d, self.norm);
 }
 $class(layers_parts$Block, "Block", "layers parts norms norm parallel borrowed residuals extra", "/ layers parts norms= norm= parallel= borrowed= residuals= extra=");
 function layers_parts$linear_step(name, d_in, d_out, bias = false, cached = false) {
-let flops, out, made, product;
-[flops, out] = [$mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, d_in), d_out), ($truth(cached) ? "kv_writes" : "writes")];
-made = $dict([[out, d_out]]);
-product = $call(layers_parts$PerToken, [name, flops, d_in], $dict([["weights", $mul(d_in, d_out)], ["is_matmul", true], ...made.items()]));
+let made, flops, weights, product;
+made = $dict([[($truth(cached) ? "kv_writes" : "writes"), d_out]]);
+[flops, weights] = [layers_matmul$product_flops(1, d_in, d_out), $mul(d_in, d_out)];
+product = $call(layers_parts$PerToken, [name, flops, d_in], $dict([["weights", weights], ["is_matmul", true], ...made.items()]));
 if (!$truth(bias)) {
 return [product];
 }
@@ -1427,7 +1430,7 @@ let met, read, per_pair, flops, queries, keys, moved, chosen;
 met = self._met(run);
 read = ($truth(run.one_by_one) ? met : run.context);
 per_pair = $mul(self.heads, $add(self.head_dim, ($truth(self.weighted) ? 1 : 0)));
-flops = $mul($mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, run.batch), $mul(layers, per_pair)), met);
+flops = $mul($mul(run.batch, layers_matmul$product_flops(1, $mul(layers, per_pair), 1)), met);
 queries = $mul($mul(run.batch, $mul($mul(layers, self.heads), self.head_dim)), run.seq);
 keys = $mul($mul(run.batch, $mul(layers, self.head_dim)), read);
 moved = new units_ledger$Elements().__init__(void 0, queries, keys);
@@ -1816,7 +1819,7 @@ mixing(run, layers) {
 const self = this;
 let first, second, each, padded, moved, count, weights, ops, halves, width, flops;
 [first, second] = self.kernels;
-each = $mul(run.batch, $mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, layers), self.channels));
+each = $mul(run.batch, layers_matmul$product_flops(1, 1, $mul(layers, self.channels)));
 padded = $add(run.seq, ((run.masked === "computed") ? $sub(second, 1) : 0));
 moved = new units_ledger$Elements().__init__(void 0, $mul($mul(run.batch, run.seq), $mul(layers, self.channels)));
 count = $mul(layers, run.steps);
@@ -1824,7 +1827,7 @@ weights = new units_ledger$Elements().__init__($mul($mul(layers, self.mixing_wei
 ops = $list([new units_ledger$Op().__init__("conv", $mul($mul(each, first), padded), $add(moved, weights), moved, true, count), new units_ledger$Op().__init__("conv.heads", $mul($mul($mul(each, self.head_dim), second), run.seq), moved, moved, true, count)]);
 if ((run.masked === "computed") && $truth(run.is_first)) {
 [halves, width] = [$mul($mul(layers, self.kv_heads), $floordiv(self.value_dim, 2)), $either(self.d_in, () => 0)];
-flops = $mul(run.batch, $mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, width), halves));
+flops = $mul(run.batch, layers_matmul$product_flops(1, width, halves));
 ops.append(new units_ledger$Op().__init__("v_proj.zeros", flops, void 0, void 0, true, layers));
 }
 return [...ops, ...layers_attention_kinds$Attention.prototype.mixing.call(self, run, layers)];
@@ -2744,7 +2747,7 @@ const self = this;
 let into, middle, each, grouped;
 [into, middle] = [$mul(self.heads, self.head_dim), $mul(self.output_groups, self.output_rank)];
 each = units_numbers$exact_div(into, self.output_groups);
-grouped = new layers_parts$PerToken().__init__("o_a_proj", $mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, each), middle), into, middle, void 0, void 0, $mul(each, middle), void 0, void 0, void 0, void 0, true);
+grouped = new layers_parts$PerToken().__init__("o_a_proj", layers_matmul$product_flops(1, each, middle), into, middle, void 0, void 0, $mul(each, middle), void 0, void 0, void 0, void 0, true);
 return [grouped, ...layers_parts$linear_step("o_b_proj", middle, d)];
 }
 mixing(run, layers) {
@@ -2789,7 +2792,7 @@ masked = ($truth(run.one_by_one) ? "skipped" : run.masked);
 [met, width] = [self._met(run, null, masked), $mul(indexer.heads, indexer.head_dim)];
 read = ($truth(run.one_by_one) ? met : $floordiv(run.context, every));
 moved = new units_ledger$Elements().__init__(void 0, $mul($mul(run.batch, $mul(layers, width)), run.seq), $mul($mul(run.batch, $mul(layers, indexer.head_dim)), read));
-flops = $mul($mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, run.batch), $mul(layers, width)), met);
+flops = $mul($mul(run.batch, layers_matmul$product_flops(1, $mul(layers, width), 1)), met);
 return new units_ledger$Op().__init__("indexer.scores", flops, moved, new units_ledger$Elements().__init__(), true, $mul(layers, run.steps));
 }
 get caches() {
@@ -2954,7 +2957,7 @@ flops = $mul($mul(run.batch, run.seq), $mul($mul($mul(heads, 7), k), v));
 return [self._scanned(run, layers, "scan", flops, inputs, outputs, false)];
 }
 [tokens, squares] = layers_scans$_chunks(run, self.chunk);
-inside = $add($mul(squares, $add($mul(4, k), $mul(2, v))), $mul(tokens, $mul($mul(6, k), v)));
+inside = $add(layers_matmul$product_flops(squares, 1, $add($mul(2, k), v)), $mul(3, layers_matmul$product_flops(tokens, k, v)));
 solved = $mul($sub(squares, tokens), $add(k, v));
 solve = new units_ledger$Op().__init__("scan.solve", $mul($mul(run.batch, heads), solved), void 0, void 0, void 0, $mul(layers, run.steps));
 flops = $mul(run.batch, $mul(heads, inside));
@@ -3011,11 +3014,11 @@ let dim, heads, inputs, outputs, flops, full, rest, squares;
 [dim, heads] = [self.head_dim, $mul(layers, self.heads)];
 [inputs, outputs] = [$mul(3, self.width), self.width];
 if ($truth(run.is_step) || ((run.masked === "computed") && !$truth(run.is_first))) {
-flops = $mul($mul(run.batch, run.seq), $mul($mul($mul(heads, 4), dim), dim));
+flops = $mul($mul(run.batch, run.seq), $mul($mul(heads, 2), layers_matmul$product_flops(1, dim, dim)));
 } else {
 [full, rest] = [$floordiv(run.seq, self.block), $mod(run.seq, self.block)];
 squares = $add($mul($mul(full, self.block), self.block), $mul(rest, rest));
-flops = $mul(run.batch, $mul($mul($mul(heads, 4), dim), $add(squares, $mul(run.seq, dim))));
+flops = $mul(run.batch, $mul($mul(heads, 2), layers_matmul$product_flops(1, dim, $add(squares, $mul(run.seq, dim)))));
 }
 return [self._scanned(run, layers, "scan", flops, inputs, outputs)];
 }
@@ -3075,7 +3078,7 @@ let entries, held, update, flops, inputs;
 entries = $mul($mul(run.batch, run.seq), $mul($mul(layers, self.width), self.state_dim));
 held = new units_ledger$Elements().__init__($mul($mul($mul(layers, self.width), $add(self.state_dim, 1)), run.steps));
 update = new units_ledger$Op().__init__("scan.update", $mul(6, entries), held, void 0, void 0, $mul(layers, run.steps));
-flops = $mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, entries);
+flops = layers_matmul$product_flops(1, 1, entries);
 inputs = $add($mul(2, self.width), $mul(2, self.state_dim));
 return [update, self._scanned(run, layers, "scan", flops, inputs, self.width)];
 }
@@ -3132,20 +3135,22 @@ return $add(self.convolution_weights, $mul(3, self.heads));
 }
 scan(run, layers) {
 const self = this;
-let n, p, heads, held, inputs, entries, update, read, tokens, squares, inside, steps, flops;
+let n, p, heads, held, inputs, entries, update, flops, read, tokens, squares, inside, states, steps;
 [n, p, heads] = [self.state_dim, self.head_dim, $mul(layers, self.heads)];
 held = new units_ledger$Elements().__init__($mul($mul(3, heads), run.steps));
 inputs = $add($add(self.width, $mul($mul(2, self.groups), n)), self.heads);
 if ($truth(run.is_step)) {
 entries = $mul($mul(run.batch, run.seq), $mul($mul(heads, n), p));
 update = new units_ledger$Op().__init__("scan.update", $mul(5, entries), held, void 0, void 0, $mul(layers, run.steps));
-read = self._scanned(run, layers, "scan", $mul(2, entries), inputs, self.width);
+flops = layers_matmul$product_flops(1, 1, entries);
+read = self._scanned(run, layers, "scan", flops, inputs, self.width);
 return [update, read];
 }
 [tokens, squares] = layers_scans$_chunks(run, self.chunk);
-inside = $add($mul($mul(2, squares), $add(n, p)), $mul($mul($mul(4, tokens), n), p));
+inside = $add(layers_matmul$product_flops(squares, 1, $add(n, p)), $mul(2, layers_matmul$product_flops(tokens, n, p)));
 if ((run.masked === "computed")) {
-inside = $add(inside, $mul($mul($mul(2, p), n), $pow($add(units_numbers$ceil_div(run.seq, self.chunk), 1), 2)));
+states = $add(units_numbers$ceil_div(run.seq, self.chunk), 1);
+inside = $add(inside, layers_matmul$product_flops(states, states, $mul(p, n)));
 }
 steps = new units_ledger$Op().__init__("scan.steps", $mul($mul($mul(6, run.batch), run.seq), heads), held, void 0, void 0, $mul(layers, run.steps));
 flops = $mul(run.batch, $mul(heads, inside));
@@ -3256,11 +3261,11 @@ return [self.width, self.kernel, true];
 }
 before(d) {
 const self = this;
-let each, flops, gates, weights;
+let each, gates, weights;
 each = units_numbers$exact_div(self.width, self.heads);
-[flops, gates] = [$mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, self.width), each), $mul(2, self.width)];
+gates = $mul(2, self.width);
 weights = $mul($mul(2, self.width), each);
-return [...layers_parts$linear_step("y_proj", d, self.width, true), ...layers_parts$linear_step("x_proj", d, self.width, true), new layers_parts$PerToken().__init__("gates", $mul(2, flops), self.width, gates, void 0, void 0, weights, void 0, void 0, void 0, void 0, true), new layers_parts$PerToken().__init__("gates.bias", gates, void 0, void 0, void 0, void 0, gates, void 0, void 0, void 0, void 0, void 0, 1)];
+return [...layers_parts$linear_step("y_proj", d, self.width, true), ...layers_parts$linear_step("x_proj", d, self.width, true), $call(layers_parts$PerToken, [...["gates", layers_matmul$product_flops(1, each, gates), self.width, gates]], $dict([["weights", weights], ["is_matmul", true]])), new layers_parts$PerToken().__init__("gates.bias", gates, void 0, void 0, void 0, void 0, gates, void 0, void 0, void 0, void 0, void 0, 1)];
 }
 after(d) {
 const self = this;
@@ -3358,7 +3363,7 @@ outputs = $add(run.seq, 1);
 outputs = $add(run.seq, ($truth(run.is_first) ? $sub(kernel, 1) : $sub($mul(2, kernel), 1)));
 }
 }
-flops = $mul($mul($mul(layers_matmul$FLOPS_PER_MULTIPLY_ADD, run.batch), $mul($mul(layers, channels), kernel)), outputs);
+flops = $mul($mul(run.batch, layers_matmul$product_flops(1, kernel, $mul(layers, channels))), outputs);
 moved = $mul($mul(run.batch, run.seq), $mul(layers, channels));
 state = $mul($mul(run.batch, $mul($mul(layers, channels), kernel)), run.steps);
 weights = $mul($mul($mul(layers, channels), $add(kernel, ($truth(has_bias) ? 1 : 0))), run.steps);
@@ -3911,7 +3916,7 @@ once = [layers_parts$normalisation("hc.norm", wide, "plain_norm"), ...layers_par
 return $tuple((() => { const $ = []; for (const step of once) $.push($mul(step, 2)); return $; })());
 }
 function model_families_streams$_combined(count, wide) {
-return new layers_parts$PerToken().__init__("hc.combine", $mul($mul(2, count), wide), wide, wide, void 0, void 0, void 0, void 0, void 0, void 0, void 0, true);
+return new layers_parts$PerToken().__init__("hc.combine", layers_matmul$product_flops(1, count, wide), wide, wide, void 0, void 0, void 0, void 0, void 0, void 0, void 0, true);
 }
 function model_families_streams$streams_head(c) {
 let count, d;
@@ -3932,11 +3937,12 @@ expand = layers_parts$elementwise("hc.expand", $mul(2, wide), "residual", $dict(
 return [layers_parts$normalisation("hc.norm", wide, "rms_norm"), ...layers_parts$linear_step("hc.down", wide, rank), ...layers_parts$linear_step("hc.up", rank, wide), layers_parts$elementwise("hc.collapse", $mul(2, wide), "residual", $dict([["reads", $mul(2, wide)], ["writes", d]])), ...inject, ...($truth(adds) ? [expand] : [])];
 }
 function model_families_streams$over_blocks(c, name, blocks, queries = 1, norm = "plain_norm") {
-let d, sources, weights, met, normed, chosen;
+let d, sources, weights, met, normed, flops, chosen;
 [d, sources] = [c.d_model, ($truth(blocks) ? $add(blocks, 1) : 0)];
 [weights, met] = [$mul(queries, d), $mul(queries, sources)];
 normed = layers_parts$normalisation(`${$str(name)}.norm`, $mul(sources, d), norm, d);
-chosen = new layers_parts$PerToken().__init__(name, $mul($mul(4, d), met), $mul(sources, d), weights, void 0, void 0, weights, void 0, void 0, void 0, void 0, true);
+flops = $mul(2, layers_matmul$product_flops(1, d, met));
+chosen = new layers_parts$PerToken().__init__(name, flops, $mul(sources, d), weights, void 0, void 0, weights, void 0, void 0, void 0, void 0, true);
 return [normed, chosen, layers_parts$elementwise(`${$str(name)}.softmax`, met, "softmax", $dict([]))];
 }
 function model_families_streams$begun(i, each) {
@@ -4628,7 +4634,9 @@ extra = [...model_families_gemma$_altup(d, c.count("altup_num_inputs")), ...laur
 return model_families_readers$layer([attention, feed], 4, $dict([["extra", extra]]));
 })]);
 function model_families_gemma$_altup(d, n) {
-return [layers_parts$normalisation("altup.norm", $mul(2, d), "rms_norm", d), new layers_parts$PerToken().__init__("altup.router", $mul($mul(4, d), n), $mul(2, d), $mul(2, n), void 0, void 0, $mul(d, n), void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.prediction", n, $mul(n, n)), new layers_parts$PerToken().__init__("altup.predict", $mul($mul($mul(2, d), n), n), $add($mul(d, n), $mul(n, n)), $mul(d, n), void 0, void 0, void 0, void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.correction", n, n), layers_parts$elementwise("altup.correct", $mul(n, d), "residual", $dict([["reads", $mul($mul(2, n), d)]])), new layers_parts$PerToken().__init__("altup.scale", d, d, d, void 0, void 0, d)];
+let routed;
+routed = layers_matmul$product_flops(2, d, n);
+return [layers_parts$normalisation("altup.norm", $mul(2, d), "rms_norm", d), new layers_parts$PerToken().__init__("altup.router", routed, $mul(2, d), $mul(2, n), void 0, void 0, $mul(d, n), void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.prediction", n, $mul(n, n)), new layers_parts$PerToken().__init__("altup.predict", layers_matmul$product_flops(d, n, n), $add($mul(d, n), $mul(n, n)), $mul(d, n), void 0, void 0, void 0, void 0, void 0, void 0, void 0, true), ...layers_parts$linear_step("altup.correction", n, n), layers_parts$elementwise("altup.correct", $mul(n, d), "residual", $dict([["reads", $mul($mul(2, n), d)]])), new layers_parts$PerToken().__init__("altup.scale", d, d, d, void 0, void 0, d)];
 }
 let model_families_kin$internlm3 = $call(model_families_family$family("iquestcoder", "IQuestCoderForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [$call(model_families_family$family("internlm3", "InternLM3ForCausalLM", void 0, $dict([["tied", false], ["usual", $dict([["head_dim", 128]])]])), [(function internlm3(c, i) {
 let found, bias;
@@ -5476,7 +5484,7 @@ c = c.but($dict((() => { const $ = []; for (const [usual, own] of model_families
 [heads, rank] = [c.count("num_attention_heads"), c.count("d_rel")];
 extent = ((reach === null) ? c.count("rel_extent") : reach);
 bank = $mul(rank, extent);
-found = [...layers_parts$linear_step("r_proj", c.d_model, $mul(heads, rank)), new layers_parts$PerToken().__init__("distances", $mul($mul(2, heads), bank), $mul(heads, rank), $mul(heads, extent), void 0, void 0, bank, void 0, void 0, void 0, void 0, true), ...more.pop("extra", [])];
+found = [...layers_parts$linear_step("r_proj", c.d_model, $mul(heads, rank)), new layers_parts$PerToken().__init__("distances", layers_matmul$product_flops(heads, 1, bank), $mul(heads, rank), $mul(heads, extent), void 0, void 0, bank, void 0, void 0, void 0, void 0, true), ...more.pop("extra", [])];
 normed = $dict([["qk_norm", "head"], ...more.items()]);
 return $call(model_families_readers$grouped, [c], $dict([["window", reach], ["rotary_dim", 0], ["extra", found], ...normed.items()]));
 }
