@@ -7,6 +7,7 @@ else
   PY := .venv/bin/python
 endif
 BUILD := $(PY) -c 'from jupyter_book.cli.main import main; main()' build . -W -n --keep-going
+BUILT := $(PY) -m tools.site.built
 PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --doctest-modules
 # Compiled once, and not in every process of the many that tests start, whatever is said elsewhere.
 export PYTHONDONTWRITEBYTECODE =
@@ -24,12 +25,16 @@ env: ## Create or update the environment in .venv (the other targets do this fir
 
 book: env ## Build the site and say where it is
 	@echo "Building the site ..."
-	@$(BUILD) -q || { rm -rf _build/.doctrees; exit 1; }
+	@[ -e _build/html ] || [ -e _build/.doctrees ] || from_scratch=--note; \
+	$(BUILD) -q || { rm -rf _build/.doctrees; exit 1; }; \
+	[ -z "$$from_scratch" ] || $(BUILT) $$from_scratch
 	@$(PY) tools/bootstrap.py --where
 
 test: env ## Everything CI runs: site, notebooks, library, style, browser
-	@echo "Building the site from scratch, every warning an error ..."
-	@$(BUILD) --all -q || { rm -rf _build/.doctrees; exit 1; }
+	@$(BUILT) || { \
+	echo "Building the site from scratch, every warning an error ..."; \
+	$(BUILD) --all -q || { rm -rf _build/.doctrees; exit 1; }; \
+	$(BUILT) --note; }
 	@$(PY) -m tools.javascript.check install
 	@echo "Running every check ..."
 	@$(PYTEST) --nbval tests costlib costfigures tools book
