@@ -7,6 +7,8 @@ from costlib.measured import Measurement, calibrate
 from costlib.timing.roofline import time
 from tools.bench import prediction
 
+pytestmark = pytest.mark.slow
+
 HEAD = "op,system,framework,version,latency_ms,M,N,K,B,S,step,H,Hkv,D"
 
 

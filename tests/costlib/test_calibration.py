@@ -80,6 +80,7 @@ def test_the_precision_of_a_row_counts():
     assert found.compute_efficiency == pytest.approx(0.5, rel=0.05)
 
 
+@pytest.mark.slow
 def test_what_a_fit_computes_with_is_time():
     """All ops of all rows at once, while constants are tried; one by one, once they are found."""
     for regime in ("decode, batch 1", "GPT 20B requests", "products", "attention of a step"):

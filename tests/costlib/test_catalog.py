@@ -302,6 +302,7 @@ UNREAD = {
 CHANGES = [(name, wanted) for wanted in SIZES for name in models]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wanted"),
     sampling.some(CHANGES, 150, "a changed field"),

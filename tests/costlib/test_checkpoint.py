@@ -203,6 +203,7 @@ AVERAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", costlib.models)
 def test_every_checkpoint_of_the_catalogue_can_be_read(name):
     model = costlib.models[name]

@@ -23,6 +23,8 @@ from costlib.command.parser import COMMANDS
 from costlib.serving import Server, best_batch, saturation
 from paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 #: A line of every kind, and the code that it ends with.
 TYPED = {
     "llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99 --watts 700 --why": 0,

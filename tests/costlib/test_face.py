@@ -33,6 +33,7 @@ def test_dir_shows_what_a_user_needs_and_nothing_else():
         _ = costlib.Transfomer
 
 
+@pytest.mark.slow
 def test_types_travel_with_the_package(tmp_path):
     assert (ROOT / "costlib" / "py.typed").exists()
     program = tmp_path / "program.py"

@@ -105,6 +105,7 @@ def test_fields_that_cost_nothing_change_nothing(name, field, value):
     assert from_hf(SMALL[name] | {field: value}) == whole(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_EACH)
 @settings(max_examples=sampling.number(20, 60))
 @given(data=st.data())
@@ -302,6 +303,7 @@ def fields():
 FIELDS = fields()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_any_value_of_any_field_counts_or_names_the_field(name):
     config = SMALL[name]

@@ -16,6 +16,8 @@ from costlib.model.transformer import MLA, Transformer
 from costlib.sources import deepml
 from figure_checks import check_colours, check_described, check_small_and_readable_on_a_phone
 
+pytestmark = pytest.mark.slow
+
 SCORES = (0.0, 1.0, -0.5, 1.5, 1.2, 3.5, 2.0, 3.0)
 SHARED = {
     "all": Transformer(layers=2, d_model=64, heads=8, d_ff=256, vocab=1000, head_dim=8),

@@ -23,6 +23,8 @@ from figure_checks import (
     check_words_apart,
 )
 
+pytestmark = pytest.mark.slow
+
 LLAMA = costlib.models["llama-3.1-8b"]
 SERVER = Server(LLAMA, costlib.devices["H100-SXM"])
 ANSWERS = [40, 160, 60, 100, 120, 40, 80]

@@ -16,6 +16,8 @@ from figure_checks import (
     check_words_apart,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def check_drawing(figure: Figure) -> None:
     check_described(figure)

@@ -20,6 +20,8 @@ from figure_checks import (
     check_words_apart,
 )
 
+pytestmark = pytest.mark.slow
+
 DRAWINGS = {
     "one output": figures.one_output,
     "rounding": figures.exact_against_rounded,

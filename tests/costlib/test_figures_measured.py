@@ -19,6 +19,8 @@ from figure_checks import (
     check_words_apart,
 )
 
+pytestmark = pytest.mark.slow
+
 TOY = Device("toy", {"bf16": 100e12}, 1e12, cores=100)
 
 

@@ -16,6 +16,8 @@ from figure_checks import (
     check_words_apart,
 )
 
+pytestmark = pytest.mark.slow
+
 A100 = costlib.devices["A100-80GB"]
 LLAMA = costlib.models["llama-2-7b"]
 PEAK, BANDWIDTH = 312e12, 2039e9

@@ -1,9 +1,12 @@
 """The figure of published throughputs: its words agree with numbers computed another way."""
 
 import numpy as np
+import pytest
 
 from costfigures.served import predicted_against_published
 from costlib.measured import DATASHEET, TYPICAL, served_rows
+
+pytestmark = pytest.mark.slow
 
 BEYOND = "TRT-LLM perf overview v0.9 peak throughput: A100 Mixtral 8x7B"
 

@@ -10,6 +10,8 @@ from costfigures import serving as figures
 from costlib.serving import Server, listed, poisson, saturation, simulate
 from costlib.timing import roofline
 
+pytestmark = pytest.mark.slow
+
 MODEL, H100 = costlib.models["llama-3.1-8b"], costlib.devices["H100-SXM"]
 LLAMA = Server(MODEL, H100)
 FP8 = Server(MODEL, H100, "fp8")

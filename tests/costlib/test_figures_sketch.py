@@ -10,6 +10,8 @@ from costfigures import COLOURS, Figure, canvas
 from costfigures.sketch import Sketch, sketch
 from figure_checks import check_colours, check_described, check_words_apart
 
+pytestmark = pytest.mark.slow
+
 ALT = "What is drawn here is told at twice the length of the title, and once more."
 
 

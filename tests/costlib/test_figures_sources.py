@@ -16,6 +16,8 @@ from costlib.sources import Reconciliation, printed, reconcile
 from figure_checks import check_words_apart
 from paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 LLAMA = costlib.models["llama-2-7b"]
 PAGE = ROOT / "book" / "sources.ipynb"
 SMALL = Reconciliation(1500, 1000, {"too many": 700, "too few": -200, "alike": 0})

@@ -13,6 +13,8 @@ from costfigures import transformer as figures
 from costlib.model.transformer import MoE
 from figure_checks import check_colours, check_small_and_readable_on_a_phone, check_words_apart
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["gpt2", "llama-2-7b", "llama-3.1-8b", "gemma-2b", "mixtral-8x7b"]
 
 

@@ -15,6 +15,8 @@ import pytest
 from paths import ROOT
 from tools.packages import PACKAGES
 
+pytestmark = pytest.mark.slow
+
 #: The house from the ground up: a module may import its own room and those on floors below.
 FLOORS = (
     "costlib.units",  # what a count is

@@ -9,6 +9,8 @@ from costlib.model.transformer import Transformer
 from odd_configs import MUTANTS as ROWS
 from odd_configs import mutant
 
+pytestmark = pytest.mark.slow
+
 AS_RUN = {"masked": "computed", "mla": "naive", "scores": "materialised"}
 
 

@@ -20,6 +20,8 @@ from costlib.measured.plan_rows import (
 )
 from costlib.training import flops_per_token
 
+pytestmark = pytest.mark.slow
+
 COUNTS = {name: each["counts"] for name, each in plan_sources()["tables"].items()}
 carried = functools.cache(plan_rows)  # not where the file is read: every process reads every file
 

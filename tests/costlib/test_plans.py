@@ -22,6 +22,8 @@ from costlib.measured.plans import (
 )
 from tools.bench import plans as bench
 
+pytestmark = pytest.mark.slow
+
 #: Median errors of a few tables at each level, as measured: ideal, known, fitted on two rows.
 MEASURED = {
     "megatron SC21 table 1": (0.271, 0.056, 0.015),

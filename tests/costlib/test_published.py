@@ -11,6 +11,8 @@ from costlib import devices, models
 from costlib.measured import KINDS, REGIMES, fused, held_out, published, regime_errors, splits
 from costlib.measured import sources as read_sources
 
+pytestmark = pytest.mark.slow
+
 FILE = Path(costlib.__file__).parent / "measured" / "measurements.json"
 
 

@@ -36,6 +36,8 @@ from costlib.training import (
 )
 from costlib.units.messages import collective
 
+pytestmark = pytest.mark.slow
+
 EXPERTS = Transformer(
     layers=4,
     d_model=24,

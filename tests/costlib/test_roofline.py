@@ -59,6 +59,7 @@ def test_efficiencies_divide_and_overheads_add(ledger, compute, bandwidth):
     assert TOY.compute_efficiency == 1  # the catalogue's device is untouched
 
 
+@pytest.mark.slow
 @settings(max_examples=sampling.number(25, 100))
 @given(st.lists(st.integers(1, 10**6), min_size=3, max_size=3))
 def test_arrays_and_symbols_give_the_times_of_ints(sizes):

@@ -11,6 +11,8 @@ from costlib import models
 from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import Cluster, Plan, plan_of, search
 
+pytestmark = pytest.mark.slow
+
 H100 = Cluster("DGX-H100", nodes=2, per_node=4)
 TINY = Transformer(layers=6, d_model=64, heads=8, d_ff=256, vocab=1024)
 EXPERTS = TINY.with_(moe=MoE(experts=4, per_token=2, width=96))

@@ -28,6 +28,8 @@ from costlib.timing.roofline import time
 from costlib.units.precision import Precision
 from tools.bench import served as bench
 
+pytestmark = pytest.mark.slow
+
 PLAIN = {
     "what": "a table",
     "model": "Llama 3.1 8B",

@@ -27,6 +27,8 @@ from costlib.serving import (
     uniform,
 )
 
+pytestmark = pytest.mark.slow
+
 LLAMA = Server("llama-3.1-8b", "H100-SXM")
 TINY = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, kv_heads=2)
 LOCAL = TINY.with_(window=8, local_layers=1)

@@ -135,6 +135,7 @@ def test_nonsense_is_refused_with_a_reason(options, kind, message):
         sweep("gpt2", Device("toy", {"bf16": 1e14}, 1e12), **options)
 
 
+@pytest.mark.slow
 def test_lazy_arrays_stay_lazy_through_time():
     da = pytest.importorskip("dask.array")
     width = da.from_array(np.array([2.0, 1.0]))[None, None, :]

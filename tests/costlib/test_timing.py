@@ -36,6 +36,7 @@ def test_the_machine_is_its_best_product_and_its_largest_copy():
         machine(rows[:2])
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_the_figures_draw_a_roofline(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(timing.measure, "__defaults__", (FEW, (1000, 10**5)))
     assert main(["measure", "--quick"]) == 0
@@ -58,6 +59,7 @@ def test_a_gpu_that_is_not_there_is_said_plainly(capsys):
         timing.measure(device="tpu")
 
 
+@pytest.mark.slow
 def test_the_module_is_a_command():
     done = subprocess.run(
         [sys.executable, "-m", "costlib", "--help"], capture_output=True, text=True, cwd=ROOT

@@ -8,6 +8,8 @@ from costlib.layers import Encoder
 from costlib.model.transformer import Transformer
 from odd_configs import ROWS, changed
 
+pytestmark = pytest.mark.slow
+
 SMALL = [row for row in ROWS if row["params"] < 3_000_000]
 TRIES = 12
 

@@ -191,6 +191,7 @@ def test_orders_made_to_beat_the_bounds_do_not_beat_the_bounds(N, d, rows, cols)
     np.testing.assert_allclose(run.output, reference, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_no_tile_shape_beats_the_bounds_at_real_sizes():
     rng = np.random.default_rng(3)
     points = 200_000

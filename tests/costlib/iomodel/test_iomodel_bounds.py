@@ -13,6 +13,8 @@ from costlib.iomodel.algorithms.lru import LRUCache
 from costlib.iomodel.counting.block_sizes import best_blocks, staircase
 from costlib.units.numbers import symbols
 
+pytestmark = pytest.mark.slow
+
 
 def test_flash2_is_within_a_few_per_cent_of_the_large_cache_bound():
     N, d = 16384, 128

@@ -61,6 +61,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", FORMS)
 def test_ints_arrays_and_symbols_agree(name, causal):
@@ -205,6 +206,7 @@ def test_leading_terms(x):
     assert leading("flash", x) == pytest.approx(6 * x**2, rel=0.04)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "constant"),
     [("flash_backward", 20), ("flash2_backward", 16), ("two_pass_backward", 14)],

@@ -24,6 +24,8 @@ from figure_checks import (
     check_words_apart,
 )
 
+pytestmark = pytest.mark.slow
+
 N, WIDTH = 32, 4
 CAPACITIES = (16, 40, 64, 256)
 PYRAMID = Dag.pyramid(height=4)

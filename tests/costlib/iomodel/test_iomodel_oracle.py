@@ -41,6 +41,7 @@ def test_closed_forms_equal_every_attention_row():
         assert found == (row["reads"], row["writes"], row["total"], row["peak"]), row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 312, 39))
 def test_runs_equal_every_attention_row(start):
     for row in ORACLE["attention"][start : start + 39]:

@@ -86,6 +86,7 @@ def detour(game, rng, moves, red, blue):
         red.add(int(moves[-1][1:]))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(graphs(most=9), st.integers(0, 2), st.integers(0, 10**6))
 def test_any_pebbling_gives_a_partition_with_limit_2m(dag, spare, seed):
@@ -101,6 +102,7 @@ def test_any_pebbling_gives_a_partition_with_limit_2m(dag, spare, seed):
             assert part.minimum == minimum_set(dag, part.vertices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "red"), [("fft4", 3), ("grid3x3", 3), ("matmul2x2x2", 3), ("attention_N2_d1", 5)]
 )

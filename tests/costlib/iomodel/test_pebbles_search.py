@@ -12,6 +12,8 @@ from costlib.iomodel.pebbles import Dag, Game, Progress, search
 from costlib.iomodel.pebbles.projection import Projection, projections
 from costlib.iomodel.pebbles.search import Position, _NormalForm, _Search
 
+pytestmark = pytest.mark.slow
+
 #: tools/bench/pebbles.py solves these, and fails if an optimum differs.
 MINUTES = ("attention_N2_d2_fma", "attention_N3_d1_fma")
 
