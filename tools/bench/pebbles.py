@@ -2,6 +2,7 @@
 
     python -m tools.bench.pebbles            every graph of the test data, and the 4x4 grid
     python -m tools.bench.pebbles fft4 grid  those whose name begins with one of these words
+    python -m tools.bench.pebbles --partial  the game with unfinished sums, beside the ordinary one
 
 Each row is a fresh process, so its memory is its own. Exits with 1 if an optimum differs.
 """
@@ -19,7 +20,8 @@ sys.path.insert(0, str(ROOT / "tests" / "costlib" / "iomodel"))
 
 from pebble_graphs import build, optima
 
-from costlib.iomodel.pebbles import Game, Progress
+from costlib.iomodel import bounds
+from costlib.iomodel.pebbles import Dag, Game, PartialGame, PartialOptimum, Progress
 
 FORMAT = "{:22} {:>2} {:>9} {:>7} {:>9} {:>8} {:>7}"
 FORMS = {"recompute": True, "once": False}
@@ -63,8 +65,40 @@ def main(words: list[str]) -> int:
     return wrong
 
 
+def partial() -> None:
+    """Optima with unfinished sums, with the multiply-adds of the ordinary game, and bounds."""
+    print(
+        "{:18} {:>2} {:>8} {:>9} {:>6} {:>10}".format(
+            "graph", "M", "partial", "ordinary", "bound", "positions"
+        )
+    )
+    for m, k, n in ((1, 2, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)):
+        for red in (3, 4, 5, 6):
+            found = PartialGame.matmul(m, k, n, red=red).optimal()
+            dag = Dag.matmul(m, k, n, fma=True)
+            chain = Game(dag, red).optimal().cost if red > dag.max_in_degree else "-"
+            bound = bounds.matmul_total(m, k, n, red)
+            _partial_row(f"matmul {m}x{k}x{n}", red, found, chain, bound)
+    for seq, width, memories in ((1, 2, (3, 4)), (1, 3, (3, 4)), (2, 1, (3, 4, 5, 6, 7))):
+        for red in memories:
+            found = PartialGame.attention(seq, width, red=red).optimal()
+            bound = bounds.attention(seq, width, red)
+            _partial_row(f"attention N{seq} d{width}", red, found, "-", bound)
+
+
+def _partial_row(
+    name: str, red: int, found: PartialOptimum, chain: int | str, bound: float
+) -> None:
+    print(
+        f"{name:18} {red:>2} {found.cost:>8} {chain:>9} {bound:>6.1f} {found.states:>10}",
+        flush=True,
+    )
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--solve"]:
+    if sys.argv[1:2] == ["--partial"]:
+        partial()
+    elif sys.argv[1:2] == ["--solve"]:
         solve(sys.argv[2], int(sys.argv[3]), sys.argv[4])
     else:
         sys.exit(bool(main(sys.argv[1:])))

@@ -7,6 +7,7 @@
 
 from costlib.iomodel.pebbles.dag import Dag
 from costlib.iomodel.pebbles.game import Game
+from costlib.iomodel.pebbles.partial import PartialGame, PartialOptimum
 from costlib.iomodel.pebbles.partition import (
     Part,
     fewest_parts,
@@ -28,6 +29,8 @@ __all__ = [
     "Move",
     "Optimum",
     "Part",
+    "PartialGame",
+    "PartialOptimum",
     "Pebbling",
     "Progress",
     "fewest_parts",
