@@ -16,6 +16,7 @@ import time
 
 from tools import ROOT
 
+sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests" / "costlib" / "iomodel"))
 
 from pebble_graphs import build, optima

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from costlib.iomodel import CapacityError, algorithms, best_blocks, bounds, counts
 from costlib.iomodel.counting.block_sizes import ALGORITHMS, staircase
 from costlib.units.numbers import symbols
+from tools.bench import backward_orders
 
 quick = settings(max_examples=15, deadline=None, derandomize=True)
 BACKWARD = ("flash_backward", "flash2_backward", "two_pass_backward", "stored_backward")
@@ -202,6 +203,20 @@ def test_the_weights_of_a_column(x):
     rng = np.random.default_rng(1)
     most = max(weighted_products(u, weights) / u.sum() for u in rng.random((3000, 7)) ** 4)
     assert 0.4 < most < 0.5 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("share", "square", "stored"), [(64, 14, 0), (2.6, 14, 0), (2.4, 9, 2), (1.4, 9, 2), (1, 5, 5)]
+)
+def test_the_cheapest_plan_of_passes(share, square, stored):
+    """Of all orders of whole rows: two passes, then dS stored, then P and dS stored."""
+    cost, plan = backward_orders.cheapest(share**-0.5)
+    assert cost == pytest.approx(square / share + stored)
+    assert len(plan) == (4 if stored == 5 else 2)
+    nothing_stored, _ = backward_orders.cheapest(share**-0.5, storing=False)
+    assert nothing_stored == pytest.approx(14 / share)
+    N, d = 10**9, 1000
+    assert cost * N**2 > bounds.backward(N, d, round(share * d * d))
 
 
 ROWS, COLUMNS = ("Q", "dO", "dQ"), ("K", "V", "dK", "dV")
