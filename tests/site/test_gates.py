@@ -61,7 +61,7 @@ def test_the_makefile_builds_with_these_flags() -> None:
     assert BUILD in makefile
     assert "build . -W -n --keep-going" in makefile
     assert re.search(r"\$\(BUILD\) --all -q", makefile)
-    assert re.search(r"\$\(PYTEST\) --nbval tests costlib tools book", makefile)
+    assert re.search(r"\$\(PYTEST\) --nbval tests costlib costfigures tools book", makefile)
     assert "--nbval-lax" not in makefile
 
 
