@@ -44,7 +44,8 @@ def is_new(chapter: str) -> bool:
     return sampling.changed(f"book/{chapter}.md", f"course/practice/{chapter}.checks.py")
 
 
-pytestmark = pytest.mark.usefixtures("fast_hashes")  # kept whole for the example; here, a minute
+#: Hashes are kept whole for the example; here they take a minute.
+pytestmark = pytest.mark.usefixtures("fast_hashes", "fits_once")
 
 
 @cache

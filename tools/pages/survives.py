@@ -165,7 +165,7 @@ def _quietly() -> Iterator[None]:
         contextlib.redirect_stdout(io.StringIO()),
         warnings.catch_warnings(),
         mock.patch.object(matplotlib.figure.Figure, "savefig", _blank),
-        mock.patch.object(calibration, "_best", _found_once),
+        mock.patch.object(calibration, "_best", found_once),
     ):
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
@@ -176,7 +176,8 @@ _best = calibration._best
 _found: dict[Any, Any] = {}
 
 
-def _found_once(search: Any, flat: Any, measured: Any, enough: float = 0.0) -> Any:
+def found_once(search: Any, flat: Any, measured: Any, enough: float = 0.0) -> Any:
+    """In the place of a search for constants: the same question is answered once in a process."""
     columns = (measured, *(getattr(flat, each.name) for each in fields(flat)))
     key = (search, enough, *((column.shape, column.tobytes()) for column in columns))
     if key not in _found:
