@@ -21,6 +21,7 @@ from costlib.units.numbers import (
     certain,
     choose,
     divides,
+    flag,
     is_symbolic,
     is_zero,
     maximum,
@@ -123,6 +124,7 @@ def pairs(
     """
     seq, context, _, window = _checked_span(seq, context, causal, window)
     choose("masked", masked, MASKED)
+    flag("causal", causal)
     return pairs_unchecked(seq, context, causal, window, masked)
 
 

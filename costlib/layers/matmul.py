@@ -203,5 +203,5 @@ def _parse(equation: str) -> tuple[list[str], str]:
 
 def _of(kind: str, count: Number) -> Elements:
     if kind not in KINDS:
-        raise ValueError(f"the kind of a tensor is one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"the kind of a tensor is one of {', '.join(KINDS)}, got {kind!r:.200}")
     return Elements(**{kind: count})

@@ -297,7 +297,7 @@ def _bytes(room: Number | Device) -> Any:
 def _own(model: Model, precision: Precision | str | None) -> Precision:
     """The precision asked for, or else the model's own."""
     if isinstance(model, str):
-        raise TypeError(f"model must be a Transformer, such as costlib.models[{model!r}]")
+        raise TypeError(f"model must be a Transformer, such as costlib.models[{model!r:.200}]")
     return model.precision if precision is None else precision_of(precision)
 
 

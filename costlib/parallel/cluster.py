@@ -195,8 +195,12 @@ def cluster_of(given: Cluster) -> Cluster:
     if isinstance(given, Cluster):
         return given
     is_node = isinstance(given, (str, Node, Device))
-    how = f"Cluster({given!r}, nodes=...)" if isinstance(given, str) else "Cluster(node, nodes=...)"
-    got = repr(given) if isinstance(given, str) or not is_node else f"{given.name} alone"
+    how = (
+        f"Cluster({given!r:.200}, nodes=...)"
+        if isinstance(given, str)
+        else "Cluster(node, nodes=...)"
+    )
+    got = f"{given!r:.200}" if isinstance(given, str) or not is_node else f"{given.name} alone"
     raise TypeError(f"cluster must be a Cluster, got {got}: write {how}")
 
 

@@ -52,7 +52,7 @@ class Degrees:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, size(name, getattr(self, name)))
         if not np.all(np.isin(self.zero, (0, 1, 2, 3))):
-            raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero!r}")
+            raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero!r:.200}")
         choose("schedule", self.schedule, ("1f1b", "gpipe", "interleaved"))
         choose("recompute", self.recompute, POLICIES)
         choose("context_by", self.context_by, CONTEXT_BY)
@@ -63,7 +63,7 @@ class Degrees:
         recipe_of(self.recipe)
         if sorted(self.order) != sorted(ORDER) or self.order[:2] != ORDER[:2]:
             text = f"order must have {', '.join(ORDER)}, tensor and context first"
-            raise ValueError(f"{text}, got {self.order!r}")
+            raise ValueError(f"{text}, got {self.order!r:.200}")
         if not np.all(np.asarray(self.imbalance) >= 1):
             raise ValueError(f"imbalance must be at least 1, got {self.imbalance!r}")
 

@@ -213,7 +213,7 @@ def optimizer_memory(
     5.5
     """
     if zero not in (0, 1, 2, 3):
-        raise ValueError(f"zero must be 0, 1, 2 or 3, got {zero!r}")
+        raise ValueError(f"zero must be 0, 1, 2 or 3, got {zero!r:.200}")
     held, data = state_bytes(model, recipe), size("data", data)
     return Memory(
         weights=ceil_div(held.weights, data) if zero >= 3 else held.weights,

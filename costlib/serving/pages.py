@@ -78,7 +78,7 @@ def empty_slots(lengths: Any, block: Number) -> Any:
     >>> empty_slots([5, 16, 17, 100], 16)
     38
     """
-    lengths = np.asarray(lengths)
+    lengths = size("lengths", np.asarray(lengths), least=0)
     return int(np.sum(ceil_div(lengths, size("block", block)) * block - lengths))
 
 

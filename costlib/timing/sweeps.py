@@ -26,7 +26,7 @@ from costlib.timing.roofline import DoesNotFit, as_computed, limits
 from costlib.units.device import Device
 from costlib.units.display import bar
 from costlib.units.ledger import Ledger, Op
-from costlib.units.numbers import choose, extra, is_zero, size
+from costlib.units.numbers import choose, extra, flag, is_zero, size
 from costlib.units.precision import Precision, precision_of
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def sweep(
         import pandas as pd
 
     choose("phase", phase, PHASES)
+    for name, value in (("paired", paired), ("all_rows", all_rows), ("progress", progress)):
+        flag(name, value)
     cases = [
         _Case(model_of(m), device_of(d), _meant(m, d, p), phase, name, _recipe(p), price_per_hour)
         for name, m in _named(_several(model))
@@ -272,7 +274,7 @@ def _axis(name: str, values: Any) -> Any:
     if isinstance(values, (str, bytes)) or not (
         isinstance(values, Iterable) or np.isscalar(values)
     ):
-        raise TypeError(f"{name} must be a number, a range or an array, got {values!r}")
+        raise TypeError(f"{name} must be a number, a range or an array, got {values!r:.200}")
     entries = np.atleast_1d(np.asarray([values] if np.isscalar(values) else values))
     return np.asarray(size(name, entries), dtype=float)
 

@@ -27,6 +27,7 @@ from costlib.units.numbers import (
     divides,
     exact_div,
     extra,
+    flag,
     is_zero,
     maximum,
     minimum,
@@ -201,6 +202,7 @@ def activations(
     model = looked_up(model)
     choose("recompute", recompute, POLICIES)
     choose("scores", scores, SCORES)
+    flag("dropout", dropout), flag("sequence", sequence), flag("fused", fused)
     batch, seq, tensor = size("batch", batch), size("seq", seq), size("tensor", tensor)
     encoded = size("encoded", encoded, least=0)
     if adapters is not None and not isinstance(adapters, Adapters):

@@ -6,7 +6,7 @@ last checkpoint is lost, and a restart takes time. All times are in one unit, wh
 
 from __future__ import annotations
 
-from math import e
+from math import e, expm1
 from typing import Any
 
 import numpy as np
@@ -67,4 +67,9 @@ def goodput(work: Number, write: Number, between: Number, restart: Number = 0) -
     """
     amount("work", work), amount("write", write, least=0), amount("between", between)
     stretch, again = (work + write) / between, amount("restart", restart, least=0) / between
-    return work * e ** -(stretch + again) / (between * (1 - e**-stretch))
+    # 1 - exp(-x), also where failures are so rare that 1 - x is 1
+    if is_symbolic(stretch) or is_lazy(stretch):
+        lost = 1 - e**-stretch
+    else:
+        lost = -(expm1 if isinstance(stretch, (int, float)) else np.expm1)(-stretch)
+    return work * e ** -(stretch + again) / (between * lost)

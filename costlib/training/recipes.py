@@ -19,7 +19,7 @@ from costlib.layers.parts import PerToken, plus
 from costlib.model.catalog import models
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
-from costlib.units.numbers import Number, choose, exact_div, is_zero, size
+from costlib.units.numbers import Number, choose, exact_div, flag, is_zero, size
 from costlib.units.precision import FORMATS, Precision, grouped
 
 __all__ = [
@@ -181,7 +181,7 @@ bf16-pure, fp8, fp8-te, adam-8bit, muon, adafactor, sgd-momentum, sgd, got 'fp16
     if isinstance(name, str) and name in RECIPES:
         return RECIPES[name]
     kind = ValueError if isinstance(value, str) else TypeError
-    raise kind(f"recipe must be a Recipe or one of {', '.join(RECIPES)}, got {value!r}")
+    raise kind(f"recipe must be a Recipe or one of {', '.join(RECIPES)}, got {value!r:.200}")
 
 
 def lora(
@@ -205,9 +205,9 @@ def lora(
     3.93
     """
     if base not in FORMATS:
-        raise ValueError(f"base must be one of {', '.join(FORMATS)}, got {base!r}")
+        raise ValueError(f"base must be one of {', '.join(FORMATS)}, got {base!r:.200}")
     if isinstance(targets, str) or not targets:
-        raise TypeError(f"targets must be a tuple of names of products, got {targets!r}")
+        raise TypeError(f"targets must be a tuple of names of products, got {targets!r:.200}")
     own = Adapters(rank=size("rank", rank), targets=tuple(targets), recipe=recipe_of(recipe))
     plain = Recipe(weights=2, gradients=0)
     return Recipe(weights=FORMATS[base], gradients=0, others=plain, adapters=own)
@@ -215,7 +215,11 @@ def lora(
 
 def looked_up(model: Transformer | str) -> Transformer:
     """A model, or the one of that name; whatever can be asked as a Transformer is will do."""
-    return models[model] if isinstance(model, str) else model
+    if isinstance(model, str):
+        return models[model]
+    if not hasattr(model, "training_step"):
+        raise TypeError(f"model must be a Transformer or the name of one, got {model!r:.200}")
+    return model
 
 
 def params_by_kind(model: Transformer | str) -> dict[str, Any]:
@@ -322,7 +326,7 @@ def checkpoint_bytes(
     >>> checkpoint_bytes(tiny) / tiny.params(), checkpoint_bytes(tiny, resume=False) / tiny.params()
     (14.0, 2.0)
     """
-    recipe = recipe_of(recipe)
+    recipe, resume = recipe_of(recipe), flag("resume", resume)
     if recipe.adapters is not None:
         own = recipe.adapters.recipe
         each = own.per_parameter - own.gradients if resume else own.weights

@@ -118,11 +118,15 @@ got 100000000000000.0
             for dtype, rate in self.flops_per_s.items()
         }
         object.__setattr__(self, "flops_per_s", MappingProxyType(rates))
+        links = self.links.values() if isinstance(self.links, Mapping) else [None]
+        if not all(isinstance(link, Link) for link in links):
+            text = "links must name a Link for each axis, such as {'network': Link(5e9)}"
+            raise TypeError(f"{text}, got {self.links!r:.200}")
         object.__setattr__(self, "links", MappingProxyType(dict(self.links)))
         object.__setattr__(self, "sixteen_bits", _sixteen_bits(rates))
         for name, (least, most) in _LIMITS.items():
             value = getattr(self, name)
-            if value is not None or name == "bytes_per_s":
+            if value is not None or name not in _OPTIONAL:
                 object.__setattr__(self, name, _figure(name, value, least, most))
 
     def __reduce__(self) -> Any:  # a read-only mapping cannot be pickled, and clusters pickle
@@ -222,6 +226,9 @@ _LIMITS = {
 }
 
 
+_OPTIONAL = ("capacity", "on_chip", "cache", "interconnect")
+
+
 def _sixteen_bits(rates: Mapping[str, Number]) -> str:
     """The format that 16-bit work is done in.
 
@@ -240,7 +247,7 @@ def _figure(name: str, value: Number, least: float, most: float) -> Any:
         return value
     is_array = getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u", "f")
     if isinstance(value, (bool, str)) or not (is_array or isinstance(value, (int, float))):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {value!r:.200}")
     if not np.all((np.asarray(value) >= least) & (np.asarray(value) <= most)):
         raise ValueError(f"{name} must be between {least:g} and {most:g}, got {value}")
     if isinstance(value, float) and value == inf:

@@ -23,6 +23,7 @@ __all__ = [
     "divides",
     "exact_div",
     "extra",
+    "flag",
     "is_lazy",
     "is_symbolic",
     "is_zero",
@@ -66,6 +67,9 @@ class Number(Protocol):
     def __int__(self) -> int: ...
 
 
+#: Far more than there is of anything; products of such sizes are still numbers to a float.
+MOST = 10**30
+
 _WANTED = "a whole number, an array of whole numbers or a SymPy symbol"
 
 
@@ -73,7 +77,7 @@ def size(name: str, value: Number, *, least: int = 1) -> Any:
     """Check one size and return it ready for arithmetic that cannot wrap.
 
     Arrays of integers and of short floats come back as float64, because they wrap or overflow
-    where FLOP counts of real sizes do not. Python ints stay ints, of any length.
+    where FLOP counts of real sizes do not. Python ints stay ints, up to 1e30.
 
     >>> size("seq", 128), size("seq", 128.0)
     (128, 128)
@@ -85,8 +89,8 @@ def size(name: str, value: Number, *, least: int = 1) -> Any:
     ValueError: seq must be at least 1, got 0
     """
     if type(value) is int:  # the common case first: a scalar call costs microseconds
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
+        if not least <= value <= MOST:
+            raise ValueError(_beyond(name, value, least))
         return value
     if is_symbolic(value):
         return _symbolic_size(name, value, least)
@@ -101,6 +105,12 @@ def size(name: str, value: Number, *, least: int = 1) -> Any:
     if hasattr(value, "dtype") and hasattr(value, "astype"):
         return _array_size(name, value, least)
     raise TypeError(f"{name} must be {_WANTED}, got {_shown(value)}{_hint(value)}")
+
+
+def _beyond(name: str, value: int, least: int) -> str:
+    if value < least:
+        return f"{name} must be at least {least}, got {value}"
+    return f"{name} must be at most 1e30, got a larger whole number"
 
 
 def sizes(**named: Number) -> tuple[Any, ...]:
@@ -129,6 +139,8 @@ def amount(name: str, value: Number, *, least: float | None = None) -> Any:
     if is_symbolic(value) or is_lazy(value):
         return value
     is_plain = type(value) in (int, float)
+    if type(value) is int and value > MOST:
+        raise ValueError(_beyond(name, value, 0))
     entries: Any = float(value) if is_plain else _entries(name, value)  # an int of any length
     fits = entries > 0 if least is None else entries >= least
     if not bool(np.all(fits & np.isfinite(entries))):
@@ -166,7 +178,23 @@ def choose(name: str, value: Any, among: tuple[Any, ...]) -> None:
     ValueError: masked must be 'computed' or 'skipped', got 'half'
     """
     if value not in among:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r}")
+        raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r:.200}")
+
+
+def flag(name: str, value: Any) -> Any:
+    """Check a choice between True and False, or an array of such.
+
+    >>> flag("causal", float("nan"))
+    Traceback (most recent call last):
+        ...
+    TypeError: causal must be True or False, got nan
+    """
+    if not (
+        isinstance(value, (bool, np.bool_))
+        or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    ):
+        raise TypeError(f"{name} must be True or False, got {value!r:.200}")
+    return value
 
 
 def is_zero(value: Number) -> bool:

@@ -87,6 +87,12 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
     def __post_init__(self) -> None:
         for kind in KINDS:
             object.__setattr__(self, kind, _bytes(kind, getattr(self, kind)))
+        if not (
+            isinstance(self.by_step, tuple)
+            and all(isinstance(each, tuple) and len(each) == 2 for each in self.by_step)
+        ):
+            text = f"by_step must be pairs of a step's name and bytes, got {self.by_step!r:.200}"
+            raise TypeError(text)
         object.__setattr__(self, "_weights_in", {"": self.weights, **dict(self.by_step)})
         if not (self.compute is None or isinstance(self.compute, str)):
             text = f"compute must be a number format such as 'fp8', got {self.compute!r}"
@@ -125,7 +131,9 @@ def _bytes(kind: str, value: Any) -> Any:
     if isinstance(value, str):
         if value not in FORMATS:
             known = ", ".join(FORMATS)
-            raise ValueError(f"{kind} must be bytes per element or one of {known}, got {value!r}")
+            raise ValueError(
+                f"{kind} must be bytes per element or one of {known}, got {value!r:.200}"
+            )
         return FORMATS[value]
     if is_symbolic(value) or is_lazy(value):
         return value
@@ -187,4 +195,4 @@ mxfp6, nvfp4, int4, nf4, mxfp4, got 'float16'
         return RECIPES[value]
     kind = ValueError if isinstance(value, str) else TypeError
     known = ", ".join(RECIPES)
-    raise kind(f"precision must be a Precision or one of {known}, got {value!r}")
+    raise kind(f"precision must be a Precision or one of {known}, got {value!r:.200}")

@@ -82,7 +82,7 @@ def device_of(given: Device | str) -> Device:
     if isinstance(given, str):
         return devices[given]
     if not isinstance(given, Device):
-        raise TypeError(f"device must be a Device or the name of one, got {given!r}")
+        raise TypeError(f"device must be a Device or the name of one, got {given!r:.200}")
     return given
 
 
@@ -95,7 +95,7 @@ def model_of(given: Transformer | str) -> Transformer:
     if isinstance(given, str):
         return models[given]
     if not isinstance(given, _transformer()):
-        raise TypeError(f"model must be a Transformer or the name of one, got {given!r}")
+        raise TypeError(f"model must be a Transformer or the name of one, got {given!r:.200}")
     return given
 
 

@@ -71,7 +71,7 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         ('llama-2-7b', 'llama-2-7b')
         """
         if not isinstance(name, str):
-            raise TypeError(f"a {self._kind} is looked up by name, got {name!r}")
+            raise TypeError(f"a {self._kind} is looked up by name, got {name!r:.200}")
         if plain(name) in self._name_of:
             return self._name_of[plain(name)]
         raise UnknownName(self._why_not(name))
@@ -87,7 +87,9 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         near = sorted(near, key=lambda alias: -_begin_alike(alias, sought))
         nearest = [*longer] or [known[alias] for alias in near]
         hint = f"; the nearest is {nearest[0]}" if nearest else ""
-        return f"no {self._kind} named {name!r}{hint} (list(costlib.{self._kind}s) has them all)"
+        return (
+            f"no {self._kind} named {name!r:.200}{hint} (list(costlib.{self._kind}s) has them all)"
+        )
 
     def provenance(self, name: str) -> Mapping[str, Any]:
         """Where an entry's figures come from: title, address and date of each source.

@@ -9,12 +9,14 @@ $signed(model_families_readers$grouped, "c / one_each= or_one_each= needs_head_d
 $signed(serving_answers$answer, "model device / tensor= pipeline= expert= data= latency= batch= context= prompt= precision= price_per_hour= watts=");
 $signed(units_messages$collective, "does elements / inside= across= axis count= name= kind=");
 $signed(units_precision$precision_of, "value");
+let units_numbers$MOST;
+units_numbers$MOST = $pow(10, 30);
 let units_numbers$_WANTED;
 units_numbers$_WANTED = "a whole number, an array of whole numbers or a SymPy symbol";
 function units_numbers$size(name, value, least = 1) {
 if (($type(value) === $int)) {
-if ($lt(value, least)) {
-throw new $ValueError().__init__([`${$str(name)} must be at least ${$str(least)}, got ${$str(value)}`]);
+if (!($le(least, value) && $le(value, units_numbers$MOST))) {
+throw new $ValueError().__init__([units_numbers$_beyond(name, value, least)]);
 }
 return value;
 }
@@ -32,9 +34,18 @@ return $absent("costlib.units.numbers._array_size")(name, value, least);
 }
 throw new $TypeError().__init__([`${$str(name)} must be ${$str(units_numbers$_WANTED)}, got ${$str(units_numbers$_shown(value))}${$str(units_numbers$_hint(value))}`]);
 }
+function units_numbers$_beyond(name, value, least) {
+if ($lt(value, least)) {
+return `${$str(name)} must be at least ${$str(least)}, got ${$str(value)}`;
+}
+return `${$str(name)} must be at most 1e30, got a larger whole number`;
+}
 function units_numbers$amount(name, value, least = null) {
 let is_plain, entries, fits, wanted;
 is_plain = $has([$int, $float], $type(value));
+if (($type(value) === $int) && $gt(value, units_numbers$MOST)) {
+throw new $ValueError().__init__([units_numbers$_beyond(name, value, 0)]);
+}
 entries = ($truth(is_plain) ? $float(value) : units_numbers$_entries(name, value));
 fits = ((least === null) ? $gt(entries, 0) : $ge(entries, least));
 if (!$bool($numpy_all($and(fits, $numpy_isfinite(entries))))) {
@@ -56,7 +67,7 @@ return $int(value);
 }
 function units_numbers$choose(name, value, among) {
 if (!$has(among, value)) {
-throw new $ValueError().__init__([`${$str(name)} must be ${$str($str_join(" or ", $map($repr, [among])))}, got ${$repr(value)}`]);
+throw new $ValueError().__init__([`${$str(name)} must be ${$str($str_join(" or ", $map($repr, [among])))}, got ${$format($repr(value), `.200`)}`]);
 }
 }
 function units_numbers$is_zero(value) {
@@ -166,6 +177,10 @@ let kind, text;
 for (kind of units_precision$KINDS) {
 self[kind] = units_precision$_bytes(kind, $getattr(self, kind));
 }
+if (!($isinstance(self.by_step, [$tuple]) && $all((function* () { for (const each of self.by_step) yield ($isinstance(each, [$tuple]) && $eq($len(each), 2)); })()))) {
+text = `by_step must be pairs of a step's name and bytes, got ${$format($repr(self.by_step), `.200`)}`;
+throw new $TypeError().__init__([text]);
+}
 self._weights_in = $dict([["", self.weights], ...$dict(self.by_step, $dict([])).items()]);
 if (!((self.compute === null) || $isinstance(self.compute, [$str]))) {
 text = `compute must be a number format such as 'fp8', got ${$repr(self.compute)}`;
@@ -205,7 +220,7 @@ let known, is_array;
 if ($isinstance(value, [$str])) {
 if (!$has(units_precision$FORMATS, value)) {
 known = $str_join(", ", units_precision$FORMATS);
-throw new $ValueError().__init__([`${$str(kind)} must be bytes per element or one of ${$str(known)}, got ${$repr(value)}`]);
+throw new $ValueError().__init__([`${$str(kind)} must be bytes per element or one of ${$str(known)}, got ${$format($repr(value), `.200`)}`]);
 }
 return $at(units_precision$FORMATS, value);
 }
@@ -237,7 +252,7 @@ return $at(units_precision$RECIPES, value);
 }
 kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
 known = $str_join(", ", units_precision$RECIPES);
-throw $call(kind, [`precision must be a Precision or one of ${$str(known)}, got ${$repr(value)}`], null);
+throw $call(kind, [`precision must be a Precision or one of ${$str(known)}, got ${$format($repr(value), `.200`)}`], null);
 }
 let units_ledger$_PLAIN;
 units_ledger$_PLAIN = $frozenset($set([$int, $float]));
@@ -1118,7 +1133,7 @@ $class(units_device$Link, "Link", "bytes_per_s latency", "bytes_per_s latency=")
 class units_device$Device extends $object {
 __post_init__() {
 const self = this;
-let rates, name, least, most, value;
+let rates, links, text, name, least, most, value;
 if (!$isinstance(self.flops_per_s, [$abc_Mapping])) {
 throw new $TypeError().__init__([`flops_per_s must name a rate for each number format, such as {'bf16': 1e+14}, got ${$repr(self.flops_per_s)}`]);
 }
@@ -1127,11 +1142,16 @@ throw new $ValueError().__init__([`${$str(self.name)} needs a peak rate for at l
 }
 rates = $dict((() => { const $ = []; for (const [dtype, rate] of self.flops_per_s.items()) $.push([dtype, units_device$_figure(`flops_per_s[${$repr(dtype)}]`, rate, ...units_device$_RATES)]); return $; })());
 self.flops_per_s = $types_MappingProxyType(rates);
+links = ($isinstance(self.links, [$abc_Mapping]) ? self.links.values() : $list([null]));
+if (!$all((function* () { for (const link of links) yield (link instanceof units_device$Link); })())) {
+text = "links must name a Link for each axis, such as {'network': Link(5e9)}";
+throw new $TypeError().__init__([`${$str(text)}, got ${$format($repr(self.links), `.200`)}`]);
+}
 self.links = $types_MappingProxyType($dict(self.links, $dict([])));
 self.sixteen_bits = units_device$_sixteen_bits(rates);
 for ([name, [least, most]] of units_device$_LIMITS.items()) {
 value = $getattr(self, name);
-if ((value !== null) || (name === "bytes_per_s")) {
+if ((value !== null) || !$has(units_device$_OPTIONAL, name)) {
 self[name] = units_device$_figure(name, value, least, most);
 }
 }
@@ -1206,6 +1226,8 @@ $class(units_device$Device, "Device", "name flops_per_s bytes_per_s capacity on_
 $signed(units_device$Device.prototype.with_, "/ **changes");
 let units_device$_LIMITS;
 units_device$_LIMITS = $dict([["bytes_per_s", units_device$_RATES], ["capacity", units_device$_RATES], ["on_chip", units_device$_RATES], ["cache", units_device$_RATES], ["interconnect", units_device$_RATES], ["compute_efficiency", units_device$_SHARES], ["bandwidth_efficiency", units_device$_SHARES], ["interconnect_efficiency", units_device$_SHARES], ["overhead_per_op", units_device$_SECONDS], ["overhead_per_message", units_device$_SECONDS], ["overhead_per_step", units_device$_SECONDS], ["blend", [1, $math_inf]], ["edge", [0, 1000000000.0]], ["floor_per_head", units_device$_SECONDS]]);
+let units_device$_OPTIONAL;
+units_device$_OPTIONAL = ["capacity", "on_chip", "cache", "interconnect"];
 function units_device$_sixteen_bits(rates) {
 let known;
 known = $either((() => { const $ = $list(); for (const each of units_precision$SIXTEEN_BITS) if ($has(rates, each)) $.push(each); return $; })(), () => $list([...rates]));
@@ -1218,7 +1240,7 @@ function units_device$_figure(name, value, least, most) {
 let is_array;
 is_array = $has(["i", "u", "f"], $getattr($getattr(value, "dtype", null), "kind", ""));
 if ($isinstance(value, [$bool, $str]) || !($truth(is_array) || $isinstance(value, [$int, $float]))) {
-throw new $TypeError().__init__([`${$str(name)} must be a number, got ${$repr(value)}`]);
+throw new $TypeError().__init__([`${$str(name)} must be a number, got ${$format($repr(value), `.200`)}`]);
 }
 if (!$truth($numpy_all($and($ge($numpy_asarray(value), least), $le($numpy_asarray(value), most))))) {
 throw new $ValueError().__init__([`${$str(name)} must be between ${$format(least, `g`)} and ${$format(most, `g`)}, got ${$str(value)}`]);
@@ -1357,7 +1379,7 @@ return room;
 }
 function model_kvcache$_own(model, precision) {
 if ($isinstance(model, [$str])) {
-throw new $TypeError().__init__([`model must be a Transformer, such as costlib.models[${$repr(model)}]`]);
+throw new $TypeError().__init__([`model must be a Transformer, such as costlib.models[${$format($repr(model), `.200`)}]`]);
 }
 return ((precision === null) ? model.precision : units_precision$precision_of(precision));
 }
@@ -6968,7 +6990,7 @@ return $dict((() => { const $ = []; for (const [name, entry] of self._entries.it
 resolve(name) {
 const self = this;
 if (!$isinstance(name, [$str])) {
-throw new $TypeError().__init__([`a ${$str(self._kind)} is looked up by name, got ${$repr(name)}`]);
+throw new $TypeError().__init__([`a ${$str(self._kind)} is looked up by name, got ${$format($repr(name), `.200`)}`]);
 }
 if ($has(self._name_of, model_catalog_lookup$plain(name))) {
 return $at(self._name_of, model_catalog_lookup$plain(name));
@@ -6988,7 +7010,7 @@ near = $difflib_get_close_matches(sought, known, 8, 0.5);
 near = $sorted(near, ((alias) => (-model_catalog_lookup$_begin_alike(alias, sought))));
 nearest = $either($list([...longer]), () => (() => { const $ = $list(); for (const alias of near) $.push($at(known, alias)); return $; })());
 hint = ($truth(nearest) ? `; the nearest is ${$str($at(nearest, 0))}` : "");
-return `no ${$str(self._kind)} named ${$repr(name)}${$str(hint)} (list(costlib.${$str(self._kind)}s) has them all)`;
+return `no ${$str(self._kind)} named ${$format($repr(name), `.200`)}${$str(hint)} (list(costlib.${$str(self._kind)}s) has them all)`;
 }
 }
 $class(model_catalog_lookup$Catalog, "Catalog", "", "kind build");
@@ -7079,7 +7101,7 @@ if ($isinstance(given, [$str])) {
 return $at(model_catalog$devices, given);
 }
 if (!(given instanceof units_device$Device)) {
-throw new $TypeError().__init__([`device must be a Device or the name of one, got ${$repr(given)}`]);
+throw new $TypeError().__init__([`device must be a Device or the name of one, got ${$format($repr(given), `.200`)}`]);
 }
 return given;
 }
@@ -7088,7 +7110,7 @@ if ($isinstance(given, [$str])) {
 return $at(model_catalog$models, given);
 }
 if (!$isinstance(given, [model_catalog$_transformer()])) {
-throw new $TypeError().__init__([`model must be a Transformer or the name of one, got ${$repr(given)}`]);
+throw new $TypeError().__init__([`model must be a Transformer or the name of one, got ${$format($repr(given), `.200`)}`]);
 }
 return given;
 }
@@ -7343,7 +7365,7 @@ if ($isinstance(name, [$str]) && $has(training_recipes$RECIPES, name)) {
 return $at(training_recipes$RECIPES, name);
 }
 kind = ($isinstance(value, [$str]) ? $ValueError : $TypeError);
-throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$repr(value)}`], null);
+throw $call(kind, [`recipe must be a Recipe or one of ${$str($str_join(", ", training_recipes$RECIPES))}, got ${$format($repr(value), `.200`)}`], null);
 }
 function parallel_shares$remembered(function$, arguments$) {
 try {
@@ -7776,7 +7798,7 @@ self[name] = units_numbers$size(name, $getattr(self, name));
 }
 }
 if (!$truth($numpy_all($numpy_isin(self.zero, [0, 1, 2, 3])))) {
-throw new $ValueError().__init__([`zero must be 0, 1, 2 or 3, got ${$repr(self.zero)}`]);
+throw new $ValueError().__init__([`zero must be 0, 1, 2 or 3, got ${$format($repr(self.zero), `.200`)}`]);
 }
 units_numbers$choose("schedule", self.schedule, ["1f1b", "gpipe", "interleaved"]);
 units_numbers$choose("recompute", self.recompute, training_activations$POLICIES);
@@ -7790,7 +7812,7 @@ throw new $TypeError().__init__([text]);
 training_recipes$recipe_of(self.recipe);
 if (!$eq($sorted(self.order), $sorted(parallel_degrees$ORDER)) || !$eq($part(self.order, null, 2, null), $part(parallel_degrees$ORDER, null, 2, null))) {
 text = `order must have ${$str($str_join(", ", parallel_degrees$ORDER))}, tensor and context first`;
-throw new $ValueError().__init__([`${$str(text)}, got ${$repr(self.order)}`]);
+throw new $ValueError().__init__([`${$str(text)}, got ${$format($repr(self.order), `.200`)}`]);
 }
 if (!$truth($numpy_all($ge($numpy_asarray(self.imbalance), 1)))) {
 throw new $ValueError().__init__([`imbalance must be at least 1, got ${$repr(self.imbalance)}`]);
