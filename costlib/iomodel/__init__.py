@@ -32,6 +32,7 @@ from costlib.iomodel.algorithms import (
     small_cache,
     stored_backward,
     stored_scores,
+    streamed,
     two_pass_backward,
 )
 from costlib.iomodel.counting import bounds, compression, counts
@@ -41,11 +42,13 @@ from costlib.iomodel.counting.block_sizes import (
     published_blocks,
     shrunk_blocks,
 )
+from costlib.iomodel.counting.heads import Heads
 from costlib.iomodel.memory import CapacityError, ResidencyError, TwoLevelMemory
 from costlib.iomodel.places import fast_memory, head_width
 
 __all__ = [
     "CapacityError",
+    "Heads",
     "ResidencyError",
     "Run",
     "TwoLevelMemory",
@@ -79,5 +82,6 @@ __all__ = [
     "small_cache",
     "stored_backward",
     "stored_scores",
+    "streamed",
     "two_pass_backward",
 ]

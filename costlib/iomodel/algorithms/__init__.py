@@ -14,6 +14,7 @@ from costlib.iomodel.algorithms.products import matmul, matmul_entries, matmul_o
 from costlib.iomodel.algorithms.runs import Run, reference_attention
 from costlib.iomodel.algorithms.square_tiles import fused, small_cache
 from costlib.iomodel.algorithms.stored_tiles import stored_backward, stored_scores
+from costlib.iomodel.algorithms.streamed import streamed
 
 __all__ = [
     "Run",
@@ -36,5 +37,6 @@ __all__ = [
     "small_cache",
     "stored_backward",
     "stored_scores",
+    "streamed",
     "two_pass_backward",
 ]

@@ -6,19 +6,28 @@ Three kinds of statement live here, and each says which it is.
   `Theorem` holds the expression inside Θ, Ω or O, its regime and the terms that must be added.
 - *The literature's*: the matrix product bound of Smith, Lowery, Langou and van de Geijn (2019),
   with its constant.
-- *The book's own*: three bounds for attention with every constant explicit, proved below, and
+- *The book's own*: bounds for attention with every constant explicit, proved below, and
   those of its backward pass, proved in `costlib.iomodel.counting.bounds_backward`.
 
 The model of the book's own bounds. The red-blue pebble game with M red pebbles, cost reads +
 writes, recomputation and sliding allowed, deletion free, nothing in fast memory at the start, every
-output in slow memory at the end. Q, K, V are distinct inputs. P is the set of (query, key) pairs.
-For a pair, the *S-tree* (i, j) holds the d products q_il·k_jl, their partial sums, the score and
-what is computed from the score for this pair alone, up to the weight A_ij; only the score and what
-follows it is used outside the tree. The *O-tree* (i, t) holds the products A_ij·v_jt, their partial
-sums, rescalings and the output, and nothing in it is used outside it. Sums may be formed in any
-order; maxima, row sums and factors may be kept and only take room. Not covered: Strassen-like
-products, approximate attention, several values packed in one entry. That the inputs are distinct is
-needed: with K = V FlashAttention-2's order costs half of the first bound.
+output in slow memory at the end. The entries of Q, K and V are inputs. P is the set of (query, key)
+pairs that are computed, whatever the mask; over several heads it is the union. For a pair, the
+*S-tree* holds the d products of the score, their partial sums, the score and what is computed from
+the score for this pair alone, up to the weight; only the score and what follows it is used outside
+the tree. The *O-tree* (query, t) holds the products of weights with entries of column t of V, their
+partial sums, rescalings and the output entry, and nothing in it is used outside it. Sums may be
+formed in any order; maxima, row sums and factors may be kept and only take room. Not covered:
+Strassen-like products, approximate attention, several values packed in one entry.
+
+What may be shared. Different query heads may share keys or values in any pattern (`Heads` names the
+usual ones). Within a head the rows of K are different entries, and so are those of V. That no entry
+is both a key's and a value's is needed for the bounds of *distinct* keys and values; the bounds for
+a *latent* are those for values that are the first columns of the keys.
+
+Every function takes ``keys``, ``value_width``, ``heads``, ``group``, ``window`` and ``latent`` as
+`Heads` does. A schedule for M entries is one for more, so a bound that holds from some M on also
+holds below it with its value there; `attention` uses that.
 """
 
 from __future__ import annotations
@@ -27,6 +36,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from costlib.iomodel.counting.bounds_backward import (
     backward,
     backward_compulsory,
@@ -34,7 +45,8 @@ from costlib.iomodel.counting.bounds_backward import (
     backward_small_cache,
     backward_whole_rows,
 )
-from costlib.units.numbers import Number, maximum, minimum, sizes, square_root, triangle, where
+from costlib.iomodel.counting.heads import Heads
+from costlib.units.numbers import Number, maximum, minimum, size, sizes, square_root, where
 
 __all__ = [
     "THEOREMS",
@@ -45,78 +57,103 @@ __all__ = [
     "backward_large_cache",
     "backward_small_cache",
     "backward_whole_rows",
+    "by_keys",
     "compulsory",
     "hong_kung",
     "large_cache",
+    "large_cache_from",
     "matmul",
     "matmul_total",
     "pairs",
     "scores_only",
     "small_cache",
+    "small_cache_until",
+    "together",
 ]
 
 
-def attention(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
+def attention(N: Number, d: Number, M: Number, *, causal: bool = False, **shape: Any) -> Any:
     """The largest of the lower bounds with explicit constants: no schedule moves fewer entries.
 
-    The compulsory 4N·d; the bound from the scores alone; and, from M = 4d² on `large_cache`, below
-    it `small_cache`. Left out: cross-attention, where queries and keys differ in number.
+    The compulsory traffic; the bound from the scores alone; and, from `large_cache_from` on
+    `large_cache`, below it `small_cache`. Where neither reaches, what holds at the next larger M.
 
     >>> round(attention(N=16384, d=128, M=8 * 128**2))
     134086656
     >>> attention(N=64, d=8, M=100_000) == compulsory(N=64, d=8)
     True
+
+    128 heads of queries over one latent, 0.4 times d·value_width entries of fast memory:
+
+    >>> latent = dict(value_width=512, group=128, latent=True, causal=True)
+    >>> round(attention(4096, 576, 116_736, **latent) / pairs(4096, group=128, causal=True), 2)
+    4.31
     """
-    N, d, M = sizes(N=N, d=d, M=M)
-    with_constants = where(
-        4 * d**2 <= M,
-        large_cache(N, d, M, causal=causal),
-        small_cache(N, d, M, causal=causal),
-    )
-    weaker = maximum(compulsory(N, d), scores_only(N, d, M, causal=causal))
-    return maximum(weaker, with_constants)
+    heads = Heads(N, d, causal=causal, **shape)
+    (M,) = sizes(M=M)
+    weaker = maximum(heads.compulsory, _scores_only(heads, M))
+    starts = _large_cache_from(heads)
+    if heads.value_width is heads.d and not heads.latent:  # the two regimes meet
+        return maximum(weaker, where(starts <= M, _large_cache(heads, M), _small_cache(heads, M)))
+    held = maximum(weaker, _large_cache(heads, maximum(M, starts)))
+    return maximum(held, where(_small_cache_until(heads) >= M, _small_cache(heads, M), 0))
 
 
-def compulsory(N: Number, d: Number) -> Any:
-    """Q, K and V must be read and O written: 4N·d.
+def compulsory(N: Number, d: Number, **shape: Any) -> Any:
+    """Q, K and V must be read and O written: 4N·d for one plain head.
+
+    For decoding it is all there is. n stacked queries (the group times the new tokens) over
+    ``keys`` keys move exactly this as long as `counts.streamed` holds them all: every entry of it
+    is read or written by any schedule, and one pass moves nothing else.
 
     >>> compulsory(1024, 64)
     262144
+    >>> compulsory(1, 128, keys=100_000, group=8) == 2 * 100_000 * 128 + 2 * 8 * 128
+    True
     """
-    N, d = sizes(N=N, d=d)
-    return 4 * N * d
+    return Heads(N, d, **shape).compulsory
 
 
-def pairs(N: Number, *, causal: bool = False) -> Any:
+def pairs(N: Number, *, causal: bool = False, **shape: Any) -> Any:
     """How many (query, key) pairs there are: N², under a causal mask N(N + 1)/2.
 
-    >>> pairs(4), pairs(4, causal=True)
-    (16, 10)
+    >>> pairs(4), pairs(4, causal=True), pairs(4, keys=10, causal=True), pairs(4, window=3)
+    (16, 10, 34, 9)
+    >>> pairs(4, heads=2, group=3)
+    96
     """
-    (N,) = sizes(N=N)
-    return triangle(N) if causal else N * N
+    return Heads(N, 1, causal=causal, **shape).pairs
 
 
-def scores_only(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
+def scores_only(N: Number, d: Number, M: Number, *, causal: bool = False, **shape: Any) -> Any:
     """Bound 0, the book's own: min(|P|·d²/M, |P|/2) − M + N·d, for every M.
 
     Proof. Cut the schedule after every M reads. In one segment at most 2M items are available: red
     at its start, or read. A score first computed in it either has a vertex of its S-tree available,
-    which happens for at most a pairs if a items are such vertices, or all of Q_i and K_j are. The
-    latter takes d(|I| + |J|) ≤ 2M − a items and gives |I|·|J| ≤ (2M − a)²/4d² pairs. The sum is
-    convex in a, so it is at most max(2M, M²/d²). There are |P| scores, and every segment but the
-    last has M reads. The N·d outputs are written besides.
+    which happens for at most a pairs if a items are such vertices, or all of Q_i and K_j are. Let
+    r be the number of such queries over all heads and c the most such keys that one head has. The
+    latter pairs are at most r·c, and take d(r + c) ≤ 2M − a items, so (2M − a)²/4d² at most. The
+    sum is convex in a, so it is at most max(2M, M²/d²). There are |P| scores, and every segment but
+    the last has M reads. The outputs, N·d for one plain head, are written besides.
 
     >>> scores_only(N=64, d=4, M=64)
     1216.0
     """
-    N, d, M = sizes(N=N, d=d, M=M)
-    scores = pairs(N, causal=causal)
-    return minimum(scores * d**2 / M, scores / 2) - M + N * d
+    (M,) = sizes(M=M)
+    return _scores_only(Heads(N, d, causal=causal, **shape), M)
 
 
-def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
-    """Bound A, the book's own: 4·|P|·d²/M − M, valid for M ≥ 4d² only.
+def _scores_only(heads: Heads, M: Any) -> Any:
+    outputs = heads.heads * heads.group * heads.N * heads.value_width
+    scores = heads.pairs
+    return minimum(scores * heads.d**2 / M, scores / 2) - M + outputs
+
+
+def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shape: Any) -> Any:
+    """Bound A, the book's own: 4·|P|·d²/M − M, valid from M = `large_cache_from` = 4d² on.
+
+    With values of width v: (d + v)²·|P|/M − M for v ≤ d, and 4·d·v·|P|/M − M for v ≥ d. In a
+    latent: d(d + v)·|P|/M − M.
 
     Proof. (1) Keep one write per output, and drop every event on which no kept write depends: the
     schedule stays legal and costs no more. Call a maximal stretch of time in which a tree has a red
@@ -128,49 +165,216 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any
     (3) Cut before every (M + 1)-th charge. In one segment at most T = 2M distinct items are
     available: red at its start, read, or an O-tree begun.
     (4) Let s pairs serve products with V in the segment. For a of them a vertex of the S-tree is
-    available; the others lie in I × J with all of Q_I and K_J available. So
-    a + d(|I| + |J|) + U ≤ T, where U counts the available entries of V and O-trees, and
-    |I| + |J| ≥ 2√(s − a).
-    (5) For each t, o_t O-trees and v_t entries of V allow at most min(s, o_t·v_t) different
-    products, in all at most min(d·s, √s·U/2).
-    (6) a + 2d√(s − a) is concave in a, so at least min(s, 2d√s). For s ≥ 4d² this gives
-    U ≤ T − 2d√s and at most T²/16d products; for s < 4d² there are fewer than 4d³, which is at most
-    T²/16d because M ≥ 4d².
-    (7) |P|·d different products, at most M²/4d in a segment, make at least 4·|P|·d²/M² segments of
-    M charges, of which the last may be partial.
+    available; the others have all of their query and key available. Let r be the number of such
+    queries over all heads, and c the most such keys of one head: s − a ≤ r·c. So
+    a + d(r + c) + U ≤ T, where U counts the available entries of V and O-trees, and r + c is at
+    least 2√(s − a).
+    (5) For each column t, o_t O-trees and v_t entries of V allow at most min(s, o_t·v_t) different
+    products, in all at most min(v·s, √s·U/2).
+    (6) a + 2d√(s − a) is concave in a, so at least min(s, 2d√s). Let v ≤ d. For s ≥ 4d² this gives
+    U ≤ T − 2d√s and products of at most min(v·s, M√s − d·s). The first grows with s and the second
+    falls from √s = M/2d on; they meet beyond, at √s = M/(d + v), so there are at most
+    v·M²/(d + v)² products. For s < 4d² there are fewer than 4d²·v, which is no more because
+    M ≥ 2d(d + v). Let v ≥ d: M√s − d·s is at most M²/4d; for s < 4d² the products are at most
+    √s(2M − s)/2 ≤ (2M/3)^(3/2), which is at most M²/4d because M ≥ 5d².
+    (7) |P|·v different products, so many in a segment, and every segment but the last has M
+    charges.
+
+    A latent. The steps (1) to (3) are the same. Let k be the available entries of K in its first v
+    columns, o those of O-trees: k ≥ v·c. In column t there are at most min(s, o_t·k_t) products,
+    p in all, so p ≤ v·s and p² ≤ s·o·k, by Cauchy's inequality. And
+    a + d·r + o + k + (d − v)c ≤ T with s − a ≤ r·c. For given s, o, k and c the least r makes this
+    linear in a, so a is 0 or s.
+    *a = 0.* T² ≥ 4(d·r + o)(k + (d − v)c). Write k = v·c·τ with τ ≥ 1 and use r·c ≥ s, o·k ≥ p²/s:
+    T²/4 ≥ d(d − v)s + p²/s + d·v·s·τ + (d − v)p²/(s·v·τ). Because p ≤ v·s this grows with τ, so
+    T²/4 ≥ d²·s + d·p²/(s·v) at τ = 1; and this grows with s ≥ p/v, so M² ≥ d(d + v)p/v.
+    *a = s.* Then c = 0 is best, and p ≤ min(v·s, √s(2M − s)/2). With g² = d(d + v), p > v·M²/g²
+    would need s > M²/g² ≥ M, where √s(2M − s)/2 falls, and at s = M²/g² it is at most v·M²/g²
+    because M ≥ 2d² ≥ 2g(g − v).
+    Heads of latents that are not shared: the most products for T items, F(T), has F(λT) ≥ λF(T) for
+    λ ≥ 1, so splitting T among several makes no more.
 
     >>> large_cache(N=1024, d=64, M=4 * 64**2)
     1032192.0
+    >>> large_cache(1024, 192, 131_072, value_width=128), 1024**2 * 320**2 / 131_072 - 131_072
+    (688128.0, 688128.0)
+    >>> large_cache(1024, 64, 8192, latent=True) == 2 * 1024**2 * 64**2 / 8192 - 8192
+    True
     """
-    N, d, M = sizes(N=N, d=d, M=M)
-    return 4 * pairs(N, causal=causal) * d**2 / M - M
+    (M,) = sizes(M=M)
+    return _large_cache(Heads(N, d, causal=causal, **shape), M)
 
 
-def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False) -> Any:
-    """Bound B, the book's own: 4·|P|·d/√M − |P| − 2M, valid for M ≤ 4d² only.
+def _large_cache(heads: Heads, M: Any) -> Any:
+    return _price(heads) * heads.pairs / M - M
+
+
+def _price(heads: Heads) -> Any:
+    """What a pair costs in a large fast memory, times M."""
+    d, v = heads.d, heads.value_width
+    if heads.latent:
+        return d * (d + v)
+    return (d + v) ** 2 if v is d else where(v <= d, (d + v) ** 2, 4 * d * v)
+
+
+def large_cache_from(d: Number, *, value_width: Number | None = None, latent: bool = False) -> Any:
+    """The M from which `large_cache` is proved: 4d² for a plain head.
+
+    With values of width v: 2d(d + v) for v ≤ d, 5d² for v > d; in a latent 2d².
+
+    >>> large_cache_from(128), large_cache_from(192, value_width=128)
+    (65536, 122880)
+    >>> large_cache_from(576, value_width=512, latent=True)
+    663552
+    """
+    return _large_cache_from(Heads(1, d, value_width=value_width, latent=latent))
+
+
+def _large_cache_from(heads: Heads) -> Any:
+    d, v = heads.d, heads.value_width
+    if heads.latent:
+        return 2 * d**2
+    return 4 * d**2 if v is d else where(v <= d, 2 * d * (d + v), 5 * d**2)
+
+
+def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shape: Any) -> Any:
+    """Bound B, the book's own: 4·|P|·d/√M − |P| − 2M, valid up to M = `small_cache_until` = 4d².
+
+    With values of width v it is 2·|P|(d + v)/√M − |P| − 2M. In a latent it is
+    2·|P|(√2·v + d − v)/√M − |P| − 2M, and for M ≤ (32d/33)² also
+    2·|P|(d + v)/√M − 33/16·|P| − 2M: far below d² sharing saves nothing to leading order.
 
     Proof. (1) Prune as for `large_cache`. Charge reads of inputs, and openings: the first read or
     product, per segment, of a tree that is not red at the segment's start. Cut into 2M charges,
     so that T = 3M items are available: inputs, S-trees, O-trees.
-    (2) Slice the products by l (scores) and by t (values). With s S-trees available, a slice with x
-    and y items of its two other kinds allows at most min(s, x·y) ≤ √s·(x + y)/2 products. In all at
-    most √s·(T − s)/2, largest at s = M: a segment holds at most M^(3/2) different products.
+    (2) Slice the products by columns, those for scores by the columns of Q and K, those with V by
+    its own. With z S-trees available, a slice with x and y items of its two other kinds allows at
+    most min(z, x·y) ≤ √z·(x + y)/2 products. In all at most √z·(T − z)/2, largest at z = M: a
+    segment holds at most M^(3/2) different products.
     (3) An opening by a product begins a live interval. A read of the tree later in it is not
     charged, and a write never is: either pays for it. In O-trees there is always a write. Let E
     live intervals of S-trees, begun by such an opening, contain neither. What leaves such a tree is
     the score or later, so all d products are computed inside; the tree's next opening lies in a
     later segment, at whose start this interval is over. So these intervals own at least d
     (segment, product) pairs each, disjointly.
-    (4) The segments hold |P|·d products with V and d·max(|P|, E) for scores, so
-    Q ≥ charges − E ≥ (2/√M)·(|P|·d + d·max(|P|, E)) − 2M − E. Because 2d/√M ≥ 1 this is least at
+    (4) The segments hold |P|·v products with V and d·max(|P|, E) for scores, so
+    Q ≥ charges − E ≥ (2/√M)·(|P|·v + d·max(|P|, E)) − 2M − E. Because 2d/√M ≥ 1 this is least at
     E = |P|.
+
+    A latent. Count a score product in one of the last d − v columns of K √2 times. A column that
+    serves both kinds allows √(z·q·k) + √(z·o·k) ≤ √(2z·k(q + o)) ≤ √(z/2)·(k + q + o) products,
+    q, k and o its items, any other column √2·√(z·q·k), which is no more. So a segment holds at
+    most √2·M^(3/2) of this weight, and step (4) ends as before, with v + √2(d − v) for d.
+    For the second bound, ask in which segments a tree can take part both with products for its
+    score and with products of its weight. If E ≤ |P|, count of every product only its first
+    execution. All first products of a score come before the weight, so each tree does so in one
+    segment at most: the one with the last of them. If E > |P|, count for scores the products that
+    the E intervals own. A weight made in an interval comes after them; a weight used in an earlier
+    one is used in an earlier segment, since the interval begins with an opening. So each of the E
+    intervals does so in one segment at most. Let y trees do so in a segment that has z of them:
+    z_s with products of scores and z_v with products of weights, z_s + z_v = z + y. By Cauchy's
+    inequality there are at most √(z_s·q·k) + √(z_v·o·k) ≤ √(k(z + y)(q + o)) products, at most
+    (M + y/3)^(3/2) because these three factors add up to 3M + y at most, and as above at most
+    √2·M^(3/2). Both are below M^(3/2) + λ√M·y with λ = (√2 − 1)/(3·(2^(1/3) − 1)) < 17/32. So the
+    segments number at least (|P|·v + (d − λ√M)·max(|P|, E))/M^(3/2), and step (4) ends as before,
+    because 2(d − λ√M)/√M ≥ 1.
 
     >>> small_cache(N=1024, d=64, M=1024)
     7337984.0
+    >>> round(small_cache(1024, 64, 1024, latent=True) / small_cache(1024, 64, 1024), 2)
+    0.85
     """
-    N, d, M = sizes(N=N, d=d, M=M)
-    scores = pairs(N, causal=causal)
-    return 4 * scores * d / square_root(M) - scores - 2 * M
+    (M,) = sizes(M=M)
+    return _small_cache(Heads(N, d, causal=causal, **shape), M)
+
+
+def _small_cache(heads: Heads, M: Any) -> Any:
+    d, v, scores = heads.d, heads.value_width, heads.pairs
+    root = square_root(M)
+    if not heads.latent:
+        return 2 * scores * (d + v) / root - scores - 2 * M
+    doubled = 2 * scores * (_ROOT_OF_TWO * v + d - v) / root - scores - 2 * M
+    mixed = 2 * scores * (d + v) / root - 33 * scores / 16 - 2 * M
+    return maximum(doubled, where((32 * d) ** 2 >= 33**2 * M, mixed, doubled))
+
+
+#: √2, rounded down, so that a bound is never rounded up.
+_ROOT_OF_TWO = 1.414213562373095
+
+
+def small_cache_until(d: Number, *, value_width: Number | None = None, latent: bool = False) -> Any:
+    """The M up to which `small_cache` is proved: 4d², in a latent 2(v + √2(d − v))².
+
+    >>> small_cache_until(128), round(small_cache_until(128, latent=True))
+    (65536, 32768)
+    """
+    return _small_cache_until(Heads(1, d, value_width=value_width, latent=latent))
+
+
+def _small_cache_until(heads: Heads) -> Any:
+    d, v = heads.d, heads.value_width
+    return 2 * (v + _ROOT_OF_TWO * (d - v)) ** 2 if heads.latent else 4 * d**2
+
+
+def by_keys(
+    queries: Any,
+    keys: Any,
+    d: Number,
+    M: Number,
+    *,
+    value_width: Number | None = None,
+    latent: bool = False,
+) -> Any:
+    """Any mask, key by key: each key costs its share of `large_cache` or one read, the larger.
+
+    ``queries`` and ``keys`` are two lists: keys[i] keys are each seen by queries[i] stacked queries
+    (over a group of heads, the new tokens, and the sequences of a batch that share the key). With v
+    the width of the values, Q ≥ Σ keys·(d + v)·max(1, queries·(d + v)/M) − M for v ≤ d.
+
+    Proof. Let K' be any set of keys. Go through the proof of `large_cache` for the pairs with a key
+    in K'. Do not charge reads of the entries of other keys and their values: a segment still has
+    2M items at hand that serve such pairs. Let a fresh event be the first product of an O-tree with
+    any key. Then Q is at least the charges, and on top of them the reads that were not charged, at
+    least one for each entry of the other keys and their values. Choose K' as the keys for which the
+    price of their pairs is larger.
+
+    Sixteen sequences of eight queries share 8192 keys of width 128, and each has 1000 of its own:
+
+    >>> round(by_keys([128, 8], [8192, 16_000], 128, M=65_536))
+    6127616
+    """
+    heads = Heads(1, d, value_width=value_width, latent=latent)
+    given = [
+        np.asarray(size(name, np.asarray(many)))
+        for name, many in (("queries", queries), ("keys", keys))
+    ]
+    (M,) = sizes(M=M)
+    M = maximum(M, _large_cache_from(heads))
+    once = heads.entries_of_key
+    each = np.maximum(once, given[0] * (_price(heads) / M))
+    return (given[1] * each).sum() - M
+
+
+def together(*heads: Heads, M: Number) -> Any:
+    """Several independent heads of any shapes in one schedule: their bounds add, less M once.
+
+    Q ≥ Σ price·|P|/M − M, the price as in `large_cache`, and at least all compulsory traffic.
+
+    Proof. Let F(T) be the most products that T items allow for one of them, by the proof of
+    `large_cache`: it is at most F(2M), and F(λT) ≥ λF(T) for λ ≥ 1. If a segment gives T_h of its
+    2M items to the h-th, that makes at most F_h(T_h) ≤ F_h(2M)·T_h/2M of its products. So the
+    shares products/F_h(2M) of a segment add up to 1 at most, and those of the schedule to
+    Σ price·|P|/M².
+
+    >>> one = Heads(1024, 64, causal=True)
+    >>> together(one, one, M=16_384) == large_cache(1024, 64, 16_384, causal=True, heads=2)
+    True
+    """
+    (M,) = sizes(M=M)
+    least = sum(one.compulsory for one in heads)
+    for one in heads:
+        M = maximum(M, _large_cache_from(one))
+    return maximum(least, sum(_price(one) * one.pairs for one in heads) / M - M)
 
 
 def matmul(m: Number, k: Number, n: Number, M: Number) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from costlib.iomodel.counting.coverage import covered_columns, covered_entries, covered_rows
+from costlib.iomodel.counting.heads import Heads
 from costlib.units.numbers import Number, ceil_div, maximum, minimum, sizes, triangle
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "small_cache",
     "stored_backward",
     "stored_scores",
+    "streamed",
+    "streamed_rows",
     "two_pass_backward",
 ]
 
@@ -390,6 +393,59 @@ def value_phase_peak(
     """The most that the small-cache algorithm holds while it multiplies by V."""
     rows, depth = minimum(value_rows, N), minimum(inner, minimum(tile, N))
     return _product_peak(rows, minimum(value_cols, d), depth) + (2 if stable else 1) * rows
+
+
+def streamed(
+    N: Number,
+    d: Number,
+    block_rows: Number,
+    *,
+    value_cols: Number | None = None,
+    **shape: Any,
+) -> Count:
+    """FlashAttention-2's order a key at a time, for any heads that `Heads` can describe.
+
+    Stacked queries stay while keys pass, and each key is read ⌈n/block_rows⌉ times, n the queries
+    that see it: for one plain head 2⌈N/block_rows⌉·N·d + N·d reads and N·d writes. A latent's key
+    is its value too and is read once for both. ``value_cols`` below the width of the values makes
+    a pass for every so many columns of them, with all scores computed again (not in a latent).
+
+    >>> streamed(64, 4, 10)
+    Count(reads=3840, writes=256, peak=110)
+    >>> streamed(64, 4, 10, value_width=3, latent=True).total
+    2240
+    >>> streamed(64, 4, 10, window=10).total == Heads(64, 4, window=10).compulsory
+    True
+    """
+    shaped = Heads(N, d, **shape)
+    width = shaped.value_width
+    wanted = width if value_cols is None else value_cols
+    block_rows, wanted = sizes(block_rows=block_rows, value_cols=wanted)
+    cols = width if shaped.latent else minimum(wanted, width)
+    passes = ceil_div(width, cols)
+    stacked = shaped.group * shaped.N
+    rows, loads = minimum(block_rows, stacked), shaped.loads(block_rows)
+    queries = shaped.heads * stacked
+    entries = passes * d if shaped.latent else passes * d + width
+    key = d if shaped.latent else d + cols
+    return Count(
+        reads=passes * queries * d + loads * entries,
+        writes=queries * width,
+        peak=rows * (d + cols + 2) + key + 2,
+    )
+
+
+def streamed_rows(
+    d: Number, M: Number, *, value_width: Number | None = None, latent: bool = False
+) -> Any:
+    """The most queries that `streamed` can keep within M; below 1 not one fits.
+
+    >>> streamed_rows(128, 131_072), streamed_rows(576, 116_736, value_width=512, latent=True)
+    (507, 106)
+    """
+    width = d if value_width is None else value_width
+    d, width, M = sizes(d=d, value_width=width, M=M)
+    return (M - 2 - (d if latent else d + width)) // (d + width + 2)
 
 
 def fused(

@@ -13,7 +13,7 @@ import numpy as np
 
 from costlib.units.numbers import Number, ceil_div, is_symbolic, minimum, sizes, triangle
 
-__all__ = ["covered_columns", "covered_entries", "covered_rows"]
+__all__ = ["covered_columns", "covered_entries", "covered_rows", "sum_of_quotients"]
 
 
 def covered_columns(
@@ -33,7 +33,7 @@ def covered_columns(
         return blocks * N
     whole = block_cols * (N // block_cols)
     inside = minimum(whole // block_rows, blocks - 1)  # blocks whose tiles end within whole tiles
-    ceilings = _sum_of_quotients(inside, block_rows, block_cols, up=True)
+    ceilings = sum_of_quotients(inside, block_rows, block_cols, up=True)
     return block_cols * ceilings + (blocks - inside) * N
 
 
@@ -49,7 +49,7 @@ def covered_rows(N: Number, block_rows: Number, block_cols: Number, *, causal: b
     blocks = ceil_div(N, block_cols)
     if not causal:
         return blocks * N
-    return blocks * N - block_rows * _sum_of_quotients(blocks - 1, block_cols, block_rows)
+    return blocks * N - block_rows * sum_of_quotients(blocks - 1, block_cols, block_rows)
 
 
 def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Any:
@@ -65,7 +65,7 @@ def covered_entries(N: Number, tile: Number, *, causal: bool = False) -> Any:
     return triangle(whole) * tile * tile + (N - whole * tile) * N
 
 
-def _sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool = False) -> Any:
+def sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool = False) -> Any:
     """Σ ⌊i·step/divisor⌋ for i = 1 … terms, or of the ceilings, by the steps of Euclid's algorithm.
 
     Counting the lattice points under a line: whole slopes and offsets are summed directly, and what
