@@ -6,8 +6,8 @@ Three kinds of statement live here, and each says which it is.
   `Theorem` holds the expression inside Θ, Ω or O, its regime and the terms that must be added.
 - *The literature's*: the matrix product bound of Smith, Lowery, Langou and van de Geijn (2019),
   with its constant.
-- *The book's own*: bounds for attention with every constant explicit, proved below, and
-  those of its backward pass, proved in `costlib.iomodel.counting.bounds_backward`.
+- *The book's own*: bounds for attention with every constant explicit, proved below, and those of
+  its backward pass, proved in `costlib.iomodel.counting.bounds_backward`.
 
 The model of the book's own bounds. The red-blue pebble game with M red pebbles, cost reads +
 writes, recomputation and sliding allowed, deletion free, nothing in fast memory at the start, every
