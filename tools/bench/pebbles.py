@@ -85,6 +85,13 @@ def partial() -> None:
             found = PartialGame.attention(seq, width, red=red).optimal()
             bound = bounds.attention(seq, width, red)
             _partial_row(f"attention N{seq} d{width}", red, found, "-", bound)
+    for width, memories in ((1, (3, 4, 5)), (2, (3, 4, 5, 6))):
+        for red in memories:
+            game = PartialGame.attention_gradients(1, width, red=red)
+            dag = game.chained()
+            chain = Game(dag, red).optimal().cost if red > dag.max_in_degree else "-"
+            bound = bounds.backward(1, width, red)
+            _partial_row(f"gradients N1 d{width}", red, game.optimal(), chain, bound)
 
 
 def _partial_row(

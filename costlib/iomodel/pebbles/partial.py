@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
+from costlib.iomodel.pebbles.dag import Dag
 from costlib.units.numbers import size, sizes
 
 __all__ = ["PartialGame", "PartialOptimum"]
@@ -111,6 +113,49 @@ class PartialGame:
                 out = build.add(f"O[{i},{t}]", *zip(row, column, strict=True))
                 build.add(f"Y[{i},{t}]", (out, total))
         return build.game(red)
+
+    @classmethod
+    def attention_gradients(cls, seq: int, head_dim: int, *, red: int) -> PartialGame:
+        """The backward pass without its row statistics: weights A, dot products G, dS, gradients.
+
+        >>> PartialGame.attention_gradients(seq=1, head_dim=1, red=3).names[4:]
+        ('A[0,0]', 'G[0,0]', 'dS[0,0]', 'dQ[0,0]', 'dK[0,0]', 'dV[0,0]')
+        """
+        seq, head_dim = sizes(seq=seq, head_dim=head_dim)
+        build = _Builder()
+        q, k, v, g = (build.matrix(name, seq, head_dim) for name in ("Q", "K", "V", "dO"))
+        rows = range(seq)
+        weight: dict[tuple[int, int], int] = {}
+        change: dict[tuple[int, int], int] = {}
+        for i, j in product(rows, rows):
+            weight[i, j] = build.add(f"A[{i},{j}]", *zip(q[i], k[j], strict=True))
+            share = build.add(f"G[{i},{j}]", *zip(g[i], v[j], strict=True))
+            change[i, j] = build.add(f"dS[{i},{j}]", (weight[i, j], share))
+        for i, t in product(rows, range(head_dim)):
+            build.add(f"dQ[{i},{t}]", *((change[i, j], k[j][t]) for j in rows))
+            build.add(f"dK[{i},{t}]", *((change[j, i], q[j][t]) for j in rows))
+            build.add(f"dV[{i},{t}]", *((weight[j, i], g[j][t]) for j in rows))
+        return build.game(red)
+
+    def chained(self) -> Dag:
+        """The ordinary game's graph: each sum a chain of its terms, in the order given.
+
+        >>> PartialGame.matmul(m=1, k=2, n=1, red=3).chained().names[-2:]
+        ('C[0,0].0', 'C[0,0].1')
+        """
+        parents: list[tuple[int, ...]] = []
+        names: list[str] = []
+        finished: list[int] = []
+        for terms, name in zip(self.terms, self.names, strict=True):
+            if not terms:
+                parents.append(())
+                names.append(name)
+            for number, term in enumerate(terms):
+                before = () if number == 0 else (len(parents) - 1,)
+                parents.append(tuple(sorted({*(finished[parent] for parent in term), *before})))
+                names.append(f"{name}.{number}")
+            finished.append(len(parents) - 1)
+        return Dag(tuple(parents), tuple(names))
 
     def optimal(self, states: int = 2_000_000) -> PartialOptimum:
         """The least I/O, by A*; a ValueError after so many positions.

@@ -115,6 +115,25 @@ def test_optima_of_attention_and_their_bounds():
         assert cost >= bounds.attention(1, d, red)
 
 
+@pytest.mark.parametrize(("d", "reds"), [(1, (3, 4, 5)), (2, (6,))])
+def test_optima_of_the_gradients_in_both_games(d, reds):
+    for red in reds:
+        game = PartialGame.attention_gradients(1, d, red=red)
+        found = game.optimal()
+        assert played(game, found.moves) == (found.cost, True)
+        assert found.cost >= bounds.backward(1, d, red)
+        chain = game.chained()
+        if red > chain.max_in_degree:
+            ordinary = Game(chain, red).optimal().cost
+            assert ordinary >= found.cost
+            assert ordinary >= bounds.backward(1, d, red)
+
+
+def test_the_chained_graph_of_a_product_is_that_of_multiply_adds():
+    chain = PartialGame.matmul(2, 3, 2, red=3).chained()
+    assert chain.parents == Dag.matmul(2, 3, 2, fma=True).parents
+
+
 def test_what_cannot_be_played():
     with pytest.raises(ValueError, match="red must be at least 3"):
         PartialGame.matmul(1, 1, 1, red=2)
