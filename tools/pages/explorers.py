@@ -7,7 +7,7 @@ test makes them again and compares.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -474,9 +474,9 @@ def own() -> dict[str, str]:
     return {f"of_{name}.js": asked(text) for name, text in scripts.items() if ASKED.search(text)}
 
 
-def files() -> dict[Path, str]:
-    """Every generated file: where it is, and its text."""
-    made = {
+def makers() -> dict[str, Callable[[], str]]:
+    """What makes each generated file, but for those of single scripts and pages."""
+    return {
         "ledgers.js": ledgers,
         "formulas.js": lambda: source_formulas() + memory_formulas() + step_formulas(),
         "io.js": io_formulas,
@@ -489,7 +489,12 @@ def files() -> dict[Path, str]:
         "costlib.js": explorer_costlib.program,
         "entries.js": explorer_costlib.entries,
     }
-    texts = {**{name: make() for name, make in made.items()}, **own(), **live.files()}
+
+
+def files(*some: str) -> dict[Path, str]:
+    """Generated files, where they are and their texts: all, or these of `makers` and all others."""
+    made = {name: make() for name, make in makers().items() if name in some or not some}
+    texts = {**made, **own(), **live.files()}
     return {FOLDER / name: HEAD + text for name, text in texts.items()}
 
 

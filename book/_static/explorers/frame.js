@@ -381,7 +381,8 @@ export class Explorer {
         () => this.rested(),
         (run) => setTimeout(run, REST),
       );
-    this.defer('picture', () => this.redraw(), requestAnimationFrame);
+    if (!this.deferred.has('picture'))
+      this.defer('picture', () => this.redraw(), requestAnimationFrame);
   }
 
   /** Once a drag rests: the address, at which browsers are slow, and what may come next. */

@@ -30,20 +30,6 @@ def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
     assert max(frame["held"] for frame in shown) == run.peak <= capacity
 
 
-def test_film_ends_with_both_runs_over() -> None:
-    names = list(explorers.ATTENTIONS)
-    settings = [
-        {"left": one, "right": other, "capacity": str(M), "speed": "4", "frame": 10**5}
-        for one in names
-        for other in names
-        for M in explorers.FILM_CAPACITIES
-    ]
-    body = "page.compute(state).standings.map((s) => s.reads + s.writes)"
-    for s, totals in zip(settings, in_page("film.js", body, settings), strict=True):
-        runs = [explorers.filmed(s[side], int(s["capacity"])) for side in ("left", "right")]
-        assert totals == [run.total for run in runs]
-
-
 def test_traces_of_the_film_add_up() -> None:
     """Each entry is as dark as often as it moved, and in the end every score was computed."""
     names = [f"{name} {M}" for name in explorers.ATTENTIONS for M in explorers.FILM_CAPACITIES]
