@@ -141,10 +141,11 @@ def backward_whole_rows(
 ) -> Any:
     """14·|P|·d²/(M − 1) − 3N·d, for schedules with whole rows at hand; every M.
 
-    Hypothesis: for each pair of P and each of the three gradients there is a moment at which all
-    entries of the rows concerned are red: Q_i, K_j, dO_i and dV_j; Q_i, K_j, dO_i, V_j and dQ_i;
-    and the same four with dK_j, where a row of a gradient is red if each of its d trees has a red
-    vertex. Every published kernel does this. Rows may be read entry by entry, and recomputed.
+    Hypothesis: when useless events are dropped, there is for each pair of P and each of the three
+    gradients a moment at which all entries of the rows concerned are red: Q_i, K_j, dO_i and dV_j;
+    Q_i, K_j, dO_i, V_j and dQ_i; and the same four with dK_j, where a row of a gradient is red if
+    each of its d trees has a red vertex. FlashAttention's backward passes and two passes do this,
+    but nothing that keeps P or dS. Rows may be read entry by entry, and recomputed.
 
     Proof. (1) Let an interval be a longest time in which an entry, or a gradient tree, is red. An
     interval of an input begins with a read. A gradient tree with n intervals costs at least 2n − 1:
