@@ -143,13 +143,12 @@ def test_values_by_hand():
 
 def test_arrays_and_symbols_give_the_same_bounds():
     points = np.array([[64, 8, 20], [640, 8, 300], [6400, 8, 2000]])
-    swept = bounds.backward(*points.T)
-    N, d, M = symbols("N d M")
-    formula = bounds.backward(N, d, M)
-    for row, value in zip(points.tolist(), swept, strict=True):
+    for row, value in zip(points.tolist(), bounds.backward(*points.T), strict=True):
         assert value == pytest.approx(bounds.backward(*row), rel=1e-14)
-        symbolic = formula.subs(dict(zip((N, d, M), row, strict=True)))
-        assert float(symbolic) == pytest.approx(float(value), rel=1e-12)
+    letters, here = symbols("N d M"), (640, 8, 200)
+    for bound in (bounds.backward_small_cache, bounds.backward_whole_rows):
+        symbolic = bound(*letters).subs(dict(zip(letters, here, strict=True)))
+        assert float(symbolic) == pytest.approx(bound(*here), rel=1e-12)
 
 
 def test_the_rectangles_of_a_segment():
