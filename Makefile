@@ -13,7 +13,7 @@ PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --docte
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
+.PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
   mutants oracles audit publish-preview release colab-check colab-copies pythons links serve course practice samples grade gradescope format lock \
   clean
 
@@ -23,14 +23,18 @@ help: ## List the targets
 env: ## Create or update the environment in .venv (the other targets do this first)
 	@$(PYTHON) tools/bootstrap.py
 
-book: env ## Build the site and say where it is
+# What is not committed because it is made of the library: done at once where nothing has changed.
+made: env
+	@$(PY) -m tools.pages.made
+
+book: made ## Build the site and say where it is
 	@echo "Building the site ..."
 	@[ -e _build/html ] || [ -e _build/.doctrees ] || from_scratch=--note; \
 	$(BUILD) -q || { rm -rf _build/.doctrees; exit 1; }; \
 	[ -z "$$from_scratch" ] || $(BUILT) $$from_scratch
 	@$(PY) tools/bootstrap.py --where
 
-test: env ## Everything CI runs: site, notebooks, library, style, browser
+test: made ## Everything CI runs: site, notebooks, library, style, browser
 	@$(BUILT) || { \
 	echo "Building the site from scratch, every warning an error ..."; \
 	$(BUILD) --all -q || { rm -rf _build/.doctrees; exit 1; }; \
@@ -46,8 +50,8 @@ quick: env ## The library's tests alone, with fewer random examples: under a min
 soak: book ## N rounds of the tests with a browser or processes, beside two busy ones (ARGS=paths)
 	@$(PY) -m tools.soak $(or $(N),20) $(ARGS)
 
-sync: env ## Bring pages and notebooks together, execute what changed, renew generated pages
-	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.explorers && $(PY) -m tools.pages.pairs
+sync: env ## Bring pages and notebooks together, execute what changed, renew what is made
+	@$(PY) -m tools.pages.generated && $(PY) -m tools.pages.pairs && $(PY) -m tools.pages.made
 
 bench: env ## Measure the library, beside others where they can be installed
 	@$(PY) -m tools.bench.peers _build/peers
@@ -89,28 +93,28 @@ audit: env ## Measure the built site with Lighthouse: speed, accessibility, good
 	@$(PY) -m tools.site.audit
 
 publish-preview: OUT ?= _build/published
-publish-preview: env ## What would be published, in OUT, for REPO=owner/name
+publish-preview: made ## What would be published, in OUT, for REPO=owner/name
 	@$(PY) -m tools.site.publish "$(OUT)" $(if $(REPO),--repository "$(REPO)") $(if $(PREVIOUS),--previous "$(PREVIOUS)")
 
 release: OUT ?= _build/release
 release: env ## A wheel and an sdist for a package index, in OUT, for REPO=owner/name
 	@$(PY) -m tools.release "$(OUT)" $(if $(REPO),--repository "$(REPO)") $(if $(TAG),--tag "$(TAG)")
 
-colab-check: env ## Run every notebook alone, with what Colab ships
+colab-check: made ## Run every notebook alone, with what Colab ships
 	@$(PY) -m tools.pages.colab_check
 
 colab-copies: OUT ?= _build/colab
-colab-copies: env ## The notebooks' Colab copies in OUT, for a run elsewhere (see colab.yml)
+colab-copies: made ## The notebooks' Colab copies in OUT, for a run elsewhere (see colab.yml)
 	@$(PY) -m tools.pages.colab_check --make "$(OUT)"
 
 pythons: OUT ?= _build/pythons
 pythons: env ## `make book` and `make test` with each Python here (ONLY="3.10 3.13", ODD=1 for an odd path)
 	@$(PY) -m tools.pythons "$(OUT)" $(if $(ONLY),--only $(ONLY)) $(if $(ODD),--odd)
 
-links: env ## Follow every link of the book to other hosts
+links: made ## Follow every link of the book to other hosts
 	@$(BUILD) --builder linkcheck --path-output _build/links
 
-serve: env ## Show the site on localhost, rebuilt when a file changes
+serve: made ## Show the site on localhost, rebuilt when a file changes
 	@$(PY) -m tools.site.serve
 
 course: env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER=file, CHECK=1, ARGS=more)

@@ -217,7 +217,7 @@ def looked_up(model: Transformer | str) -> Transformer:
     """A model, or the one of that name; whatever can be asked as a Transformer is will do."""
     if isinstance(model, str):
         return models[model]
-    if not hasattr(model, "training_step"):
+    if not hasattr(model, "params"):
         raise TypeError(f"model must be a Transformer or the name of one, got {model!r:.200}")
     return model
 

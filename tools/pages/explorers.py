@@ -1,7 +1,7 @@
-"""What the explorers run on: costlib's own formulas as JavaScript, and its data. `make sync`.
+"""What the explorers run on: costlib's own formulas as JavaScript, and its data.
 
-Each formula is costlib's, called with symbols and printed by SymPy. The files are committed, and a
-test makes them again and compares.
+Each formula is costlib's, called with symbols and printed by SymPy. The files are not committed:
+`made` makes them when the site is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,11 @@ from tools.pages.printing import (
     symbolic,
 )
 
+#: How a file is made, and of what beside the library.
+Maker = tuple[Callable[[], str], str]
+
 FOLDER = ROOT / "book" / "_static" / "explorers" / "generated"
-HEAD = "// Made from costlib by `make sync`: never edit this.\n"
+HEAD = "// Made from costlib by `make book`: never edit this.\n"
 
 #: Devices that share a model: those that the page offers.
 DEGREES = (1, 2, 4, 8, 16)
@@ -468,39 +472,34 @@ def asked(script: str) -> str:
     return "".join(written)
 
 
-def own() -> dict[str, str]:
+def own() -> dict[str, Maker]:
     """For each script that asks for formulas the file it imports: of_NAME.js."""
     scripts = {path.stem: path.read_text("utf-8") for path in FOLDER.parent.glob("*.js")}
-    return {f"of_{name}.js": asked(text) for name, text in scripts.items() if ASKED.search(text)}
+    asks = {name: "\n".join(m[0] for m in ASKED.finditer(text)) for name, text in scripts.items()}
+    return {f"of_{name}.js": (partial(asked, text), text) for name, text in asks.items() if text}
 
 
-def makers() -> dict[str, Callable[[], str]]:
-    """What makes each generated file, but for those of single scripts and pages."""
-    return {
+def makers() -> dict[Path, Maker]:
+    """Every generated file: how it is made, and of what beside the library."""
+    made = {
+        "costlib.js": explorer_costlib.program,
         "ledgers.js": ledgers,
+        "mesh.js": explorer_mesh.text,
+        "catalogue.js": catalogue,
         "formulas.js": lambda: source_formulas() + memory_formulas() + step_formulas(),
         "io.js": io_formulas,
-        "catalogue.js": catalogue,
         "film.js": film,
         "boards.js": boards,
         "arrivals.js": arrivals,
-        "mesh.js": explorer_mesh.text,
         "budget.js": budget,
-        "costlib.js": explorer_costlib.program,
         "entries.js": explorer_costlib.entries,
+    }
+    all_of_them = {**{name: (make, "") for name, make in made.items()}, **own(), **live.makers()}
+    return {
+        FOLDER / name: (partial(_headed, make), besides)
+        for name, (make, besides) in all_of_them.items()
     }
 
 
-def files(*some: str) -> dict[Path, str]:
-    """Generated files, where they are and their texts: all, or these of `makers` and all others."""
-    made = {name: make() for name, make in makers().items() if name in some or not some}
-    texts = {**made, **own(), **live.files()}
-    return {FOLDER / name: HEAD + text for name, text in texts.items()}
-
-
-if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for path, text in files().items():
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.write_text(text, "utf-8")
-            print(f"  {path.relative_to(ROOT)}: written")
+def _headed(make: Callable[[], str]) -> str:
+    return HEAD + make()

@@ -1,6 +1,8 @@
-"""What is made from data: contents, models, devices, bibliography, API reference. `make sync`.
+"""What is made from data: contents, models, devices, bibliography, API reference.
 
-It is committed, so that it can be read anywhere, and a test makes it again and compares.
+The contents are committed (`make sync` writes them, and a test compares): jupyter-book reads
+`_toc.yml` before anything of ours runs, the front page is read on GitHub, and no address may be
+forgotten. The other pages are made when the site is, by `made`.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +27,25 @@ BOOK = ROOT / "book"
 
 
 def pages() -> dict[Path, str]:
-    """Every generated file: where it is, and its text."""
+    """Every generated file that is committed: where it is, and its text."""
     return {
         ROOT / "_toc.yml": toc(),
         ROOT / "tests" / "data" / "addresses.txt": addresses(),
         BOOK / "index.md": front_page(),
-        BOOK / "models.md": models(),
-        BOOK / "devices.md": devices(),
-        BOOK / "bibliography.md": bibliography(),
-        BOOK / "api" / "index.md": api_index(),
-        **{BOOK / "api" / f"{name}.md": api(name) for name in contents.REFERENCE},
+    }
+
+
+def makers() -> dict[Path, tuple[Callable[[], str], str]]:
+    """Every page that is not: how it is made, and of what beside the library."""
+    titles = {name: api_title(name) for name in contents.REFERENCE}
+    reference = {name: (partial(api, name), titles[name]) for name in contents.REFERENCE}
+    cited = (BOOK / "references.bib").read_text("utf-8")
+    return {
+        BOOK / "models.md": (models, ""),
+        BOOK / "devices.md": (devices, ""),
+        BOOK / "bibliography.md": (bibliography, cited),
+        BOOK / "api" / "index.md": (api_index, "\n".join(titles.values())),
+        **{BOOK / "api" / f"{name}.md": maker for name, maker in reference.items()},
     }
 
 
@@ -468,7 +480,6 @@ def write() -> list[Path]:
     """Write every page that changed; which ones."""
     changed = []
     for path, text in pages().items():
-        path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
             changed.append(path)

@@ -13,13 +13,13 @@ runs. Below its paragraph a comment, which nobody is shown, says what it is:
 A name with a range (by doubling, by a step, or else by two digits) or with a mapping of names to
 numbers is moved. One with arguments is costlib's formula of those, printed by SymPy for the page;
 where words follow it, the first is said while it is below 1. How an answer is written follows from
-how it stands in the text. `make sync` writes the formulas, a test compares them with the library.
+how it stands in the text. `made` writes the formulas, a test compares them with the library.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,6 @@ def pages(root: Path = ROOT) -> dict[str, Live]:
     return {name: live for name, live in found.items() if live}
 
 
-def files() -> dict[str, str]:
-    """The script of each such page: live_NAME.js."""
-    return {f"live_{name}.js": live.script() for name, live in pages().items()}
+def makers() -> dict[str, tuple[Callable[[], str], str]]:
+    """For each such page its script, live_NAME.js: how it is made, and of what."""
+    return {f"live_{name}.js": (live.script, repr(live)) for name, live in pages().items()}

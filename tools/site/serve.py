@@ -34,7 +34,9 @@ def main() -> None:
     write_conf()
     python = sys.executable
     command = [python, "-m", "sphinx_autobuild", ".", "_build/html", "-c", str(CONF)]
-    command += ["-d", "_build/.doctrees", "--pre-build", f'"{python}" -m tools.pages.pairs']
+    command += ["-d", "_build/.doctrees"]
+    for tool in ("pairs", "made"):
+        command += ["--pre-build", f'"{python}" -m tools.pages.{tool}']
     command += ["--re-ignore", r"(_build|\.venv|\.git|__pycache__|_cache)", *sys.argv[1:]]
     sys.exit(subprocess.run(command, cwd=ROOT).returncode)
 

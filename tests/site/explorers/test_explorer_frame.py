@@ -8,26 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import sampling
 from costlib import devices
 from explorer_settings import NAMES, page_of
 from in_node import in_page
 from paths import SITE
 from tools.pages import explorers
-
-#: Files that are made again: all where what they are made of is known to have changed, and else a
-#: few. That the others say what the library says, the tests of numbers ask.
-MADE_OF = ("costlib/", "tools/pages/", "book/_static/explorers/generated/")
-HAS_CHANGED = any(path.startswith(MADE_OF) for path in sampling.CHANGED)
-MADE = sampling.some([*explorers.makers()], 3, "generated files", first=lambda _: HAS_CHANGED)
-
-
-def test_generated_files_are_up_to_date() -> None:
-    made = explorers.files(*MADE)
-    for path, text in made.items():
-        assert path.read_text("utf-8") == text, f"{path.name} is out of date: run `make sync`"
-    others = {explorers.FOLDER / name for name in explorers.makers()}
-    assert {*explorers.FOLDER.iterdir()} == {*made} | others
 
 
 def test_every_model_and_device_is_there() -> None:
