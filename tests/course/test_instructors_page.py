@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
 import shutil
@@ -33,9 +34,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs
 
 
 def typed(command: str, *more: str, expect: int = 0) -> str:
-    """Run one printed command in the repository; what it says."""
+    """Run one printed command in the repository; what it says. The environment is this Python's,
+    which make would make anew for another."""
     done = subprocess.run(
-        [*shlex.split(command), *more], cwd=ROOT, capture_output=True, text=True, check=False
+        [*shlex.split(command), *more],
+        cwd=ROOT,
+        env={**os.environ, "PYTHON": shlex.quote(getattr(sys, "_base_executable", sys.executable))},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == expect, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -74,7 +74,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Key:
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     if request.param and not bubblewrap_works():
         pytest.skip("bubblewrap is not here, or may not make namespaces")
-    limits = Limits(call=2.5, question=6)
+    limits = Limits(call=60, question=90)  # what must be cut off is given less
     with Sandbox(["math", "costlib"], bubblewrap=request.param, limits=limits) as sandbox:
         yield sandbox
 
