@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,13 +36,17 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") and not sampling.EVERYTHING else "here")
 
-#: Scripts with an environment of their own: they make the data that tests read.
-collect_ignore = ["data"]
+#: Scripts with an environment of their own, which make the data that tests read, and a plugin.
+collect_ignore = ["data", "seconds.py"]
 
 #: Folders whose files take seconds each begin, so that no processor waits for one at the end.
 LONG_FIRST = ("tests/site", "tests/course", "book")
 #: The line by which a file says that all of its tests are slow.
 ALL_SLOW = "\npytestmark = pytest.mark.slow\n"
+
+#: How often a cell takes a timing, and how often where its outputs are not compared: fifty runs,
+#: for a page to show, were a quarter of what its tests took.
+TIMING, ONCE = re.compile(r"\brepeats=\d+"), "repeats=1"
 
 #: What `make test` asks for.
 WHOLE = ["tests", "costlib", "costfigures", "tools", "book"]
@@ -94,6 +99,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return next(starts, len(LONG_FIRST))
 
     items.sort(key=place)
+    for item in items:
+        cell = getattr(item, "cell", None)  # of a notebook
+        if cell is not None and "nbval-ignore-output" in cell.metadata.get("tags", []):
+            cell.source = TIMING.sub(ONCE, cell.source)
 
 
 def pytest_configure(config: pytest.Config) -> None:
