@@ -121,6 +121,7 @@ def test_nothing_at_the_top_without_a_reason() -> None:
     assert {path.split("/")[0] for path in listed} <= {
         *(
             ".ci",
+            ".gitattributes",
             ".github",
             ".gitignore",
             "CHANGELOG.md",

@@ -26,13 +26,23 @@ def used(code: str) -> dict[str, list[str]]:
     return dependencies.tidied(done.stdout)
 
 
+def files(code: str) -> set[str]:
+    """The files that this code uses, those that follow from imports too."""
+    return dependencies._reached(used(code)["files"], dependencies.library())
+
+
 def test_modules_are_seen_however_they_are_imported() -> None:
-    found = used("import costlib; costlib.matmul(1, 2, 3)")
-    assert {f"costlib/{name}.py" for name in ("__init__", "layers/matmul", "units/numbers")} <= set(
-        found["files"]
-    )
-    assert "costlib/model/kvcache.py" not in found["files"]
-    assert "costlib/model/kvcache.py" in used("import costlib; costlib.kvcache")["files"]
+    found = files("import costlib; costlib.matmul(1, 2, 3)")
+    assert found >= {
+        f"costlib/{name}.py" for name in ("__init__", "layers/matmul", "units/numbers")
+    }
+    assert "costlib/model/kvcache.py" not in found
+    assert "costlib/model/kvcache.py" in files("import costlib; costlib.kvcache")
+
+
+def test_packages_are_seen_if_they_are_locked() -> None:
+    assert used("import numpy, json, costlib")["packages"] == ["numpy"]
+    assert used("import sympy")["packages"] == ["mpmath", "sympy"]
 
 
 def test_entries_of_the_catalogue_are_seen_one_by_one() -> None:
@@ -50,52 +60,144 @@ def test_going_through_a_catalogue_uses_all_of_it(code: str) -> None:
 
 def test_a_data_file_and_a_process_are_seen() -> None:
     read = "import costlib; open(costlib.__path__[0] + '/model/catalog/devices.py').read()"
-    assert "costlib/model/catalog/__init__.py" in used(read.replace("devices", "__init__"))["files"]
+    assert "costlib/model/catalog/__init__.py" in files(read.replace("devices", "__init__"))
     started = "import subprocess, sys; subprocess.run([sys.executable, '-c', ''])"
     assert used(started)["files"] == [dependencies.ALL]
 
 
-def test_an_edit_of_what_was_used_changes_the_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = tmp_path / "costlib"
-    shutil.copytree(ROOT / "costlib", library, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "requirements.lock", tmp_path)
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One of three modules, where `wide` imports `deep`, and two pages, which use one each."""
+    texts = {
+        "costlib/__init__.py": "",
+        "costlib/deep.py": "2",
+        "costlib/wide.py": "if True:\n    from .deep import x\n",
+        "costlib/alone.py": "3",
+        "requirements.lock": "numpy==1.0 \\\n    --hash=sha256:00\nruff==1.0\n",
+    }
+    for page in ("first", "second"):
+        texts[f"book/{page}.md"] = PAGE.replace("NAME", page)
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
     monkeypatch.setattr(dependencies, "ROOT", tmp_path)
-    uses = {"files": ["costlib/layers/matmul.py"], "devices": ["T4"], "models": []}
-    everything = {**uses, "files": [dependencies.ALL]}
-    before = dependencies.digest(uses), dependencies.digest(everything)
-    with (library / "model" / "kvcache.py").open("a") as file:
-        file.write("# an edit elsewhere\n")
-    assert dependencies.digest(uses) == before[0]
-    assert dependencies.digest(everything) != before[1]
-    with (library / "layers" / "matmul.py").open("a") as file:
-        file.write("# an edit\n")
-    assert dependencies.digest(uses) != before[0]
-    assert dependencies.digest({**uses, "devices": ["V100"]}) != dependencies.digest(uses)
+    monkeypatch.setattr(pairs, "ROOT", tmp_path)
+    monkeypatch.setattr(pairs, "DONE", tmp_path / "book" / "executed.jsonl")
+    monkeypatch.setattr(pairs, "_execute", execute)
+    return tmp_path
+
+
+PAGE = """---
+kernelspec:
+  name: python3
+  display_name: Python 3
+  language: python
+---
+
+A text of NAME.
+
+```{code-cell} ipython3
+"NAME"
+```
+"""
+USES = {"first": ["costlib/wide.py"], "second": ["costlib/alone.py"]}
+
+
+def execute(notebook: Any, page: Path) -> dict[str, list[str]]:
+    """As a kernel would, but at once."""
+    for number, cell in enumerate(pairs._run(notebook), start=1):
+        cell.execution_count = number
+        cell.outputs = [new_output("stream", name="stdout", text=f"shown: {page.stem}\n")]
+    packages = ["numpy"] if page.stem == "first" else []
+    return {"files": USES[page.stem], "devices": [], "models": [], "packages": packages}
+
+
+def done(folder: Path) -> list[str]:
+    """What a sync of everything does to each page."""
+    return [pairs.sync(page) for page in pairs.paired(folder)]
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Change something in a file."""
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_nothing_is_executed_twice(repository: Path) -> None:
+    assert (done(repository), done(repository)) == (["executed"] * 2, ["up to date"] * 2)
+
+
+def test_another_checkout_executes_nothing(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert done(repository) == ["executed"] * 2
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "clone"
+    shutil.copytree(repository, elsewhere)
+    for module in (dependencies, pairs):
+        monkeypatch.setattr(module, "ROOT", elsewhere)
+    monkeypatch.setattr(pairs, "DONE", elsewhere / "book" / "executed.jsonl")
+    assert done(elsewhere) == ["up to date"] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "expected"),
+    [
+        ("costlib/alone.py", "3", "4", ["up to date", "executed"]),
+        ("costlib/deep.py", "2", "4", ["executed", "up to date"]),
+        ("costlib/wide.py", "deep", "alone", ["executed", "up to date"]),
+        ("requirements.lock", "numpy==1.0", "numpy==2.0", ["executed", "up to date"]),
+        ("requirements.lock", "ruff==1.0", "ruff==2.0", ["up to date", "up to date"]),
+        ("book/first.md", '"first"', '"else"', ["executed", "up to date"]),
+        ("book/second.md", "A text", "A line", ["up to date", "its text was brought over"]),
+        ("book/first.ipynb", "shown: first", "by hand", ["executed", "up to date"]),
+    ],
+)
+def test_an_edit_executes_the_pages_that_it_could_change(
+    repository: Path, path: str, old: str, new: str, expected: list[str]
+) -> None:
+    assert done(repository) == ["executed"] * 2
+    edit(repository / path, old, new)
+    assert done(repository) == expected
+    assert done(repository) == ["up to date"] * 2
+    for page in pairs.paired(repository):
+        assert pairs.problems(page) == []
+
+
+def test_a_merge_of_two_branches_executes_what_neither_has_seen(repository: Path) -> None:
+    assert done(repository) == ["executed"] * 2
+    lines = {*pairs.DONE.read_text("utf-8").splitlines()}
+    edit(repository / "costlib" / "deep.py", "2", "4")
+    assert done(repository) == ["executed", "up to date"]
+    lines |= {*pairs.DONE.read_text("utf-8").splitlines()}
+    pairs.DONE.write_text("\n".join(sorted(lines)) + "\n", "utf-8")
+    assert len(lines) == 3, "both sides' lines of the first page"
+    assert done(repository) == ["up to date"] * 2
+    edit(repository / "costlib" / "wide.py", "True", "1")
+    assert done(repository) == ["executed", "up to date"]
+    assert len(pairs.executed()) == 2, "and one is left of each"
+
+
+def test_the_files_that_are_named_lead_to_all_that_were_used() -> None:
+    files = dependencies.library()
+    used = dependencies._reached(["costfigures/kvcache.py", "costlib/serving/__init__.py"], files)
+    named = dependencies.leading(used)
+    assert dependencies._reached(named, files) == used
+    assert len(named) < len(used) / 3
 
 
 def test_an_edit_while_a_page_runs_is_not_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library, page = tmp_path / "costlib", tmp_path / "page.md"
-    (library / "layers").mkdir(parents=True)
-    (library / "layers" / "matmul.py").write_text("2 * m * k * n\n", "utf-8")
-    page.write_text("```{code-cell} ipython3\n1\n```\n", "utf-8")
-    shutil.copy(ROOT / "requirements.lock", tmp_path)
-    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
-    monkeypatch.setattr(pairs, "ROOT", tmp_path)
-    monkeypatch.setattr(pairs, "DONE", tmp_path / "synced.json")
-    edits = iter(["3 * m * k * n\n"])
+    edits = iter(["4"])
 
-    def execute(notebook: Any, _: Path) -> dict[str, list[str]]:
-        for number, cell in enumerate(notebook.cells, start=1):
-            cell.execution_count = number
-        for edit in edits:
-            (library / "layers" / "matmul.py").write_text(edit, "utf-8")
-        return {"files": ["costlib/layers/matmul.py"], "devices": [], "models": []}
+    def slowly(notebook: Any, page: Path) -> dict[str, list[str]]:
+        for text in edits:
+            (repository / "costlib" / "alone.py").write_text(text, "utf-8")
+        return execute(notebook, page)
 
-    monkeypatch.setattr(pairs, "_execute", execute)
+    monkeypatch.setattr(pairs, "_execute", slowly)
+    page = repository / "book" / "second.md"
     assert [pairs.sync(page) for _ in range(3)] == ["executed", "executed", "up to date"]
 
 

@@ -2,6 +2,11 @@
 
 The Markdown is what people edit, the notebook carries the outputs. `sync` brings the two together
 and executes what changed; `problems` says what is wrong with a pair without executing anything.
+
+What a page used when it was executed is committed with it, a line for each page, so that nothing
+is executed twice for being in a fresh clone. A merge keeps the lines of both sides; one of them is
+right where only one side has changed what the page uses, and none where both have: then the page is
+executed.
 """
 
 from __future__ import annotations
@@ -24,7 +29,8 @@ from nbclient.exceptions import CellExecutionError
 from tools import ROOT
 from tools.pages import claims, dependencies
 
-DONE = ROOT / "_build" / "synced.json"  # what was executed here: notebook -> digest
+#: For each page what it used, and a digest of that, of its code and of its outputs.
+DONE = ROOT / "book" / "executed.jsonl"
 
 
 def paired(root: Path = ROOT) -> list[Path]:
@@ -92,31 +98,66 @@ def problems(page: Path) -> list[str]:
 
 def sync(page: Path) -> str:
     """Bring one pair together and execute it if anything it depends on changed; what was done."""
-    done = json.loads(DONE.read_text()) if DONE.exists() else {}
     old, new = read_notebook(page), read_markdown(page)
-    key = page.relative_to(ROOT).as_posix()
-    if _is_current(done.get(key), new) and not problems(page):
-        return "up to date"
     if old is not None and sources(old) != sources(new) and _notebook_is_newer(page):
         jupytext.write(old, page, fmt="md:myst")
         new = read_markdown(page)
+    if old is not None and _code(old) == _code(new) and _is_current(page, old):
+        was_same = sources(old) == sources(new)
+        _take_outputs(old, new)
+        if was_same and not problems(page):
+            return "up to date"
+        nbformat.write(new, page.with_suffix(".ipynb"))
+        if not problems(page):
+            return "its text was brought over"
     library = dependencies.library()  # an edit while the page runs is one that it may have missed
     uses = _execute(new, page)
     _keep_ignored_outputs(old, new)
     nbformat.write(new, page.with_suffix(".ipynb"))
-    DONE.parent.mkdir(exist_ok=True)
-    about = {"page": _digest(new), "library": dependencies.digest(uses, library), "uses": uses}
-    DONE.write_text(json.dumps({**done, key: about}, indent=1))
+    _remember(page, uses, _digest(new, dependencies.digest(uses, library)))
     return "executed"
 
 
-def _is_current(about: Any, notebook: nbformat.NotebookNode) -> bool:
-    """True if neither the page nor anything it used has changed since it was executed here."""
-    return (
-        isinstance(about, dict)
-        and about["page"] == _digest(notebook)
-        and about["library"] == dependencies.digest(about["uses"])
+def executed() -> list[dict[str, Any]]:
+    """What was executed, by page; after a merge there may be two lines of one."""
+    lines = DONE.read_text("utf-8").splitlines() if DONE.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def _remember(page: Path, uses: dependencies.Uses, digest: str) -> None:
+    """Write a page's line in place of those that it had; pages that are gone have none."""
+    name = page.relative_to(ROOT).as_posix()
+    others = [e for e in executed() if e["page"] != name and (ROOT / e["page"]).exists()]
+    lines = [*others, {"page": name, "digest": digest, **uses}]
+    lines.sort(key=lambda line: str(line["page"]))
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    DONE.write_text(text, "utf-8", newline="\n")
+
+
+def _is_current(page: Path, notebook: nbformat.NotebookNode) -> bool:
+    """True if neither the page nor anything it used has changed since it was executed."""
+    name = page.relative_to(ROOT).as_posix()
+    return any(
+        about["digest"] == _digest(notebook, dependencies.digest(about))
+        for about in executed()
+        if about["page"] == name
     )
+
+
+def _code(notebook: nbformat.NotebookNode) -> list[str]:
+    """What a kernel is given."""
+    return [cell.source.rstrip() for cell in _run(notebook)]
+
+
+def _run(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells that are executed."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def _take_outputs(old: nbformat.NotebookNode, new: nbformat.NotebookNode) -> None:
+    """Give each cell the outputs that the same code had."""
+    for was, cell in zip(_run(old), _run(new), strict=True):
+        cell.outputs, cell.execution_count = was.outputs, was.execution_count
 
 
 def _notebook_is_newer(page: Path) -> bool:
@@ -194,9 +235,11 @@ def _keep_ignored_outputs(old: nbformat.NotebookNode | None, new: nbformat.Noteb
             cell.outputs = kept[cell.source]
 
 
-def _digest(notebook: nbformat.NotebookNode) -> str:
-    """Changes when the page itself changes."""
-    return hashlib.sha256(json.dumps(sources(notebook)).encode()).hexdigest()
+def _digest(notebook: nbformat.NotebookNode, used: str) -> str:
+    """Changes when a page's code does, its outputs, or what it used."""
+    outputs = [cell.outputs for cell in _run(notebook)]
+    said = json.dumps([_code(notebook), outputs, used], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def main() -> None:
