@@ -344,6 +344,11 @@ BAD_SCRIPTS = {
         "quoted": GOOD_SCRIPT.replace("n + 1", '"n" + n'),
         "long": GOOD_SCRIPT.replace("One more.", "One more. " * 10),
     },
+    "lint": {
+        "unused": GOOD_SCRIPT + "const idle = 1;\n",
+        "assigned": GOOD_SCRIPT + "let last;\nexport const now = (last = next(1));\n",
+        "equal": GOOD_SCRIPT.replace("n + 1", "n == 1"),
+    },
 }
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tokenize
 
+import pytest
+
 import costlib
 from paths import ROOT
 from tools.packages import PACKAGES
@@ -42,8 +44,9 @@ def test_types() -> None:
     run("-m", "mypy")
 
 
-def test_format_of_scripts() -> None:
-    run("-m", "tools.javascript.check", "format")
+@pytest.mark.parametrize("command", ["format", "lint"])
+def test_scripts(command: str) -> None:
+    run("-m", "tools.javascript.check", command)
 
 
 def test_workflows_follow_the_schema() -> None:

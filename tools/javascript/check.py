@@ -1,7 +1,8 @@
-"""Check the scripts that are written by hand: `python -m tools.javascript.check install | format`.
+"""Check the scripts that are written by hand: `python -m tools.javascript.check COMMAND`.
 
 `install` fetches the tools once, into _build; everything else needs no network. `format --write`
-formats the scripts, and `format` alone says which of them are not formatted. Files may follow.
+formats the scripts, and `format` alone says which of them are not formatted. `lint` looks for what
+is probably a mistake. Files may follow.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def main(command: str = "", *words: str) -> int:
         return 0
     if command == "format":
         return check_format(files, *flags)
+    if command == "lint":
+        return ask(BIOME, "lint", f"--config-path={LOCKED}", "--error-on-warnings", *flags, *files)
     sys.exit(__doc__)
 
 

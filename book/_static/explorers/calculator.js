@@ -303,7 +303,7 @@ function sentence(choice, { by, fits, error, reading }) {
     : `${who} with ${asked} does not fit: ${by.get('fits').why}`;
 }
 
-export function summary(state, { choices, found }) {
+export function summary(_state, { choices, found }) {
   const said = choices.map((choice, at) => [
     choices.length > 1 ? `${at + 1}` : 'In a word',
     sentence(choice, found[at]),
@@ -316,7 +316,7 @@ export const note = () =>
   'tenth of the memory is kept back. Prompts that are read in between are left out. A step ' +
   'is the last of an answer, when prompt and answer are cached.';
 
-export function table(state, { keys, found, names }) {
+export function table(_state, { keys, found, names }) {
   return {
     columns: ['answer', 'unit', ...names],
     rows: keys.map((key) => [
@@ -333,7 +333,7 @@ export function table(state, { keys, found, names }) {
  * Every batch that fits, of every choice: what one gets against what all get; the chosen one can be
  * dragged.
  */
-export function charts(state, { choices, place, found, names }) {
+export function charts(_state, { choices, place, found, names }) {
   const curves = choices.map((choice, at) => curve(choice, found[at]));
   const points = curves
     .flatMap((each, at) => (each ? each.points.map((point) => ({ ...point, at })) : []))
@@ -553,11 +553,11 @@ function fillTaken({ parts: { taken }, result: { choices }, root, state }) {
   elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
 }
 
-export function draw(explorer, state) {
-  const { choices, place, found, names } = explorer.result;
-  const keys = (explorer.answered = explorer.result.keys.length
-    ? explorer.result.keys
-    : (explorer.answered ?? [])); // what was answered stays, without its numbers
+export function draw(explorer) {
+  const { choices, place, found } = explorer.result;
+  // what was answered stays, without its numbers
+  if (explorer.result.keys.length) explorer.answered = explorer.result.keys;
+  const keys = explorer.answered ?? [];
   for (const [at, { reading }] of found.entries())
     if (reading)
       explorer.defer(

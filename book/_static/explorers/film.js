@@ -483,7 +483,8 @@ function lay(explorer) {
 export function draw(explorer, state, result) {
   const { both, standings, clocks, clock, frame } = result;
   if (!explorer.panels) lay(explorer);
-  const width = (explorer.wide ||= Math.max(200, explorer.stage.clientWidth));
+  explorer.wide ||= Math.max(200, explorer.stage.clientWidth);
+  const width = explorer.wide;
   const names = ['left', 'right'].map((side) => NAMES[state[side]]);
   const shares = both.map((run, at) => share(run, standings[at]));
   explorer.title.textContent = `After ${plain(clock)} entries moved`;

@@ -290,7 +290,8 @@ export class Explorer {
   async foresee(...controls) {
     if (!this.page.foreseen || (this.foreseeing && this.reached === controls[0])) return;
     [this.reached] = controls;
-    const mine = (this.foreseeing = {}); // until another is reached for, or something changes
+    const mine = {};
+    this.foreseeing = mine; // until another is reached for, or something changes
     const steps = this.coming(controls);
     for (let done = false; !done; ) {
       const left = await idle();

@@ -1,6 +1,6 @@
 // Serving: a target for the wait, the largest batch that meets it, and what that gives and costs.
 import { make } from './dom.js';
-import { modelChoices, modelNamed } from './models.js';
+import { modelChoices } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 import {
   bestBatch,
@@ -420,7 +420,7 @@ function stack(title, words, values, whole, classes) {
   ];
 }
 
-export function draw(explorer, state, { parts, best, keeps, server }) {
+export function draw(explorer, _state, { parts, best, keeps, server }) {
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   for (const part of [explorer.stage, explorer.rest]) part.hidden = !explorer.result.most;
   if (!best) {

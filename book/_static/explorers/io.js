@@ -219,7 +219,7 @@ export function note() {
   );
 }
 
-export function table(state, { points }) {
+export function table(_state, { points }) {
   return {
     columns: [
       'M',

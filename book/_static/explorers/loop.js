@@ -38,7 +38,10 @@ export class Clock {
   remember(kind, which, make) {
     const known = this.known[kind];
     let seconds = known.get(which);
-    if (seconds === undefined) known.set(which, (seconds = make()));
+    if (seconds === undefined) {
+      seconds = make();
+      known.set(which, seconds);
+    }
     return seconds;
   }
 

@@ -350,7 +350,7 @@ export const note = () =>
   'of the device is kept back for the driver, workspaces and gaps. Left out: other programs ' +
   'on it.';
 
-export function table(state, { rows }) {
+export function table(_state, { rows }) {
   return {
     columns: ['cache', 'weights B', 'cache B', 'activations B', 'largest batch', 'longest context'],
     rows: rows.map(({ name, parts, largestBatch, largestContext }) => [

@@ -16,7 +16,7 @@ import {
   recipes,
   tried,
 } from './mesh_plan.js';
-import { bytes as inBytes, counted, percent, plain, quantity } from './numbers.js';
+import { counted, percent, plain, quantity } from './numbers.js';
 
 const AXES = ['tensor', 'context', 'pipeline', 'data'];
 const MOST = 16384;
@@ -648,7 +648,7 @@ const inBytes3 = (value) => quantity(value, 'B', 3);
 const total = (table) => Object.values(table).reduce((sum, value) => sum + value, 0);
 
 export function summary(
-  state,
+  _state,
   { parts, sending, step: spent, tokens, mfu, hfu, binds, microbatches },
 ) {
   const exposed = ['tensor', 'sequence', 'context', 'expert', 'pipeline', 'data'].reduce(
@@ -677,7 +677,7 @@ export const note = (state) =>
   'messages wait. A tenth of the memory is kept back.' +
   `${modelNamed(state.model).experts ? ' Experts get tokens evenly.' : ''}`;
 
-export function table(state, { parts, sending, memory, total: held, step: spent }) {
+export function table(_state, { parts, sending, memory, total: held, step: spent }) {
   const rows = [
     ...Object.entries(parts).map(([name, value]) => ['seconds of a step', name, value]),
     ['seconds of a step', 'step', spent],

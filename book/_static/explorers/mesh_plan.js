@@ -104,7 +104,10 @@ function priced(name, plan, at) {
     model.whole,
   );
   let next = 0;
-  const take = (count) => values.slice(next, (next += count));
+  const take = (count) => {
+    next += count;
+    return values.slice(next - count, next);
+  };
   const [matrices, others, experts] = take(3);
   const [kept, again] = [take(3), take(3)].map((elements) =>
     sum(elements.map((count, which) => count * recipe.kept[which])),

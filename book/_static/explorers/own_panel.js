@@ -39,7 +39,8 @@ export function panel(explorer, bring) {
   );
   let turn = 0;
   const read = async (text) => {
-    const mine = (turn += 1);
+    turn += 1;
+    const mine = turn;
     wrong.textContent = '';
     if (!text.trim()) return;
     try {

@@ -114,7 +114,7 @@ export function places(parents) {
   });
 }
 
-export function summary(state, { board, best, complete, graph }) {
+export function summary(_state, { board, best, complete, graph }) {
   const left = graph.outputs.filter((output) => !board.blue.has(output)).length;
   const done = complete
     ? board.cost === best.cost
@@ -456,7 +456,7 @@ export const note = () =>
   'one; arrow keys go from value to value. Reading and writing cost 1 each, everything else ' +
   'is free.';
 
-export function table(state, { game, board }) {
+export function table(_state, { game, board }) {
   let now = opening(game.parents);
   const rows = parse(board.moves.join('')).map(([kind, vertex], at) => {
     now = after(now, kind, vertex);

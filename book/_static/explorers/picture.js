@@ -136,8 +136,11 @@ class Places {
     this.taken = [];
     // points on lines, which words had better not cover: x and y in turn, by where x is
     this.columns = [];
-    for (let at = 0; at < track.length; at += 2)
-      (this.columns[Math.floor(track[at] / COLUMN)] ??= []).push(track[at], track[at + 1]);
+    for (let at = 0; at < track.length; at += 2) {
+      const column = Math.floor(track[at] / COLUMN);
+      this.columns[column] ??= [];
+      this.columns[column].push(track[at], track[at + 1]);
+    }
   }
 
   /** How many points on lines a box covers; more than some is not counted. */

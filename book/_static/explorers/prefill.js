@@ -240,7 +240,7 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
   ];
 }
 
-export function summary(state, { here, ridge: bend, crossing: first, rate }) {
+export function summary(_state, { here, ridge: bend, crossing: first, rate }) {
   return [
     [
       'Counted',
@@ -271,7 +271,7 @@ export const note = () =>
   'Every op counted: the model’s own sizes, pairs that the mask leaves, norms, softmax, ' +
   'embedding, and logits of the last position.';
 
-export function table(state, { points }) {
+export function table(_state, { points }) {
   return {
     columns: [
       'tokens',

@@ -18,7 +18,6 @@ import {
   fields,
   list,
   signed,
-  str,
   truth,
   type,
 } from './python_values.js';
@@ -138,11 +137,16 @@ export function and(a, b) {
 }
 
 export function iadd(a, b) {
-  return a instanceof List ? (a.extend(b), a) : add(a, b);
+  if (!(a instanceof List)) return add(a, b);
+  a.extend(b);
+  return a;
 }
 
 export function ior(a, b) {
-  if (a instanceof Dict) return a.update(b), a;
+  if (a instanceof Dict) {
+    a.update(b);
+    return a;
+  }
   if (a instanceof Items && !(a instanceof FrozenItems)) {
     for (const x of b) a.add(x);
     return a;
@@ -181,7 +185,8 @@ function ordered(sign, a, b) {
   const one = typeof a === 'bigint' ? a : numeric(a);
   const other = typeof b === 'bigint' ? b : numeric(b);
   if (one !== undefined && other !== undefined) {
-    return one < other ? -1 : one > other ? 1 : one == other ? 0 : NaN; // an int of any length, too
+    // biome-ignore lint/suspicious/noDoubleEquals: an int beyond 2⁵³ is a bigint, and 1n == 1
+    return one < other ? -1 : one > other ? 1 : one == other ? 0 : NaN;
   }
   const kinds = `'${type(a).__name__}' and '${type(b).__name__}'`;
   throw new TypeError_().__init__([`'${sign}' not supported between instances of ${kinds}`]);
@@ -352,7 +357,9 @@ export function round(x, digits = 0) {
   return x < 0 ? -value : value;
 }
 
-export const object___setattr__ = (x, name, value) => void (x[name] = value);
+export function object___setattr__(x, name, value) {
+  x[name] = value;
+}
 
 export function dict_fromkeys(names, value = null) {
   return new Dict([...names].map((name) => [name, value]));

@@ -215,7 +215,8 @@ class Reader {
   }
 
   nested(first) {
-    if ((this.depth += 1) > DEEPEST) {
+    this.depth += 1;
+    if (this.depth > DEEPEST) {
       throw new RecursionError().__init__(['maximum recursion depth exceeded']);
     }
     this.at += 1;

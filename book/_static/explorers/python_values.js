@@ -115,7 +115,8 @@ function spelled(value) {
       canonical.set(text, `@${canonical.size}`);
       canonical.set(canonical.get(text), { value });
     }
-    known.set(value, (name = canonical.get(text)));
+    name = canonical.get(text);
+    known.set(value, name);
   }
   return name;
 }
@@ -130,7 +131,10 @@ function described(value) {
   if (Array.isArray(value)) return `(${value.map(spelled).join()})`;
   if (value instanceof FrozenItems) return `{${[...value].map(spelled).sort().join()}}`;
   const fields = value.constructor[FIELDS];
-  if (typeof value === 'function' || !fields?.length) return `#${(others += 1)}`;
+  if (typeof value === 'function' || !fields?.length) {
+    others += 1;
+    return `#${others}`;
+  }
   const shown = fields.filter((field) => field.compared).map(({ name }) => spelled(value[name]));
   return `${spelled(value.constructor)}(${shown.join()})`;
 }
@@ -274,7 +278,10 @@ export function cache(f) {
   const asking = (...args) => {
     const asked = args.length === 1 ? key(args[0]) : `(${args.map(spelled).join()})`;
     let found = made.get(asked);
-    if (found === undefined) made.set(asked, (found = f(...args)));
+    if (found === undefined) {
+      found = f(...args);
+      made.set(asked, found);
+    }
     return found;
   };
   asking.__wrapped__ = f;

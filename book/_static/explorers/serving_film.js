@@ -366,7 +366,10 @@ function fill({ svg, paths, times, later, now }, run, requests, { width, seconds
   const high = (used) => Math.round(10 * (top + memory * (1 - used / run.blocks))) / 10;
   let [taken, used] = [`M0 ${low}`, 0];
   for (const [time, , , blocks] of run.rows)
-    if (blocks !== used) taken += `H${place(time)}V${high((used = blocks))}`;
+    if (blocks !== used) {
+      used = blocks;
+      taken += `H${place(time)}V${high(used)}`;
+    }
   taken += `H${place(run.seconds)}V${low}Z`;
   const marked = moments(seconds);
   const full =
@@ -389,7 +392,7 @@ function fill({ svg, paths, times, later, now }, run, requests, { width, seconds
 }
 
 /** Rows as high as two of these films fit beside their settings on a screen. */
-const rowOf = (count, width) => Math.max(4, Math.min(10, Math.floor(100 / count)));
+const rowOf = (count) => Math.max(4, Math.min(10, Math.floor(100 / count)));
 
 /** What stays while the films change: their titles, and what the colours are. */
 function lay(explorer) {
@@ -420,11 +423,12 @@ function lay(explorer) {
 
 function redraw(explorer, state, { both, requests, seconds }) {
   // asked once, then told: to ask while it changes is slow
-  const width = (explorer.wide ??= Math.max(200, explorer.stage.clientWidth));
+  explorer.wide ??= Math.max(200, explorer.stage.clientWidth);
+  const width = explorer.wide;
   const key = `${last.key} ${width}`;
   if (explorer.drawn === key) return;
   explorer.drawn = key;
-  const size = { width, seconds, row: rowOf(state.count, width), memory: width < 480 ? 20 : 28 };
+  const size = { width, seconds, row: rowOf(state.count), memory: width < 480 ? 20 : 28 };
   explorer.films ??= lay(explorer);
   explorer.films.forEach((film, at) => {
     film.title.textContent = NAMES(state)[at];
@@ -512,7 +516,7 @@ export function build(explorer) {
   ).observe(explorer.stage);
 }
 
-export const note = (state, { server }) =>
+export const note = (_state, { server }) =>
   (
     'Each row is a request, from its arrival to its last token. Both films have the same ' +
     `requests and the same server, which has room for ${plain(last.both[0].blocks * 16)} ` +
@@ -520,7 +524,7 @@ export const note = (state, { server }) =>
     `${server.shared > 1 ? 'Messages between devices are in the times.' : ''}`
   ).trim();
 
-export function table(state, { both, requests, tooLong }) {
+export function table(_state, { both, requests, tooLong }) {
   const columns = [
     'prompts',
     'request',

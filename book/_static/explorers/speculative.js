@@ -280,7 +280,7 @@ export function charts(state, { points, gains, ridge: bend, crossings, gained, b
   ];
 }
 
-export function summary(state, { here, crossings, rate, bandwidth, ridge: bend, gained, best }) {
+export function summary(_state, { here, crossings, rate, bandwidth, ridge: bend, gained, best }) {
   return [
     [
       'Speed-up',

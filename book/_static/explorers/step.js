@@ -365,7 +365,7 @@ export function summary(state, result) {
   return words;
 }
 
-export function draw(explorer, state, { ops, parts, link }) {
+export function draw(explorer, _state, { ops, parts, link }) {
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const slow = [...ops].sort((a, b) => b.time - a.time).slice(0, 8);
   const bar = (name, value, most) =>
@@ -398,7 +398,7 @@ export const note = () =>
   'latent cache (MLA) is decoded in its absorbed form. Experts: the expected number whose ' +
   'weights are read.';
 
-export function table(state, { ops }) {
+export function table(_state, { ops }) {
   return {
     columns: ['op', 'FLOPs', 'bytes', 'FLOPs per byte', 'compute s', 'memory s', 'time s'],
     rows: ops.map((op) => [

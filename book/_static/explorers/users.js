@@ -162,7 +162,7 @@ const rate = (value) =>
     9,
   );
 
-export function summary(state, { users, here }) {
+export function summary(_state, { users, here }) {
   if (!here)
     return [
       ['Users', '0'],
@@ -339,10 +339,11 @@ function worded([name, users], place, width) {
   };
 }
 
-function redrawScene(p, state, result) {
-  const { server, keeps, marks, most, seconds, capacity, key } = result;
+function redrawScene(p, result) {
+  const { server, marks, most, seconds, capacity, key } = result;
   // asked once, then told: to ask while it changes is slow
-  const width = (p.width ??= p.stack.clientWidth);
+  p.width ??= p.stack.clientWidth;
+  const { width } = p;
   if (p.drawn === `${key} ${width}`) return;
   p.drawn = `${key} ${width}`;
   const wide = (amount) => `${(100 * amount) / server.bandwidth / seconds}%`;
@@ -379,8 +380,9 @@ function redrawScene(p, state, result) {
 }
 
 export function draw(explorer, state, result) {
-  const p = (explorer.users ??= picture(explorer));
-  redrawScene(p, state, result);
+  explorer.users ??= picture(explorer);
+  const p = explorer.users;
+  redrawScene(p, result);
   const { server, keeps, users, here, seconds, capacity } = result;
   const wide = (p.width * (keeps.cache + keeps.activations)) / server.bandwidth / seconds;
   p.tank.style.setProperty('--stripe', `${Math.max(3, wide)}px`); // one for each user, or a pattern
@@ -459,7 +461,7 @@ export const note = ({ context }) =>
   'alone, at the peak rates of the datasheet: no machine is faster. A tenth of the memory is ' +
   'kept back for the driver, workspaces and gaps.';
 
-export function table(state, { most, now }) {
+export function table(_state, { most, now }) {
   const columns = [
     'users',
     'tokens/s for each',

@@ -47,11 +47,13 @@ function answer(form) {
   const said = element('p', { className: 'found-said', role: 'status' });
   const list = element('ol', { className: 'found' });
   form.after(said, list);
-  let turn = (list.dataset.settled = 0); // as explorers say it: so many, the last one answered
+  let turn = 0;
+  list.dataset.settled = turn; // as explorers say it: so many, the last one answered
 
   async function look() {
     const question = field.value.trim();
-    const mine = (turn += 1);
+    turn += 1;
+    const mine = turn;
     delete list.dataset.settled;
     if (!dialog)
       history.replaceState(
