@@ -105,10 +105,15 @@ class Page {
     this.state = {}; // name: which stop
     this.moved = moved;
     this.shown = shown;
-    this.spans = [...document.querySelectorAll('[data-live]')].map((span) => ({
+    /** @type {NodeListOf<HTMLElement>} */
+    const spans = document.querySelectorAll('[data-live]');
+    this.spans = [...spans].map((span) => ({
       span,
       name: span.dataset.live,
       text: span.textContent.replace(/\s+/g, ' '),
+      /** @type {(now: any) => string} */
+      write: String, // how what is there now is written
+      touched: false,
     }));
     for (const { name, text } of this.spans) {
       if (!(name in moved)) continue;
@@ -247,7 +252,7 @@ class Page {
     const changed = this.spans.filter((each) => this.shown[each.name]?.[1].includes(name));
     const words = new Set(
       changed.map(({ span }) => {
-        const copy = span.closest('p, li').cloneNode(true);
+        const copy = /** @type {Element} */ (span.closest('p, li').cloneNode(true));
         copy.querySelectorAll('.katex-html, .live-back').forEach((part) => part.remove());
         const sentences = copy.textContent.split(/(?<=[.?!:])\s+/);
         return (

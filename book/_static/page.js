@@ -16,11 +16,13 @@ addEventListener('hashchange', () => settle());
 settle();
 
 // What fits needs no stop on the way through the page by keyboard; what scrolls does.
+/** @type {NodeListOf<HTMLElement>} */
 const boxes = document.querySelectorAll('.bd-article div[tabindex="0"]');
 const near = new IntersectionObserver(
   (seen) => {
     for (const { target, isIntersecting } of seen) {
-      if (isIntersecting) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+      const fits = target.scrollWidth <= target.clientWidth;
+      if (isIntersecting) /** @type {HTMLElement} */ (target).tabIndex = fits ? -1 : 0;
     }
   },
   { rootMargin: '50% 0px' },
@@ -39,7 +41,8 @@ addEventListener('resize', look);
 // has them, and shows them at once.
 requestAnimationFrame(() =>
   setTimeout(() => {
-    document.getElementById('faces').media = 'all';
+    const faces = /** @type {HTMLLinkElement} */ (document.getElementById('faces'));
+    faces.media = 'all';
     localStorage.setItem('faces', 'here');
   }),
 );
@@ -64,7 +67,9 @@ function named(text) {
 
 // The list of the page's headings says where one is. Only what is near is asked where it stands:
 // a section that waits, and then the headings inside the one that is read.
-const entries = [...document.querySelectorAll('.bd-sidebar-secondary a.nav-link[href^="#"]')]
+/** @type {NodeListOf<HTMLAnchorElement>} */
+const links = document.querySelectorAll('.bd-sidebar-secondary a.nav-link[href^="#"]');
+const entries = [...links]
   .map((link) => [document.getElementById(decodeURIComponent(link.hash.slice(1))), link])
   .filter(([place]) => place);
 const places = [...new Set(entries.map(([place]) => place))];

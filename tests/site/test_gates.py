@@ -349,6 +349,14 @@ BAD_SCRIPTS = {
         "assigned": GOOD_SCRIPT + "let last;\nexport const now = (last = next(1));\n",
         "equal": GOOD_SCRIPT.replace("n + 1", "n == 1"),
     },
+    "types": {
+        "unknown": GOOD_SCRIPT.replace("n + 1", "m + 1"),
+        "misspelled": GOOD_SCRIPT + "document.querySelektor('a');\n",
+        "control": "/** @type {Control} */\nexport const one = { id: 'n', type: 'number' };\n",
+        "chart": "/** @type {ChartSpec} */\nexport const one = { title: 'x', xs: ['1'] };\n",
+        "table": "/** @type {Page['table']} */\nexport const table = () => ({ columns: 1 });\n",
+        "page": "\nexport const controls = [];\nexport const compute = () => 1;\n",
+    },
 }
 
 

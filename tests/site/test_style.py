@@ -44,7 +44,7 @@ def test_types() -> None:
     run("-m", "mypy")
 
 
-@pytest.mark.parametrize("command", ["format", "lint"])
+@pytest.mark.parametrize("command", ["format", "lint", "types"])
 def test_scripts(command: str) -> None:
     run("-m", "tools.javascript.check", command)
 

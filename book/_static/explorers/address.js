@@ -1,7 +1,10 @@
 // The part of a page's address that each explorer has: `#key=value` where there is one of them, and
 // `#name.key=value` where there are several, of which the first also answers to plain keys.
 
-/** The pairs of an address, or none where it names a heading. */
+/**
+ * The pairs of an address, or none where it names a heading.
+ * @param {string} hash
+ */
 export function named(hash) {
   const text = hash.slice(1);
   return text.includes('=') ? [...new URLSearchParams(text)] : [];
@@ -9,6 +12,10 @@ export function named(hash) {
 
 /**
  * What an address says to one explorer of a page that has these, by its own names; null if nothing.
+ * @param {string[][]} pairs
+ * @param {string} key
+ * @param {string[]} keys
+ * @returns {State | null}
  */
 export function keysOf(pairs, key, keys) {
   const prefix = `${key}.`;
@@ -25,7 +32,13 @@ export function keysOf(pairs, key, keys) {
     : null;
 }
 
-/** The address with an explorer's state in it, beside what it says to the others of the page. */
+/**
+ * The address with an explorer's state in it, beside what it says to the others of the page.
+ * @param {string} hash
+ * @param {State} state
+ * @param {string} key
+ * @param {string[]} keys
+ */
 export function withState(hash, state, key, keys) {
   const others = named(hash).filter(([name]) =>
     keys.some(

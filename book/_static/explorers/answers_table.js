@@ -18,6 +18,7 @@ const HIGHER = new Set([
 
 /** What would be so if it did fit. */
 const IF_IT_RUNS = /_s$|_bound$|_million_/;
+/** @type {[keys: RegExp, figure: string, said: (value: number) => string][]} */
 const OF_THE_DEVICE = [
   [/^dollars_/, 'price', (value) => `at $${value} an hour`],
   [/^joules_/, 'watts', (value) => `at ${value} W`],
@@ -47,7 +48,12 @@ export function best(key, found, choices) {
 /** One table: some keys' rows, with a head where choices are to be told apart. */
 export class Answers {
   constructor(caption, home, choose, remove) {
-    Object.assign(this, { home, choose, remove, rows: new Map(), count: 0, open: new Set() });
+    this.home = home;
+    this.choose = choose;
+    this.remove = remove;
+    this.rows = new Map();
+    this.count = 0;
+    this.open = new Set();
     this.head = make('thead');
     this.body = make('tbody');
     this.box = make(

@@ -31,9 +31,11 @@ const BEST = { besiroglu: best_besiroglu, hoffmann: best_hoffmann };
  * otherwise.
  */
 export const format = (recipe, device) => recipes[recipe].compute ?? sixteen[device];
+/** @param {State} state */
 const offered = ({ device }) =>
   Object.keys(recipes).filter((name) => deviceNamed(device).flops_per_s[format(name, device)]);
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'model',
@@ -168,6 +170,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Best size, same FLOPs',
@@ -242,11 +245,14 @@ export function compute(state) {
     state.tokens * 1e9,
   ];
   const peak = device.flops_per_s[format(state.recipe, state.device)];
-  const each = trained(state.seq, model.step);
+  const each = /** @type {Formula} */ (trained)(state.seq, model.step);
+  /** @param {number} devices */
   const cost = (devices) =>
     run(each, tokens, peak, devices, state.mfu / 100, state.watts, state.price);
   const [flops, seconds, days, hours, energy, dollars, speed] = cost(state.devices);
-  const [weights, gradients, optimizer, total, checkpoint] = states[state.recipe](
+  /** @type {Formula} */
+  const kept = states[state.recipe];
+  const [weights, gradients, optimizer, total, checkpoint] = kept(
     model.matrices,
     model.others,
     model.factors,
@@ -310,11 +316,13 @@ const billions = (size) =>
 
 /** A span of seconds in the unit that suits it. */
 export function span(seconds) {
-  const [scale, unit] = [
+  /** @type {[seconds: number, unit: string][]} */
+  const units = [
     [DAY, 'days'],
     [3600, 'hours'],
     [60, 'minutes'],
-  ].find(([each]) => seconds >= each) ?? [1, 'seconds'];
+  ];
+  const [scale, unit] = units.find(([each]) => seconds >= each) ?? [1, 'seconds'];
   return `${plain(seconds / scale, 3)} ${unit}`;
 }
 

@@ -119,9 +119,11 @@ const settings = [
     more: true,
   },
 ];
+/** @type {Control[]} */
 export const controls = withOthers(settings);
 export { filesOf, python, shell };
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'One reader',
@@ -527,7 +529,7 @@ function takenAlong(explorer) {
           'All numbers and settings are copied.',
         ),
     ],
-  ].map(([text, action]) => make('button', { type: 'button', '.onclick': action }, text));
+  ].map(([text, action]) => make('button', { type: 'button', '.onclick': action }, String(text)));
   const box = make(
     'details',
     { class: 'explorer-more', '.ontoggle': () => fillTaken(explorer) },

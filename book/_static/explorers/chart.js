@@ -13,9 +13,26 @@ const along = (value) => (Number.isInteger(value) ? plain(value, 9) : heard(valu
 const REACH = 26; // pixels from a dot within which it is meant
 
 export class Chart {
+  /**
+   * @param {HTMLElement} stage
+   * @param {(text: string) => void} say
+   * @param {(changes: State) => void} change
+   */
   constructor(stage, say, change) {
     this.say = say;
     this.change = change;
+    /** @type {ChartSpec | undefined} */
+    this.spec = undefined;
+    /** @type {Frame | undefined} */
+    this.frame = undefined; // there is none before it is drawn
+    /** @type {Dot[]} */
+    this.dots = [];
+    this.width = 0; // pixels; 0 while it is not seen
+    this.told = false; // by a key: what comes of it is said
+    /** @type {number | undefined} */
+    this.place = undefined; // of what was read last, in the order of reading
+    /** @type {number | undefined} */
+    this.at = undefined; // ... and among the values
     this.heading = make('p', { class: 'explorer-title' });
     this.drawing = make('div', {});
     this.tip = make('div', { class: 'explorer-tip', 'aria-hidden': 'true', hidden: true });
@@ -30,6 +47,7 @@ export class Chart {
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
 
+  /** @param {ChartSpec} spec */
   update(spec) {
     this.spec = spec;
     this.heading.textContent = spec.title;
@@ -84,6 +102,7 @@ export class Chart {
     return found < 0 ? (this.at ?? 0) : found;
   }
 
+  /** @param {number} at */
   words(at) {
     const { x, xs, series, y, names, details, at: marked } = this.spec;
     if (details?.[at]) return details[at].join(', ');
@@ -147,16 +166,26 @@ export class Chart {
     return named.length > 1 ? named : this.spec.xs.map((_, at) => at);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
   near(x, y) {
+    /** @param {Dot} dot */
     const apart = (dot) => Math.max(0, Math.hypot(dot.x - x, dot.y - y) - dot.r);
     return this.dots.filter((dot) => apart(dot) < REACH).sort((a, b) => apart(a) - apart(b))[0];
   }
 
+  /**
+   * @param {PointerEvent} event
+   * @returns {[number, number]}
+   */
   pointed(event) {
     const { left, top } = this.drawing.getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
   }
 
+  /** @param {PointerEvent} event */
   hover(event) {
     if (!this.frame || event.buttons || event.pointerType === 'touch') return;
     const [x, y] = this.pointed(event);
@@ -187,7 +216,10 @@ export class Chart {
     );
   }
 
-  /** A note beside a place, with the values there. */
+  /**
+   * A note beside a place, with the values there.
+   * @param {number} at
+   */
   show(at) {
     const { x, y, xs, series, names, details } = this.spec;
     const values = series.flatMap(({ label, ys, quiet }) =>
@@ -207,7 +239,10 @@ export class Chart {
     this.tip.hidden = false;
   }
 
-  // A pointer holds the point nearest to it, or the marked one, until it is let go.
+  /**
+   * A pointer holds the point nearest to it, or the marked one, until it is let go.
+   * @param {import('./dom.js').Press} event
+   */
   grasped(event) {
     const { drag, names } = this.spec;
     if (!this.frame) return null;

@@ -1,6 +1,13 @@
 // The one way an element is made, a text is copied, and a pointer holds something.
 
-/** An element with attributes, properties that begin with a dot, and children. */
+/**
+ * An element with attributes, properties that begin with a dot, and children.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} attributes
+ * @param {...(Node | string | null)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,6 +22,7 @@ export function make(tag, attributes = {}, ...children) {
 /**
  * Put a text on the clipboard, also where the page was not served securely; whether it is there
  * now.
+ * @param {string} text
  */
 export async function copy(text) {
   try {
@@ -41,6 +49,11 @@ const STILL = 5; // pixels
  * was let go at once;
  * `atOnce`, if a mouse need not move first. A finger's way up and down is the page's, unless the
  * grip is `free`.
+ * @typedef {PointerEvent & { target: Element }} Press
+ * @typedef {(event: PointerEvent) => void} Follow
+ * @typedef {{ move: Follow, tap?: Follow, atOnce?: boolean, free?: boolean }} Grip
+ * @param {HTMLElement} element
+ * @param {(first: Press) => Grip | null} begin
  */
 export function hold(element, begin) {
   let isFree = false;
@@ -53,7 +66,7 @@ export function hold(element, begin) {
     { passive: false },
   );
   element.addEventListener('pointerdown', (first) => {
-    const found = first.button ? null : begin(first);
+    const found = first.button ? null : begin(/** @type {Press} */ (first));
     isFree = Boolean(found?.free);
     if (!found) return;
     const { move, tap = move, atOnce = false, free = false } = found;

@@ -2,6 +2,7 @@
 import * as page from './calculator.js';
 import { start } from './frame.js';
 
+/** @type {HTMLElement} */
 const root = document.querySelector('[data-explorer]');
 root.dataset.key = root.dataset.explorer;
 start(root, page, [root.dataset.key]);

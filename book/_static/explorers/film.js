@@ -19,6 +19,7 @@ const SPEEDS = [
 ];
 const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 
+/** @type {Control[]} */
 export const controls = [
   { id: 'left', label: 'First', type: 'choice', options: choices, value: 'flash2', more: true },
   { id: 'right', label: 'Second', type: 'choice', options: choices, value: 'naive', more: true },
@@ -50,6 +51,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Both at the end',
@@ -250,6 +252,7 @@ function places(run, cell) {
   const [gap, head] = [0.6 * cell, 15];
   const left = d * cell + gap;
   const top = head + d * cell + gap;
+  /** @type {Record<string, [x: number, y: number, turned: boolean]>} */
   const all = {
     K: [left, head, true],
     Q: [0, top, false],

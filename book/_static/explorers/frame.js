@@ -10,7 +10,11 @@ const LONGEST = 8000; // letters of a link that programs pass on whole
 const REST = 100; // milliseconds without a change, and the address says it
 const STEP = 20; // milliseconds of idle time that one task more may need
 
-/** Where a value stands on its slider, and back. */
+/**
+ * Where a value stands on its slider, and back.
+ * @param {NumberControl} control
+ * @param {number} value
+ */
 export function position(control, value) {
   const { min, max, linear } = control;
   // a logarithmic slider from 0 is shifted by one
@@ -21,6 +25,10 @@ export function position(control, value) {
   return Math.round(share * POSITIONS);
 }
 
+/**
+ * @param {NumberControl} control
+ * @param {number} place
+ */
 export function atPosition(control, place) {
   const { min, max, linear } = control;
   const from = control.min === 0 && !linear ? 1 : 0;
@@ -32,13 +40,20 @@ export function atPosition(control, place) {
   return clamp(control, control.powers && !linear && value >= 1 ? rounded(value) : value);
 }
 
-// Two digits are enough for a drag; anything can be typed.
+/**
+ * Two digits are enough for a drag; anything can be typed.
+ * @param {number} value
+ */
 function rounded(value) {
   const scale = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return Math.round(value / scale) * scale;
 }
 
-/** A value that the control allows. */
+/**
+ * A value that the control allows.
+ * @param {NumberControl} control
+ * @param {number | string} value
+ */
 export function clamp(control, value) {
   const number = Number(value);
   if (value === '' || !Number.isFinite(number)) return control.value;
@@ -46,7 +61,12 @@ export function clamp(control, value) {
   return Math.min(control.max, Math.max(control.min, Math.round(number * scale) / scale));
 }
 
-/** The choices of a control, which may depend on the rest of the state. */
+/**
+ * The choices of a control, which may depend on the rest of the state.
+ * @param {ChoiceControl} control
+ * @param {State} state
+ * @returns {Choice[]}
+ */
 export function choices(control, state) {
   return typeof control.options === 'function' ? control.options(state) : control.options;
 }
@@ -54,6 +74,9 @@ export function choices(control, state) {
 /**
  * What a setting may be next, the nearest first: another choice, or a number doubled or halved,
  * once or more.
+ * @param {NumberControl | ChoiceControl} control
+ * @param {State} state
+ * @returns {(number | string)[]}
  */
 export function near(control, state) {
   const value = state[control.id];
@@ -77,8 +100,13 @@ export function near(control, state) {
     .filter((each) => each !== undefined);
 }
 
-/** A complete and allowed state from texts by name, as an address has them. */
+/**
+ * A complete and allowed state from texts by name, as an address has them.
+ * @param {Control[]} controls
+ * @param {State} texts
+ */
 export function stateFrom(controls, texts) {
+  /** @type {State} */
   const state = {};
   for (const control of controls) {
     const text = texts[control.id];
@@ -95,8 +123,12 @@ export function stateFrom(controls, texts) {
   return state;
 }
 
-/** A table as CSV, with every digit. */
+/**
+ * A table as CSV, with every digit.
+ * @param {Table} table
+ */
 export function csv(table) {
+  /** @param {unknown} value */
   const cell = (value) =>
     /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? '');
   return [table.columns, ...table.rows].map((row) => row.map(cell).join(',')).join('\n');
@@ -104,14 +136,33 @@ export function csv(table) {
 
 /** One explorer: its controls, and what is drawn whenever one of them changes. */
 export class Explorer {
+  /**
+   * @param {ExplorerRoot} root
+   * @param {Page} page
+   * @param {string[]} keys
+   */
   constructor(root, page, keys) {
     this.root = root;
     this.page = page;
     this.key = root.dataset.key;
     this.keys = keys; // of all explorers of the page
     this.state = stateFrom(page.controls, this.said() ?? {});
+    /**
+     * The fields of a setting by its id, and what they show.
+     * @type {Map<string, Record<string, any>>}
+     */
     this.inputs = new Map();
+    /** @type {Chart[]} */
     this.charts = [];
+    /** What a page computed of this state. */
+    this.result = undefined;
+    /** @type {NumberControl | ChoiceControl | undefined} */
+    this.reached = undefined; // what a reader may change next
+    /** @type {object | null} */
+    this.foreseeing = null; // the turn that computes for it
+    /** @type {(() => void) | undefined} */
+    this.stop = undefined; // what plays, if the page has a film
+    this.tried = ''; // the state of the suggestion that was taken
     this.deferred = new Map(); // what of a change is still to be done, by kind
     this.settled = 0; // changes of which nothing is left to do
     this.build();
@@ -127,7 +178,12 @@ export class Explorer {
     }).observe(this.stage);
   }
 
-  /** Does something of a change later, in place of what of its kind is still to be done. */
+  /**
+   * Does something of a change later, in place of what of its kind is still to be done.
+   * @param {string} kind
+   * @param {() => void} action
+   * @param {(run: () => void) => unknown} begin
+   */
   defer(kind, action, begin = (run) => setTimeout(run)) {
     const mine = {};
     this.deferred.set(kind, mine);
@@ -151,7 +207,9 @@ export class Explorer {
 
   /** Says on the element how many changes have settled; nothing is said while one has not. */
   settle() {
-    if (!this.deferred.size) this.root.dataset.settled = this.settled += 1;
+    if (this.deferred.size) return;
+    this.settled += 1;
+    this.root.dataset.settled = String(this.settled);
   }
 
   /** What the address says to this one. */
@@ -160,9 +218,10 @@ export class Explorer {
   }
 
   build() {
-    const seen = this.page.controls.filter(
-      (control) => control.type !== 'hidden' && !control.elsewhere,
+    const seen = this.page.controls.flatMap((control) =>
+      control.type === 'hidden' || control.elsewhere ? [] : [control],
     );
+    /** @param {boolean} which */
     const fields = (which) =>
       seen.filter(({ more }) => Boolean(more) === which).map((control) => this.field(control));
     const form = make(
@@ -260,7 +319,11 @@ export class Explorer {
     ];
   }
 
-  /** Everything as it opens, but for a suggested state; what plays stops. */
+  /**
+   * Everything as it opens, but for a suggested state; what plays stops.
+   * @param {State} state
+   * @param {string} say
+   */
   begin(state, say) {
     this.stop?.();
     this.set({ ...stateFrom(this.page.controls, {}), ...state });
@@ -279,6 +342,7 @@ export class Explorer {
     );
   }
 
+  /** @param {NumberControl | ChoiceControl} control */
   field(control) {
     const field = this.inputsOf(control);
     for (const reach of ['focusin', 'pointerenter'])
@@ -286,7 +350,10 @@ export class Explorer {
     return field;
   }
 
-  /** Who reaches for a setting may change it: what that needs is computed while the page rests. */
+  /**
+   * Who reaches for a setting may change it: what that needs is computed while the page rests.
+   * @param {...(NumberControl | ChoiceControl)} controls
+   */
   async foresee(...controls) {
     if (!this.page.foreseen || (this.foreseeing && this.reached === controls[0])) return;
     [this.reached] = controls;
@@ -302,6 +369,7 @@ export class Explorer {
     this.foreseeing = null;
   }
 
+  /** @param {(NumberControl | ChoiceControl)[]} controls */
   *coming(controls) {
     const { page, state } = this;
     for (const control of controls)
@@ -311,6 +379,7 @@ export class Explorer {
       );
   }
 
+  /** @param {NumberControl | ChoiceControl} control */
   inputsOf(control) {
     const id = `explorer-${this.key}-${control.id}`;
     if (control.type === 'choice') {
@@ -356,8 +425,12 @@ export class Explorer {
     );
   }
 
-  // Arrow keys double and halve on a logarithmic slider, where a thousandth part would be no
-  // change.
+  /**
+   * Arrow keys double and halve on a logarithmic slider, where a thousandth part would be no
+   * change.
+   * @param {KeyboardEvent} event
+   * @param {NumberControl} control
+   */
   nudge(event, control) {
     const up = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!up) return;
@@ -371,6 +444,7 @@ export class Explorer {
     this.set({ ...this.state, [control.id]: clamp(control, next) });
   }
 
+  /** @param {State} texts */
   set(texts, remember = true) {
     this.state = stateFrom(this.page.controls, texts);
     this.foreseeing = null;
@@ -408,7 +482,11 @@ export class Explorer {
     else this.copied(link, 'The link is copied.');
   }
 
-  /** Copies a text, and says that it did, or that it may not. */
+  /**
+   * Copies a text, and says that it did, or that it may not.
+   * @param {string} text
+   * @param {string} said
+   */
   async copied(text, said) {
     this.say(
       (await copy(text))
@@ -417,7 +495,10 @@ export class Explorer {
     );
   }
 
-  /** What is said stands until something changes, but for what its own move changes. */
+  /**
+   * What is said stands until something changes, but for what its own move changes.
+   * @param {string} text
+   */
   say(text) {
     this.live.textContent = text;
     this.spoken = true;
@@ -442,7 +523,7 @@ export class Explorer {
     this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();
-    if (this.own) this.own.hash = new URLSearchParams(this.state);
+    if (this.own) this.own.hash = String(new URLSearchParams(this.state));
     this.fitted();
   }
 
@@ -458,11 +539,12 @@ export class Explorer {
     });
   }
 
+  /** @param {Control} control */
   show(control) {
     const input = this.inputs.get(control.id);
-    if (!input) return;
+    if (!input || control.type === 'hidden') return;
     const value = this.state[control.id];
-    if (input.select) {
+    if (control.type === 'choice') {
       const options = choices(control, this.state);
       if (input.options !== options) {
         const key = options.map(([each]) => each).join();
@@ -522,6 +604,11 @@ function shown(value) {
     : String(value ?? '');
 }
 
+/**
+ * @param {ExplorerRoot} root
+ * @param {Page} page
+ * @param {string[]} keys
+ */
 export async function start(root, page, keys) {
   const state = stateFrom(
     page.controls,
@@ -533,5 +620,7 @@ export async function start(root, page, keys) {
   for (const figure of stand.querySelectorAll('svg.explorer-stand-in')) figure.remove();
   root.explorer = new Explorer(root, page, keys);
   // a slider moves at once, and code runs faster the more it has run
-  root.explorer.foresee(...page.controls.filter(({ type }) => type === 'number'));
+  root.explorer.foresee(
+    ...page.controls.flatMap((control) => (control.type === 'number' ? [control] : [])),
+  );
 }

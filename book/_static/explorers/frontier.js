@@ -17,6 +17,7 @@ import {
   step,
 } from './server.js';
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'target',
@@ -102,6 +103,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Ask for 6 ms',

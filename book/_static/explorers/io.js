@@ -11,6 +11,7 @@ import {
 } from './generated/io.js';
 import { plain, sweep } from './numbers.js';
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'M',
@@ -43,6 +44,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'M = d²',

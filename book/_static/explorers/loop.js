@@ -166,13 +166,11 @@ export function simulate(requests, server, policy, clock = null) {
 
 class Loop {
   constructor({ arrival, prompt, answer }, server, policy, clock) {
-    Object.assign(this, {
-      policy,
-      prompt,
-      answer,
-      arrival: [...arrival, Infinity],
-      pages: pagesOf(server, policy),
-    });
+    this.policy = policy;
+    this.prompt = prompt;
+    this.answer = answer;
+    this.arrival = [...arrival, Infinity];
+    this.pages = pagesOf(server, policy);
     this.clock =
       clock ??
       new Clock(server, policy.most, Math.max(...prompt.map((tokens, at) => tokens + answer[at])));
@@ -184,14 +182,12 @@ class Loop {
       reads: [],
       back: [],
     }));
-    [this.now, this.step, this.next, this.gone, this.cached, this.free] = [
-      0,
-      0,
-      0,
-      0,
-      0,
-      this.pages.blocks,
-    ];
+    this.now = 0;
+    this.step = 0;
+    this.next = 0;
+    this.gone = 0;
+    this.cached = 0;
+    this.free = this.pages.blocks;
     this.line = [];
     this.reading = null; // who, tokens cached, tokens wanted
     this.left = [...answer]; // tokens still to write

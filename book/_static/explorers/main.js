@@ -3,9 +3,9 @@
 import { keysOf, named } from './address.js';
 
 const NEAR = '100% 0px'; // a screen above and below
-const roots = [...document.querySelectorAll('[data-explorer]')].filter((root) =>
-  /^[a-z_]+$/.test(root.dataset.explorer),
-);
+/** @type {NodeListOf<HTMLElement>} */
+const all = document.querySelectorAll('[data-explorer]');
+const roots = [...all].filter((root) => /^[a-z_]+$/.test(root.dataset.explorer));
 
 // Two of one kind on a page are told apart by a number.
 const seen = new Map();
@@ -51,4 +51,5 @@ function goTo() {
 
 for (const root of roots) watch.observe(root);
 addEventListener('hashchange', goTo);
-if (performance.getEntriesByType('navigation')[0]?.type === 'navigate') goTo();
+const [arrival] = performance.getEntriesByType('navigation');
+if (/** @type {PerformanceNavigationTiming} */ (arrival)?.type === 'navigate') goTo();

@@ -19,6 +19,7 @@ const weightChoices = ({ model }) =>
 export const perWeight = (state) =>
   state.weights === 'ships' ? modelNamed(state.model).ships : Number(state.weights);
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'context',
@@ -78,6 +79,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Four times the context',
@@ -137,16 +139,14 @@ function sizes({
 
 /** Bytes of weights, cache and activations. */
 export function held(model, batch, context, precision) {
-  return (model.window && model.local_layers ? memory_window : memory)(
-    batch,
-    context,
-    sizes(model),
-    precision,
-  );
+  /** @type {Formula} */
+  const bytes = model.window && model.local_layers ? memory_window : memory;
+  return bytes(batch, context, sizes(model), precision);
 }
 
 /** Bytes of weights, cache and activations, and what fits: of a model with a given cache. */
 export function holds(model, { batch, context, capacity, precision }) {
+  /** @type {Formula} */
   const fit = model.window && model.local_layers ? fits_window : fits;
   const [largestBatch, largestContext] = fit(batch, context, capacity, sizes(model), precision);
   return { parts: held(model, batch, context, precision), largestBatch, largestContext };

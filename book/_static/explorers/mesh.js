@@ -74,6 +74,7 @@ const deviceCounts = (state) =>
 const recipesOf = (state) =>
   Object.keys(recipes).filter((name) => nodeNamed(state.node).rates[recipes[name].compute]);
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'model',
@@ -285,6 +286,7 @@ const on = (changes) => ({
   ...changes,
 });
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Copies alone',
@@ -394,7 +396,7 @@ function box(explorer, axis) {
     make(
       'button',
       { type: 'button', 'aria-label': `${axis}: ${word} as many`, '.onclick': press(gives) },
-      sign,
+      String(sign),
     ),
   );
   const element = make(

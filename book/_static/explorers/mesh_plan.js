@@ -27,10 +27,19 @@ const powers = (most) =>
 
 // ---------------------------------------------------------------- where the axes lie
 
+/**
+ * How an axis of so many devices lies: how many inside a node, and across how many nodes.
+ * @returns {[inside: number, across: number]}
+ */
 const lies = (devices, stride, node) => {
   const inside = Math.min(devices, Math.max(Math.floor(node.devices / stride), 1));
   return [inside, Math.ceil(devices / inside)];
 };
+/**
+ * @param {number[]} one
+ * @param {number[]} other
+ * @returns {[inside: number, across: number]}
+ */
 const times = ([a, b], [c, d]) => [a * c, b * d];
 const devicesOf = ([inside, across]) => inside * across;
 
@@ -65,6 +74,11 @@ export function mesh({ tensor, context, expert, pipeline, data }, node) {
 
 // ---------------------------------------------------------------- one layer, or an end
 
+/**
+ * @param {number} bytes
+ * @param {number} rounds
+ * @param {number[]} link
+ */
 const seconds = (bytes, rounds, [rate, wait]) => bytes / rate + rounds * wait;
 const tierOf = (axis) => (axis.endsWith('.network') ? 'network' : 'node');
 
@@ -341,6 +355,7 @@ export function planned(plan) {
   const kinds = kindsOf(layer, plan, at);
   const works = worksOf([layer, plan.pipeline, plan.chunks].join(), kinds, plan, at);
   const slowest = works.reduce((most, work) => (work.seconds > most.seconds ? work : most));
+  /** @type {Record<string, number>[]} */
   const [parts, sending] = [{}, {}];
   for (const pass of slowest.passes) {
     for (const table of [pass.computing, pass.exposed]) add(parts, table, microbatches);

@@ -1,5 +1,6 @@
 // Numbers as people read them. The tables hold them in full.
 
+/** @type {[scale: number, prefix: string][]} */
 const PREFIXES = [
   [1e24, 'Y'],
   [1e21, 'Z'],

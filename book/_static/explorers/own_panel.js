@@ -47,7 +47,7 @@ export function panel(explorer, bring) {
       const model = await modelCalled(text.trim());
       if (mine !== turn) return;
       fold.open = false;
-      if (fold.contains(document.activeElement)) fold.firstChild.focus();
+      if (fold.contains(document.activeElement)) fold.querySelector('summary').focus();
       bring(model, nameOf(model));
     } catch (error) {
       fold.open = true;

@@ -9,6 +9,7 @@ const WORDS = { R: 'read', W: 'write', C: 'compute', D: 'delete', E: 'erase' };
 const COSTS = { R: 'costs 1', W: 'costs 1', C: 'free', D: 'free' };
 const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'graph',
@@ -27,6 +28,7 @@ export const controls = [
   { id: 'moves', type: 'hidden', plays: true, pattern: /^([RWCDE]\d{1,2})*$/, value: '' },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'The sum',
@@ -307,7 +309,7 @@ function ask(explorer, vertex, moves) {
     explorer.vertices[vertex].focus();
   });
   explorer.vertices[vertex].after(menu);
-  if (explorer.byKeys) menu.firstElementChild.focus();
+  if (explorer.byKeys) menu.querySelector('button').focus();
 }
 
 /** A new board: edges behind, a button for each vertex. */
@@ -332,13 +334,13 @@ function lay(explorer, { graph }) {
         ['x2', at[vertex].x],
         ['y2', at[vertex].y],
       ])
-        line.setAttribute(name, 100 * value);
+        line.setAttribute(name, String(100 * value));
       edges.append(line);
     }),
   );
   box.append(edges);
   box.addEventListener('click', (event) => {
-    if (!event.target.closest('button')) explorer.closed?.();
+    if (!(/** @type {Element} */ (event.target).closest('button'))) explorer.closed?.();
   });
   explorer.vertices = graph.names.map((name, vertex) =>
     make(

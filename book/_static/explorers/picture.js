@@ -21,20 +21,29 @@ const wide = /[mwMW%@]/;
 
 const widths = new Map();
 
-/** About how wide a text is, at 12 pixels: a guess that needs no layout. */
+/**
+ * About how wide a text is, at 12 pixels: a guess that needs no layout.
+ * @param {string} text
+ * @returns {number}
+ */
 export function widthOf(text) {
   if (widths.size > 5000) widths.clear();
   if (!widths.has(text)) widths.set(text, guess(text));
   return widths.get(text);
 }
 
+/** @param {string} text */
 const guess = (text) =>
   [...text].reduce(
     (sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4),
     0,
   );
 
-/** A text in lines no wider than so many pixels, where its words allow it. */
+/**
+ * A text in lines no wider than so many pixels, where its words allow it.
+ * @param {string} text
+ * @param {number} most
+ */
 export function wrapped(text, most) {
   const lines = [''];
   for (const word of text.split(' ')) {
@@ -47,7 +56,15 @@ export function wrapped(text, most) {
 
 // ---------------------------------------------------------------- axes
 
-/** Between values and pixels; decimals are kept, so that a straight line stays straight. */
+/**
+ * Between values and pixels; decimals are kept, so that a straight line stays straight.
+ * @param {boolean} linear
+ * @param {number} low
+ * @param {number} high
+ * @param {number} from
+ * @param {number} to
+ * @returns {Scale}
+ */
 function scale(linear, low, high, from, to) {
   const of = linear ? Number : Math.log;
   const per = (to - from) / (of(high) - of(low));
@@ -68,7 +85,10 @@ function scale(linear, low, high, from, to) {
 const finite = (values) =>
   values.filter((value) => value !== null && value !== undefined && Number.isFinite(value));
 
-/** Whole powers of ten around some values. */
+/**
+ * Whole powers of ten around some values.
+ * @param {number[]} values
+ */
 function decades(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (!(low > 0)) return [1, 10];
@@ -80,6 +100,7 @@ function decades(values) {
 /**
  * A tick of a logarithmic axis as people write it, as SVG: powers are raised, in whatever face the
  * page has.
+ * @param {number} value
  */
 export function tick(value, most = 1e5) {
   if (value >= 1e-3 && value < most) return plain(value);
@@ -88,7 +109,12 @@ export function tick(value, most = 1e5) {
   return `${digit === '1' ? '' : `${digit}·`}10<tspan dy="-4" class="chart-power">${power}</tspan>`;
 }
 
-/** Values to mark on an axis, none closer than so many pixels to the next. */
+/**
+ * Values to mark on an axis, none closer than so many pixels to the next.
+ * @param {Scale} scale
+ * @param {number} apart
+ * @returns {number[]}
+ */
 export function ticksOf({ low, high, linear, from, to }, apart) {
   const room = Math.max(2, Math.abs(to - from) / apart);
   if (linear) {
@@ -118,6 +144,10 @@ export function ticksOf({ low, high, linear, from, to }, apart) {
 
 // ---------------------------------------------------------------- words beside things
 
+/**
+ * @param {Box} one
+ * @param {Box} other
+ */
 const crosses = (one, other) =>
   one.left < other.right &&
   one.right > other.left &&
@@ -131,10 +161,18 @@ const COLUMN = 24; // pixels
  * by lines.
  */
 class Places {
+  /**
+   * @param {Box} bounds
+   * @param {number[]} track
+   */
   constructor(bounds, track) {
     this.bounds = bounds;
+    /** @type {Box[]} */
     this.taken = [];
-    // points on lines, which words had better not cover: x and y in turn, by where x is
+    /**
+     * Points on lines, which words had better not cover: x and y in turn, by where x is.
+     * @type {number[][]}
+     */
     this.columns = [];
     for (let at = 0; at < track.length; at += 2) {
       const column = Math.floor(track[at] / COLUMN);
@@ -143,7 +181,11 @@ class Places {
     }
   }
 
-  /** How many points on lines a box covers; more than some is not counted. */
+  /**
+   * How many points on lines a box covers; more than some is not counted.
+   * @param {Box} box
+   * @param {number} some
+   */
   crossed({ left, right, top, bottom }, some) {
     let count = 0;
     for (let column = Math.floor(left / COLUMN); column <= right / COLUMN; column += 1) {
@@ -161,6 +203,7 @@ class Places {
     return count;
   }
 
+  /** @param {Box} box */
   free(box) {
     const { left, right, top, bottom } = this.bounds;
     return (
@@ -175,6 +218,12 @@ class Places {
   /**
    * Where to put words of a size beside a dot, not above a height: the box, or nothing if it is
    * crowded.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} r
+   * @param {number} width
+   * @param {number} height
+   * @returns {Box | null}
    */
   beside(x, y, r, width, height, below = -Infinity) {
     const [near, up] = [r + 4, height / 2];
@@ -211,7 +260,11 @@ class Places {
     return isClearer ? { ...clear, far: true } : beside;
   }
 
-  /** The first of some boxes that covers the fewest points on lines. */
+  /**
+   * The first of some boxes that covers the fewest points on lines.
+   * @param {Box[]} boxes
+   * @returns {Box | null}
+   */
   clearest(boxes) {
     let [best, least] = [null, Infinity];
     for (const box of boxes) {
@@ -222,11 +275,15 @@ class Places {
     return best;
   }
 
-  /** Where words go that may stand in any of these boxes: a free one, or else the first. */
+  /**
+   * Where words go that may stand in any of these boxes: a free one, or else the first.
+   * @param {Box[]} boxes
+   */
   among(boxes) {
     return this.take(this.clearest(boxes.filter((box) => this.free(box))) ?? boxes[0]);
   }
 
+  /** @param {Box} box */
   take(box) {
     this.taken.push(box);
     return box;
@@ -245,7 +302,14 @@ const colourOf = (series, at) =>
   series.ink ? 'currentColor' : COLOURS[(series.colour ?? at) % COLOURS.length];
 const dashOf = (series, at) => DASHES[(series.dash ?? at) % DASHES.length];
 
-/** The points of a line that are on the picture, in pixels. */
+/**
+ * The points of a line that are on the picture, in pixels.
+ * @param {Series} series
+ * @param {number[]} xs
+ * @param {Scale} x
+ * @param {Scale} y
+ * @returns {[number, number][]}
+ */
 function trail({ ys }, xs, x, y) {
   return xs.flatMap((value, at) =>
     ys[at] === null || ys[at] === undefined || value < x.low || value > x.high
@@ -254,7 +318,11 @@ function trail({ ys }, xs, x, y) {
   );
 }
 
-/** A line's points and some between them: x and y in turn. */
+/**
+ * A line's points and some between them: x and y in turn.
+ * @param {[number, number][]} points
+ * @param {number[]} found
+ */
 function track(points, found) {
   for (let at = 1; at < points.length; at += 1) {
     const [fromX, fromY] = points[at - 1];
@@ -265,14 +333,20 @@ function track(points, found) {
   }
 }
 
-/** Names at the ends of lines, pushed apart, each tied to its line. */
+/**
+ * Names at the ends of lines, pushed apart, each tied to its line.
+ * @param {ChartSpec} spec
+ * @param {Frame} frame
+ * @param {[number, number][][]} trails
+ * @param {Places} places
+ */
 function names(spec, frame, trails, places) {
   const { gutter, right, top, bottom } = frame;
   const found = spec.series
     .flatMap((series, at) => {
       if (series.scatter || !trails[at].length || series.unnamed) return [];
       const words = wrapped(series.label, gutter.most);
-      return [{ series, at, words, end: trails[at].at(-1), height: words.length * LINE }];
+      return [{ series, at, words, end: trails[at].at(-1), height: words.length * LINE, top: 0 }];
     })
     .sort((a, b) => a.end[1] - b.end[1] || a.at - b.at);
   let from = top - 8;
@@ -309,7 +383,12 @@ function names(spec, frame, trails, places) {
 
 // ---------------------------------------------------------------- the picture
 
-/** Where the picture's parts are: what a pointer needs to know too. */
+/**
+ * Where the picture's parts are: what a pointer needs to know too.
+ * @param {ChartSpec} spec
+ * @param {number} width
+ * @returns {Frame}
+ */
 export function frameOf(spec, width) {
   const height = width < 480 ? 220 : 300;
   const named = spec.series.filter((series) => !series.scatter && !series.unnamed);
@@ -352,6 +431,10 @@ export function frameOf(spec, width) {
   };
 }
 
+/**
+ * @param {ChartSpec} spec
+ * @param {Frame} frame
+ */
 function axes(spec, { left, right, top, bottom, x, y, beside }) {
   const [across, up] = [ticksOf(x, 44), ticksOf(y, 26)];
   const lines =
@@ -381,7 +464,13 @@ function axes(spec, { left, right, top, bottom, x, y, beside }) {
 const across = (upright, place, { left, right, top, bottom }) =>
   upright ? `M${fixed(place)} ${top}V${bottom}` : `M${left} ${fixed(place)}H${fixed(right)}`;
 
-/** Lines across that a value is: upright at a value of x, level at one of y. */
+/**
+ * Lines across that a value is: upright at a value of x, level at one of y.
+ * @typedef {{ mark: Mark, upright: boolean, place: number }} Rule
+ * @param {Mark[]} marks
+ * @param {Frame} frame
+ * @returns {Rule[]}
+ */
 function rules(marks, frame) {
   const { left, right, top, bottom, x, y } = frame;
   return marks
@@ -394,7 +483,12 @@ function rules(marks, frame) {
     });
 }
 
-/** The words of an upright line that one holds: on its upper end. */
+/**
+ * The words of an upright line that one holds: on its upper end.
+ * @param {Rule} rule
+ * @param {Frame} frame
+ * @param {Places} places
+ */
 function topped({ mark: { label }, place }, { left, right, top }, places) {
   const half = widthOf(label) / 2;
   const middle = Math.max(left + half, Math.min(right - half, place));
@@ -402,7 +496,12 @@ function topped({ mark: { label }, place }, { left, right, top }, places) {
   return text(middle, top - 2, label, 'chart-word', 'middle');
 }
 
-/** The words of such a line: beside an upright one, above a level one, and perhaps under it. */
+/**
+ * The words of such a line: beside an upright one, above a level one, and perhaps under it.
+ * @param {Rule} rule
+ * @param {Frame} frame
+ * @param {Places} places
+ */
 function ruled({ mark, upright, place }, { left, right, top }, places) {
   const lines = upright
     ? wrapped(mark.label, right - left < 350 ? 90 : 150)
@@ -442,6 +541,11 @@ function ruled({ mark, upright, place }, { left, right, top }, places) {
 }
 
 /** Words in the middle of a region, at its top or at its foot. */
+/**
+ * @param {{ x: number, label: string, low?: boolean }} words
+ * @param {Frame} frame
+ * @param {Places} places
+ */
 function region({ x: along, label, low }, { x, left, right, top, bottom }, places) {
   const width = widthOf(label);
   const middle = (shift) =>
@@ -573,13 +677,22 @@ function dots(spec, { x, y, left, right }, places) {
   };
 }
 
-/** A value as short as it can be read: with the unit of its axis, if that has one. */
+/**
+ * A value as short as it can be read: with the unit of its axis, if that has one.
+ * @param {number} value
+ * @param {ChartSpec['y']} axis
+ */
 export const brief = (value, { unit }) =>
   unit || value >= 1e6
     ? quantity(value, unit ?? '', 3).trim()
     : plain(Number(value.toPrecision(value < 1000 ? 3 : 4)));
 
-/** What the marked point has a dot on: where, the series and its place, the value. */
+/**
+ * What the marked point has a dot on: where, the series and its place, the value.
+ * @param {ChartSpec} spec
+ * @param {Frame} frame
+ * @returns {[down: number, each: Series, which: number, value: number][]}
+ */
 function onHandle({ at, xs, series }, { y }) {
   const index = at?.x === undefined ? -1 : xs.indexOf(at.x);
   return series.flatMap((each, which) =>
@@ -594,7 +707,11 @@ function onHandle({ at, xs, series }, { y }) {
   );
 }
 
-/** The marked point: where its line is, and where one takes hold of it. */
+/**
+ * The marked point: where its line is, and where one takes hold of it.
+ * @param {ChartSpec} spec
+ * @param {Frame} frame
+ */
 function held({ at }, { left, bottom, x, y }) {
   if (!at) return null;
   const upright = at.x !== undefined;
@@ -636,7 +753,12 @@ function handle(spec, frame, { upright, place, across: right, down: low }, place
   return knob + read.join('');
 }
 
-/** The whole picture at a width, and where its dots are. */
+/**
+ * The whole picture at a width, and where its dots are.
+ * @param {ChartSpec} spec
+ * @param {number} width
+ * @returns {{ frame: Frame, dots: Dot[], svg: string }}
+ */
 export function picture(spec, width) {
   const frame = frameOf(spec, width);
   const { left, right, top, bottom, height, x, y } = frame;

@@ -11,6 +11,7 @@ import {
 } from './models.js';
 import { counted, percent, plain, quantity, sweep } from './numbers.js';
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'seq',
@@ -61,6 +62,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'A long prompt',

@@ -70,7 +70,7 @@ export function add(a, b) {
 
 export function sub(a, b) {
   if (isNumber(a) && isNumber(b)) return a - b;
-  if (a instanceof Items) return new a.constructor([...a].filter((x) => !b.has(x)));
+  if (a instanceof Items) return new a.kind([...a].filter((x) => !b.has(x)));
   return slowly('-', '__sub__', '__rsub__', a, b, (x, y) => x - y);
 }
 
@@ -125,13 +125,13 @@ export function pow(a, b) {
 
 export function or(a, b) {
   if (a instanceof Dict && b instanceof Dict) return new Dict([...a.items(), ...b.items()]);
-  if (a instanceof Items && b instanceof Items) return new a.constructor([...a, ...b]);
+  if (a instanceof Items && b instanceof Items) return new a.kind([...a, ...b]);
   return typeof a === 'boolean' && typeof b === 'boolean' ? a || b : clash('|', a, b);
 }
 
 export function and(a, b) {
   if (a instanceof Items && b instanceof Items) {
-    return new a.constructor([...a].filter((x) => b.has(x)));
+    return new a.kind([...a].filter((x) => b.has(x)));
   }
   return typeof a === 'boolean' && typeof b === 'boolean' ? a && b : clash('&', a, b);
 }

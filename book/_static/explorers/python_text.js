@@ -185,7 +185,11 @@ const LETTERS = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: 
 
 class Reader {
   constructor(text, hook, whole) {
-    Object.assign(this, { text, hook, whole, at: 0, depth: 0 });
+    this.text = text;
+    this.hook = hook;
+    this.whole = whole;
+    this.at = 0;
+    this.depth = 0;
   }
 
   wrong(what, at) {

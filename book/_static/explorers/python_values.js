@@ -70,6 +70,11 @@ export class Dict extends Map {
 }
 
 export class Items extends Set {
+  /** @type {any} it makes another of its kind */
+  get kind() {
+    return this.constructor;
+  }
+
   add(value) {
     return super.add(key(value));
   }
@@ -422,7 +427,9 @@ export function truth(x) {
 export class Exception extends Error {
   __init__(args = []) {
     this.args = args;
-    this.name = this.constructor.__name__;
+    /** @type {any} a class printed from Python */
+    const kind = this.constructor;
+    this.name = kind.__name__;
     this.message = this.__str__();
     return this;
   }

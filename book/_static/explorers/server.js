@@ -82,7 +82,7 @@ export function linked({ model, device, shared, bytes }, { batch, fresh }) {
  * Seconds of those ops of a pass that are asked for, one after another, and nothing else about
  * them.
  */
-export function spent({ model, shared, bytes, rate, bandwidth }, pass, which = () => true) {
+export function spent({ model, shared, bytes, rate, bandwidth }, pass, which = (_name) => true) {
   const [names, values] = flat(model, { shared, ...pass });
   let seconds = 0;
   for (let at = 0; at < names.length; at += 1) {
@@ -140,31 +140,11 @@ export function held({ model, shared, bytes }, context) {
 export function room({ model, device, shared, bytes }, context) {
   const [params, each, widest] = model.held[shared];
   const given = [bytes.weights, bytes.activations, bytes.kv];
-  const [most] =
-    model.window && model.local_layers
-      ? fits_window(
-          1,
-          context,
-          device.capacity,
-          [
-            params,
-            each,
-            model.global_layers,
-            model.local_layers,
-            model.window,
-            model.d_model,
-            widest,
-          ],
-          given,
-        )
-      : fits(
-          1,
-          context,
-          device.capacity,
-          [params, each, model.global_layers, model.d_model, widest],
-          given,
-        );
-  return most;
+  const { window, global_layers: wide, local_layers: local, d_model: width } = model;
+  /** @type {Formula} */
+  const fit = window && local ? fits_window : fits;
+  const layers = window && local ? [wide, local, window] : [wide];
+  return fit(1, context, device.capacity, [params, each, ...layers, width, widest], given)[0];
 }
 
 /** The step's two straight lines in the batch, and the batches at which they bend. */

@@ -9,6 +9,7 @@ import { precisionChoices, prefill, serverOf, servingDevices, sharedChoices } fr
 const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 const POSITIONS = 1000;
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'rate',
@@ -137,6 +138,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'A quiet hour',

@@ -24,6 +24,7 @@ import { counted, percent, plain, quantity, sweep } from './numbers.js';
 // costlib: faster(accepted, drafts, draft, check) =
 //   costlib.serving.speed_up(accepted, drafts, draft, check)
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'accepted',
@@ -96,6 +97,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Half accepted',

@@ -12,6 +12,7 @@ const BYTES = [
   ['0.5', 'half a byte'],
 ];
 
+/** @type {Control[]} */
 export const controls = [
   {
     id: 'batch',
@@ -81,6 +82,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'A batch of 256',
@@ -147,7 +149,7 @@ export function compute(state) {
       intensity: bytes ? op.flops / bytes : 0,
     };
   });
-  const sum = (of, which = () => true) =>
+  const sum = (of, which = (_op) => true) =>
     ops.filter(which).reduce((total, op) => total + op[of], 0);
   const isAttention = (op) => ATTENTION.includes(op.name);
   const parts = [
@@ -182,6 +184,7 @@ export function binding({ ops, link, time }) {
   const memory = ops
     .filter((op) => op.memory > op.compute)
     .reduce((total, op) => total + op.time, 0);
+  /** @type {[name: string, share: number][]} */
   const shares = [
     ['memory', memory / time],
     ['compute', (time - link - memory) / time],
@@ -227,6 +230,7 @@ function brief({ name, ops }) {
 }
 
 /** What a drag changes: the batch, or of a prompt its length. */
+/** @returns {any} a setting that is a number */
 const dragged = ({ phase }) =>
   controls.find(({ id }) => id === (phase === 'prefill' ? 'context' : 'batch'));
 

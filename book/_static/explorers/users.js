@@ -14,6 +14,7 @@ import {
   timed,
 } from './server.js';
 
+/** @type {Control[]} */
 export const controls = [
   { id: 'device', label: 'Device', type: 'choice', options: servingDevices, value: 'A100-80GB' },
   {
@@ -45,6 +46,7 @@ export const controls = [
   },
 ];
 
+/** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'Thirty users',

@@ -90,7 +90,8 @@ export function snippet({ text, matched }, length = 170) {
     if (!hits[from]) continue;
     const end = tokens[from].index + length;
     let count = 0;
-    for (let at = from; at < tokens.length && tokens[at].index < end; at += 1) count += hits[at];
+    for (let at = from; at < tokens.length && tokens[at].index < end; at += 1)
+      count += Number(hits[at]);
     if (count > most) [best, most] = [from, count];
   }
   let from = best;
