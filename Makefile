@@ -21,7 +21,7 @@ help: ## List the targets
 	@$(PYTHON) tools/bootstrap.py --help-from Makefile
 
 env: ## Create or update the environment in .venv (the other targets do this first)
-	@$(PYTHON) tools/bootstrap.py
+	@$(PYTHON) tools/bootstrap.py $(if $(filter env,$(MAKECMDGOALS)),--offer)
 
 # What is not committed because it is made of the library: done at once where nothing has changed.
 made: env

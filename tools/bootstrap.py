@@ -130,6 +130,16 @@ def list_targets(makefile):
             print("  make {:<15} {}".format(target, what))
 
 
+def offer():
+    """Say, to whoever asks for the environment by its name, what looks at commits; nothing is
+    switched on."""
+    if not os.path.exists(os.path.join(ROOT, ".git")):
+        return
+    git = ["git", "-C", ROOT, "config", "core.hooksPath"]
+    if subprocess.run(git, stdout=subprocess.DEVNULL).returncode:
+        print("To have commit titles looked at as you commit: git config core.hooksPath .ci")
+
+
 def main():
     if "--help-from" in sys.argv:
         return list_targets(sys.argv[-1])
@@ -148,6 +158,8 @@ def main():
         install()
     if there() != wanted():
         install_costlib()
+    if "--offer" in sys.argv:
+        offer()
     return None
 
 
