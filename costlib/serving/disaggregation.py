@@ -77,7 +77,7 @@ def disaggregate(
     arrived = first + sent[np.searchsorted(np.unique(requests.prompt), requests.prompt)]
     turn = np.argsort(arrived, kind="stable")
     total = None
-    finish = np.empty(len(requests))
+    finish: np.ndarray[Any, Any] = np.empty(len(requests))
     for place in range(writers):
         mine = turn[place::writers]
         if len(mine) == 0:
