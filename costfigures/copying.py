@@ -109,11 +109,21 @@ _BYTES = 2
 _LANE, _LEFT = 17.0, 62.0
 
 
-def overlap(device: Device, d: int, M: int, *, keys: int = 16, blocks: int = 6) -> Figure:
+def overlap(
+    device: Device,
+    d: int,
+    M: int,
+    *,
+    keys: int = 16,
+    blocks: int = 6,
+    rate: float | None = None,
+) -> Figure:
     """One core takes blocks of keys and values: copies and products in time, three ways.
 
-    With one buffer for a block it copies or computes. With two the next block arrives meanwhile.
-    With few queries at hand the copies are longer, and the products hide instead.
+    With one buffer for a block it copies or computes. With two the next block arrives during the
+    products. With few queries at hand the copies are longer, and the products hide behind them.
+    ``rate`` is how fast the fast memories of all cores together are filled, in bytes/s; unless
+    given, every block comes from main memory.
 
     >>> from costlib import devices
     >>> overlap(devices["H100-SXM"], 128, 116736).title
@@ -124,7 +134,7 @@ def overlap(device: Device, d: int, M: int, *, keys: int = 16, blocks: int = 6) 
     if rows[1] < 1:
         raise ValueError(f"M must hold two blocks of {keys} keys and a query, got {M:,}")
     cases = [(rows[0], 1), (rows[1], 2), (max(1, rows[1] // 8), 2)]
-    found = [block_times(device, d, keys, count) for count, _ in cases]
+    found = [block_times(device, d, keys, count, rate) for count, _ in cases]
     plays = [_played(*times, blocks, n) for times, (_, n) in zip(found, cases, strict=True)]
     each = [sum(found[0]), max(found[1]), max(found[2])]
     title = (
@@ -160,10 +170,12 @@ def queries_at_hand(M: int, d: int, keys: int, buffers: int) -> int:
     return (M - buffers * keys * d) // (2 * d + keys + 4)
 
 
-def block_times(device: Device, d: int, keys: int, queries: int) -> tuple[float, float]:
+def block_times(
+    device: Device, d: int, keys: int, queries: int, rate: float | None = None
+) -> tuple[float, float]:
     """Seconds to copy a block and to multiply it, on one core with its share of the rates."""
     cores = int(device.cores or 1)
-    copy = _BYTES * keys * d / (float(device.memory_rate) / cores)
+    copy = _BYTES * keys * d / (float(rate or device.memory_rate) / cores)
     return copy, 2 * queries * keys * d / (float(device.compute_rate()) / cores)
 
 

@@ -57,6 +57,7 @@ _LOOKS = {
     "flash": _Look("FlashAttention-1", COLOURS[1], "^", "--"),
     "flash2": _Look("FlashAttention-2", COLOURS[0], "o", "-"),
     "small_cache": _Look("small cache", COLOURS[2], "D", "-."),
+    "stored_scores": _Look("stored scores", COLOURS[5], "P", (0, (4, 1.5))),
     "fused": _Look("fused", COLOURS[6], "v", (0, (6, 1, 1, 1, 1, 1))),
 }
 
@@ -72,9 +73,6 @@ def look(name: str) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- I/O against M
 
-#: Whose on-chip memory is marked, and the head dimensions for which it is.
-_CHIPS = {"A100": "A100-80GB", "H100": "H100-SXM"}
-_HEAD_DIMS = (256, 128, 64)
 _BYTES_PER_ENTRY = 2
 
 
@@ -102,7 +100,7 @@ def io_against_memory(N: int = 128, d: int = 16, capacities: Sequence[int] | Non
     """Entries moved against M: closed forms as lines, counted runs as dots, bounds shaded below.
 
     The runs are at M = d²/4, d², 4d² and 16d² unless you choose; ``capacities=()`` draws the lines
-    alone, which is quick for any N. Chips are marked where their M/d² is, in 2-byte entries.
+    alone, which is quick for any N.
 
     >>> io_against_memory(N=32, d=4, capacities=[64]).title
     'N = 32, d = 4: counted runs move 2.40 to 7.47 times the lower bound'
@@ -130,7 +128,6 @@ def io_against_memory(N: int = 128, d: int = 16, capacities: Sequence[int] | Non
             axes.plot([], [], each.marker, **look(name))
         _shade_bounds(axes, N, d)
         _mark_regimes(axes)
-        _mark_chips(axes)
         axes.set(xlabel="fast memory M, in units of d²", ylabel="entries read and written")
         drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
     return drawing.result
@@ -176,34 +173,16 @@ def _io_alt(
             f"At M = {M:,} ({M / d**2:.3g}·d²) the bound is "
             f"{math.ceil(bounds.attention(N, d, M)):,}; counted: {moved}. "
         )
-    chips = ", ".join(
-        f"{name} {', '.join(f'{ratio:.3g} at d = {dim}' for dim, ratio in ratios.items())}"
-        for name, ratios in _chip_ratios().items()
-    )
     return (
         f"Log-log chart of entries moved against M/d² for N = {N}, d = {d}. Every curve falls in "
         "steps; below them the lower bounds are shaded and a line marks the compulsory "
-        f"{bounds.compulsory(N, d):,}. {''.join(told)}M/d² of real chips in 2-byte entries: "
-        f"{chips}."
+        f"{bounds.compulsory(N, d):,}. {''.join(told).strip()}"
     )
 
 
-def _chip_ratios() -> dict[str, dict[int, float]]:
-    """M/d² of each chip for each head dimension."""
-    return {
-        name: {
-            dim: float(devices[device].on_chip or 0) / _BYTES_PER_ENTRY / dim**2
-            for dim in _HEAD_DIMS
-        }
-        for name, device in _CHIPS.items()
-    }
-
-
 def _largest_marked(N: int, d: int) -> float:
-    """The right end of the chart: past every step and every chip."""
-    steps = max(staircase(name, N, d).capacities[-1] for name in ("flash", "flash2"))
-    chips = max(ratio for ratios in _chip_ratios().values() for ratio in ratios.values())
-    return 1.6 * max(float(steps), chips * d**2)
+    """The right end of the chart: past every step."""
+    return 1.6 * max(float(staircase(name, N, d).capacities[-1]) for name in ("flash", "flash2"))
 
 
 def _shade_bounds(axes: Any, N: int, d: int) -> None:
@@ -236,18 +215,6 @@ def _mark_regimes(axes: Any) -> None:
     axes.set_ylim(bottom, top)
 
 
-def _mark_chips(axes: Any) -> None:
-    """A row of ticks for each chip, in the shaded floor."""
-    bottom, _ = axes.get_ylim()
-    left, _ = axes.get_xlim()
-    for row, (name, ratios) in enumerate(reversed(_chip_ratios().items())):
-        y = bottom * 1.35 * 1.75**row
-        axes.text(left * 1.3, y, f"{name}, d =", fontsize=SMALL, va="center")
-        axes.plot(list(ratios.values()), [y] * len(ratios), "|", color=ink(), markersize=9)
-        for dim, ratio in ratios.items():
-            axes.text(ratio / 1.08, y, str(dim), fontsize=SMALL, ha="right", va="center")
-
-
 # ---------------------------------------------------------------- leading orders
 
 
@@ -259,11 +226,20 @@ def _flash2(x: Array) -> Array:
     return 4 * x**2
 
 
-def _small_cache(x: Array) -> Array:
-    """2x + 1 + min(k + x²/k) over whole k, the number of tiles across d; 4x + 1 at best."""
+def _over_tiles(x: Array) -> Array:
+    """min(k + x²/k) over whole k, the number of tiles across d: weights and values read again."""
     lower = np.maximum(np.floor(x), 1)
-    over_tiles = np.minimum(lower + x**2 / lower, lower + 1 + x**2 / (lower + 1))
-    return np.asarray(2 * x + 1 + over_tiles)
+    return np.minimum(lower + x**2 / lower, lower + 1 + x**2 / (lower + 1))
+
+
+def _small_cache(x: Array) -> Array:
+    """2x + 1 for tiles of scores, and the second phase; 4x + 1 at best."""
+    return np.asarray(2 * x + 1 + _over_tiles(x))
+
+
+def _stored_scores(x: Array) -> Array:
+    """x² + 1 for strips of scores, and the second phase; 2x² + 2 with whole rows."""
+    return np.asarray(x**2 + 1 + _over_tiles(x))
 
 
 def _fused(x: Array) -> Array:
@@ -278,14 +254,14 @@ def _bound(x: Array) -> Array:
 _LEADING = {
     "flash": (_flash, "6x²"),
     "flash2": (_flash2, "4x²"),
+    "stored_scores": (_stored_scores, "2x² + 2"),
     "small_cache": (_small_cache, "about 4x + 1"),
     "fused": (_fused, "2√6·x"),
 }
 
-
-def _meeting() -> float:
-    """Where 4x² = x² + 2x + 2: FlashAttention-2's order and the small cache with whole rows."""
-    return (1 + math.sqrt(7)) / 3
+#: x where 4x² = 2x² + 2, FlashAttention-2's order and stored scores; and where x² + 1 = 2x + 1,
+#: the first phases of stored scores and of the small cache.
+_MEETINGS = (1.0, 2.0)
 
 
 def regimes(largest: float = 2.5) -> Figure:
@@ -294,46 +270,48 @@ def regimes(largest: float = 2.5) -> Figure:
     Left out: whatever does not grow with N², statistics, and what whole blocks round up.
 
     >>> regimes().title
-    'To leading order FlashAttention-2 is best from M = 0.68·d² on, the small cache below'
+    'To leading order FlashAttention-2 is best from M = d² on, stored scores to M = 0.25·d²'
     """
     x = np.linspace(0.05, largest, 300)
-    crossing = _meeting()
+    first, second = _MEETINGS
     title = (
-        f"To leading order FlashAttention-2 is best from M = {crossing**-2:.2f}·d² on, "
-        "the small cache below"
+        "To leading order FlashAttention-2 is best from M = d² on, stored scores to "
+        f"M = {second**-2:.2f}·d²"
     )
-    alt = _regimes_alt(largest, crossing)
-    with canvas(title, alt, width=WIDTH, height=5.0) as drawing:
+    alt = _regimes_alt(largest)
+    with canvas(title, alt, width=WIDTH, height=4.6) as drawing:
         axes = drawing.axes
         axes.fill_between(x, 0, _bound(x), color=GREY, alpha=0.25, linewidth=0)
         _leading_curves(axes, x, x, np.ones_like(x))
-        axes.plot([crossing], [4 * crossing**2], "o", color=COLOURS[0], markersize=7)
-        axes.annotate(
-            f"M = {crossing**-2:.2f}·d²",
-            (crossing, 4 * crossing**2),
-            (10, -13),
-            textcoords="offset points",
-            fontsize=SMALL,
-        )
+        for meeting, label in ((first, "M = d²"), (second, "M = d²/4")):
+            height = float(_LEADING["stored_scores"][0](np.array(meeting)))
+            axes.plot([meeting], [height], "o", color=_LOOKS["stored_scores"].color, markersize=7)
+            axes.annotate(
+                label, (meeting, height), (8, -14), textcoords="offset points", fontsize=SMALL
+            )
         axes.text(0.75 * largest, 2.5 * largest / 2, "lower bounds", fontsize=SMALL, ha="center")
         axes.set(xlabel="x = d/√M  (larger M to the left)", ylabel="entries moved, in units of N²")
-        axes.set(xlim=(0, largest), ylim=(0, 6 * largest))
-        _mark_capacities(axes)
+        axes.set(xlim=(0, largest), ylim=(0, 5.2 * largest))
+        _, top = axes.get_ylim()
+        axes.axvline(0.5, color=GREY, linewidth=1, linestyle=":")
+        axes.text(0.53, 0.95 * top, "M = 4d²", fontsize=SMALL, va="top")
         drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
     return drawing.result
 
 
-def _regimes_alt(largest: float, crossing: float) -> str:
+def _regimes_alt(largest: float) -> str:
     one = np.array(1.0)
     told = ", ".join(
         f"{_LOOKS[name].label} {float(curve(one)):.2f}" for name, (curve, _) in _LEADING.items()
     )
+    heights = [float(_LEADING["stored_scores"][0](np.array(x))) for x in _MEETINGS]
     return (
         "Leading order only. Entries moved, divided by N², against x = d/√M from 0 to "
         f"{largest:g}. At x = 1, where M = d²: {told}, and the lower bound "
-        f"{float(_bound(one)):.2f}. FlashAttention-2 and the small cache cross at x = "
-        f"{crossing:.3f}, M = {crossing**-2:.3f}·d², at {4 * crossing**2:.2f}. Up to x = 0.5, M = "
-        "4d², FlashAttention-2 lies on the lower bound."
+        f"{float(_bound(one)):.2f}. FlashAttention-2 and stored scores cross there, at "
+        f"{heights[0]:.2f}; stored scores and the small cache at x = {_MEETINGS[1]:g}, M = "
+        f"{_MEETINGS[1] ** -2:.2f}·d², at {heights[1]:.2f}. Up to x = 0.5, M = 4d², "
+        "FlashAttention-2 lies on the lower bound."
     )
 
 
@@ -341,12 +319,12 @@ def bound_gap() -> Figure:
     """How many times the lower bound each order moves, to leading order, against M/d².
 
     >>> bound_gap().title
-    'To leading order the better of two orders stays within 1.53 of the lower bound'
+    'To leading order the best of these orders stays within 1.33 of the lower bound'
     """
     x = np.geomspace(0.125, 16, 400)
-    crossing = np.array(_meeting())
+    crossing = np.array(_MEETINGS[0])
     worst = float(_flash2(crossing) / _bound(crossing))
-    title = f"To leading order the better of two orders stays within {worst:.2f} of the lower bound"
+    title = f"To leading order the best of these orders stays within {worst:.2f} of the lower bound"
     ends = ", ".join(
         f"{_LOOKS[name].label} {float(curve(x[:1])[0] / _bound(x[:1])[0]):.2f} and "
         f"{float(curve(x[-1:])[0] / _bound(x[-1:])[0]):.2f}"
@@ -355,7 +333,7 @@ def bound_gap() -> Figure:
     alt = (
         "Leading order only. Entries moved, divided by the lower bound, against M/d². "
         "FlashAttention-2 is at 1 from M = 4d² on; the small cache falls towards 1 as M shrinks. "
-        f"They cross at M = {float(crossing) ** -2:.2f}·d², {worst:.2f} times the bound. At the "
+        f"FlashAttention-2 and stored scores cross at M = d², {worst:.2f} times the bound. At the "
         f"right and left ends, M = {x[0] ** -2:.0f}·d² and {x[-1] ** -2:.4f}·d²: {ends}."
     )
     with canvas(title, alt, width=WIDTH, height=4.6) as drawing:
@@ -363,7 +341,7 @@ def bound_gap() -> Figure:
         _leading_curves(axes, x**-2, x, _bound(x))
         axes.axhline(1, color=GREY, linewidth=1.2)
         axes.plot([float(crossing) ** -2], [worst], "o", color=COLOURS[0], markersize=7)
-        axes.text(float(crossing) ** -2, 1.1, f"{worst:.2f}", ha="center")
+        axes.text(float(crossing) ** -2, 1.08, f"{worst:.2f}", ha="center")
         axes.set(xscale="log", xlabel="fast memory M, in units of d²", ylim=(0.7, 4))
         axes.minorticks_off()
         axes.xaxis.set_major_formatter("{x:g}")
@@ -376,14 +354,6 @@ def _leading_curves(axes: Any, across: Array, x: Array, unit: Array) -> None:
     for name, (curve, formula) in _LEADING.items():
         line = look(name)
         axes.plot(across, curve(x) / unit, **line | {"label": f"{line['label']}: {formula}"})
-
-
-def _mark_capacities(axes: Any) -> None:
-    """Where M is 4d² and d², on an axis of x."""
-    _, top = axes.get_ylim()
-    for x, label in ((0.5, "4d²"), (1.0, "d²")):
-        axes.axvline(x, color=GREY, linewidth=1, linestyle=":")
-        axes.text(x + 0.03, 0.95 * top, f"M = {label}", fontsize=SMALL, va="top")
 
 
 # ---------------------------------------------------------------- what fast memory holds

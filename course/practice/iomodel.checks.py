@@ -176,7 +176,7 @@ QUESTIONS = [
             "d": [64, 96, 128, 256, 512],
             "M": [32_768, 51_200, 83_968, 116_736],
             "flops_per_s": [125e12, 312e12, 989.4e12],
-            "bytes_per_s": [0.9e12, 2.039e12, 3.35e12, 5.5e12],
+            "bytes_per_s": [0.9e12, 2.039e12, 3.35e12, 5.5e12, 8.9856e12],
         },
         hidden=3,
         tolerance=5e-3,
@@ -330,7 +330,7 @@ ANSWERS = {
     "causal_entries": [140_509_184, 0.515],
     "doubling_gain": 1.89,
     "memory_for": 1_425_710,
-    "two_pass_gain": 0.324,
+    "two_pass_gain": 0.121,
     "grouped_entries": [1_275_068_416, 1_266_679_808],
 }
 

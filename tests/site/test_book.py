@@ -133,6 +133,15 @@ def test_every_figure_is_mentioned(page: Path) -> None:
     assert prose.unmentioned_figures(page.read_text("utf-8")) == []
 
 
+@pytest.mark.parametrize("chapter", range(1, len(CHAPTERS) + 1))
+def test_a_figure_is_cited_by_the_number_that_the_site_gives_it(chapter: int) -> None:
+    text = CHAPTERS[chapter - 1].read_text("utf-8")
+    names = re.findall(r"^ +name: (fig-[\w-]+)$", text, re.MULTILINE)
+    given = {name: f"Figure {chapter}.{number}" for number, name in enumerate(names, start=1)}
+    cited = re.findall(r"\[(Figure [\d.]+)\]\(#(fig-[\w-]+)\)", text)
+    assert [(words, name) for words, name in cited if given[name] != words] == []
+
+
 @pytest.mark.parametrize("page", CHAPTERS, **by_name)
 def test_exercises_are_functions_with_plain_answers(page: Path) -> None:
     section = page.read_text("utf-8").split("\n## Exercises\n")[1].split("\n## ")[0]

@@ -91,7 +91,9 @@ def test_a_figure_is_the_same_when_drawn_again(name):
 def test_dots_are_counted_and_lie_on_the_closed_forms_above_the_bounds():
     runs = figures.measured_runs(N, WIDTH, CAPACITIES)
     dots = [(name, M, run) for name, of in runs.items() for M, run in of.items()]
-    assert len(dots) == 4 * 5 - 2  # the two FlashAttentions do not fit in 16 entries
+    at_most = len(figures._LOOKS) * len(CAPACITIES)
+    assert len(dots) >= at_most - 3  # orders that keep whole rows may not fit in 16 entries
+    assert {name for name, M, _ in dots if CAPACITIES[0] == M} >= {"naive", "small_cache", "fused"}
     for name, M, run in dots:
         form = best_blocks(name, N, WIDTH, M).count
         assert (run.reads, run.writes, run.peak) == (form.reads, form.writes, form.peak)
@@ -101,14 +103,12 @@ def test_dots_are_counted_and_lie_on_the_closed_forms_above_the_bounds():
         assert f"{run.total:,}" in drawn("io_against_memory").alt
 
 
-def test_io_alt_tells_the_bound_at_each_capacity_and_the_chips():
+def test_io_alt_tells_the_bound_at_each_capacity():
     alt = drawn("io_against_memory").alt
     for M in CAPACITIES:
         bound = int(np.ceil(bounds.attention(N, WIDTH, M)))
         assert f"At M = {M:,} ({M / 16:.3g}·d²) the bound is {bound:,}" in alt
     assert f"compulsory {4 * N * WIDTH:,}" in alt
-    assert "A100 1.28 at d = 256, 5.12 at d = 128, 20.5 at d = 64" in alt  # 83,968 entries
-    assert "H100 1.78 at d = 256, 7.12 at d = 128, 28.5 at d = 64" in alt  # 116,736 entries
 
 
 def test_io_title_tells_the_closest_run_and_the_farthest():
@@ -149,18 +149,26 @@ def test_leading_bound_is_that_of_the_bounds(x):
     assert float(figures._bound(np.array(x))) == pytest.approx(bound, rel=0.003)
 
 
-def test_regimes_tell_the_crossover_of_the_closed_forms():
+def test_regimes_tell_the_crossovers_of_the_closed_forms():
     told = float(re.search(r"M = ([\d.]+)·d²", drawn("regimes").title)[1])
-    last = crossovers("flash2", "small_cache", 65536, 256)[-1]
+    last = crossovers("flash2", "stored_scores", 65536, 256)[-1]
     assert last.cheaper == "flash2"
-    assert abs(last.M / 256**2 - told) < 0.03
-    assert "FlashAttention-1 6.00, FlashAttention-2 4.00, small cache 5.00" in drawn("regimes").alt
+    assert abs(last.M / 256**2 - 1) < 0.03
+    before = [
+        each for each in crossovers("stored_scores", "small_cache", 65536, 256) if each.cheaper
+    ]
+    assert before[-1].cheaper == "stored_scores"
+    assert abs(before[-1].M / 256**2 - told) < 0.03
+    alt = drawn("regimes").alt
+    assert "FlashAttention-1 6.00, FlashAttention-2 4.00, stored scores 4.00, small cache 5" in alt
 
 
 def test_each_order_is_the_best_of_all_where_the_title_says_so():
     x = np.linspace(0.05, 20, 4001)
     others = figures._LEADING
-    best = np.where(x < figures._meeting(), others["flash2"][0](x), others["small_cache"][0](x))
+    first, second = figures._MEETINGS
+    best = np.where(x < second, others["stored_scores"][0](x), others["small_cache"][0](x))
+    best = np.where(x < first, others["flash2"][0](x), best)
     for curve, _ in others.values():
         assert (best <= curve(x) + 1e-12).all()
 
