@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
-  mutants oracles audit publish-preview release colab-check colab-copies pythons links serve course practice samples grade gradescope format lock \
+  mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope format lock \
   clean
 
 help: ## List the targets
@@ -110,6 +110,12 @@ colab-copies: made ## The notebooks' Colab copies in OUT, for a run elsewhere (s
 pythons: OUT ?= _build/pythons
 pythons: env ## `make book` and `make test` with each Python here (ONLY="3.10 3.13", ODD=1 for an odd path)
 	@$(PY) -m tools.pythons "$(OUT)" $(if $(ONLY),--only $(ONLY)) $(if $(ODD),--odd)
+
+book-next: book ## Build and test the site with the newest Sphinx, MyST and theme, in _build/next
+	@$(PY) -m tools.newest book
+
+libs-next: env ## Test library and notebooks with the newest NumPy, pandas, Matplotlib and JAX
+	@$(PY) -m tools.newest libs
 
 links: made ## Follow every link of the book to other hosts
 	@$(BUILD) --builder linkcheck --path-output _build/links

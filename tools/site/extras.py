@@ -37,7 +37,7 @@ WHEEL_EPOCH = "315532800"
 
 def introduce(app: Sphinx, config: Config) -> None:
     """Put this repository's addresses where the theme looks for them."""
-    who = identity(Path(app.confdir))
+    who = identity(Path(app.srcdir))
     options = config.html_theme_options
     options["repository_url"], options["repository_branch"] = who.url, who.branch
     options["extra_footer"] = footer(who)
@@ -129,7 +129,7 @@ def card(page: str) -> str:
 def identity_of(app: Sphinx) -> Identity:
     """Read once for each build."""
     if not hasattr(app, "book_identity"):
-        app.book_identity = identity(Path(app.confdir))  # type: ignore[attr-defined]
+        app.book_identity = identity(Path(app.srcdir))  # type: ignore[attr-defined]
     return app.book_identity  # type: ignore[attr-defined, no-any-return]
 
 
@@ -147,7 +147,7 @@ def publish(app: Sphinx, failed: Exception | None) -> None:
     if failed or app.builder.name != "html":
         return
     who, site, root = identity_of(app), Path(app.outdir), Path(app.srcdir)
-    wheel = build_wheel(Path(app.confdir), site / "wheels")
+    wheel = build_wheel(Path(app.srcdir), site / "wheels")
     place = who.page(wheel.relative_to(site).as_posix())
     digest = sha256(wheel.read_bytes()).hexdigest()
     texts = colab_copies.write(site, who, f"{place}#sha256={digest}", root)
