@@ -64,7 +64,11 @@ PARTS = (
             Chapter(
                 "roofline",
                 "given a datasheet, what is the best possible time, and what is in the way?",
-                ("units.device", "timing.roofline", "units.messages", "timing.sweeps"),
+                (
+                    "units.device",
+                    *(f"timing.{name}" for name in ("roofline", "limits", "waves", "sweeps")),
+                    "units.messages",
+                ),
                 figure="fig-roofline-journey",
             ),
         ),
@@ -80,7 +84,8 @@ PARTS = (
                     "iomodel.places",
                     "iomodel.memory",
                     "iomodel.algorithms",
-                    *(f"iomodel.counting.{name}" for name in ("counts", "block_sizes", "coverage")),
+                    *(f"iomodel.counting.{name}" for name in ("heads", "counts", "block_sizes")),
+                    "iomodel.counting.coverage",
                 ),
                 figure="fig-iomodel-order",
             ),

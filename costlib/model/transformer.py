@@ -37,13 +37,14 @@ from costlib.model.checkpoint import Storage, step_bytes, weight_bytes
 from costlib.model.families import from_hf
 from costlib.model.kvcache import Memory, kv_bytes, memory
 from costlib.units.display import facts_html, quantity
-from costlib.units.ledger import Holding, Ledger, Op
+from costlib.units.ledger import Holding, Ledger, Op, Unfolded
 from costlib.units.messages import collective, message
 from costlib.units.numbers import (
     Number,
     choose,
     divides,
     exact_div,
+    is_long,
     is_zero,
     maximum,
     minimum,
@@ -343,7 +344,11 @@ class Transformer:
         """
         batch, new = size("batch", batch), size("new", new)
         context = size("context", context, least=0)
-        return self._forward(Pass(batch, new, context + new, logits=logits, **options))
+        run = Pass(batch, new, context + new, logits=logits, **options)
+        if is_long(batch, context) and is_one(new) and not options:
+            holds = Holding(self, batch, run.context)
+            return Unfolded(lambda: self._forward(run).ops, holds, self._own)
+        return self._forward(run)
 
     def _repr_html_(self) -> str | None:
         if not isinstance(self.params(), int):  # a formula, or many models at once
@@ -529,9 +534,12 @@ class Transformer:
     def _forward(self, run: Pass) -> Ledger:
         before, after = self.alike(run)
         ops = (*before, *self.mixing(run), *after, *self._messages(run))
-        own = None if self.storage is None else self.precision
         holds = Holding(self, run.batch, run.context, run.encoded)
-        return Ledger(ops, holds=holds, own=own)
+        return Ledger(ops, holds=holds, own=self._own)
+
+    @property
+    def _own(self) -> Precision | None:
+        return None if self.storage is None else self.precision
 
     def _messages(self, run: Pass) -> list[Op]:
         """What a device sends: its part of every sum to those that share each layer, tokens to

@@ -22,10 +22,10 @@ import numpy as np
 from costlib.layers.parts import Pass
 from costlib.model.catalog import device_of, model_of
 from costlib.model.kvcache import memory
-from costlib.timing.roofline import DoesNotFit, as_computed, limits
+from costlib.timing.limits import DoesNotFit, Limit, as_computed, limits
 from costlib.units.device import Device
 from costlib.units.display import bar
-from costlib.units.ledger import Ledger, Op
+from costlib.units.ledger import Ledger, Op, Unfolded
 from costlib.units.numbers import choose, extra, flag, is_zero, size
 from costlib.units.precision import Precision, precision_of
 
@@ -42,8 +42,11 @@ BLOCK = 32_768
 #: Rows that one task of a cluster takes, and that lie in memory at a time.
 TASK = 2**20
 
-#: A number of tokens up to which steps are worked out for every number from 1 on, and looked up.
-LOOKED_UP = 2**16
+#: The largest batch and context for which totals are worked out from 1 on, and looked up.
+LOOKED_UP = 2**18
+
+#: Columns of a table that stand between what a row is of and what binds it.
+_FIRST = ("batch", "context", "flops", "bytes", "seconds", "tokens_per_s", "per_user")
 
 #: What binds a row, by its number in `columns`.
 BOUND = ("compute", "memory", "overhead")
@@ -103,7 +106,33 @@ def sweep(
     filled = [table for table in found if len(table)]
     if not filled:
         _say_that_nothing_fits(cases, batch, context)
-    return pd.concat(filled or found[:1], ignore_index=True)
+    tables = filled or found[:1]
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def seconds(work: Unfolded, device: Device, precision: Precision) -> tuple[Any, float] | None:
+    """Seconds of a decode step for long columns, and the most bytes that a row holds.
+
+    None where there is no shorter way than through the step's ops.
+    """
+    holds = work.held
+    model, batch, context = holds.model, np.asarray(holds.batch), np.asarray(holds.context - 1)
+    rates = device.compute_rate(precision.compute), device.memory_rate
+    sends = any(op.axis for op in model.decode(1, 1))
+    if sends or not all(isinstance(rate, (int, float)) for rate in rates):
+        return None
+    case = _Case(model, device, precision, "decode")
+    tables = case.tables(batch, context)
+    if tables is None:
+        return None
+    shape = np.broadcast_shapes(batch.shape, context.shape)
+    found, most = np.empty(shape), 0.0
+    for place in _blocks(shape):
+        sequences, tokens = (_part(each, place, shape) for each in (batch, context))
+        each = tables.by_batch[2].at(sequences) + sequences * tables.by_context[2].at(tokens)
+        found[place] = each if is_zero(tables.overhead) else each + tables.overhead
+        most = max(most, (sequences * tables.kept.at(tokens)).max())
+    return found, model.weight_bytes(precision) + most * precision.kv
 
 
 def columns(
@@ -130,6 +159,40 @@ def columns(
     return case.columns(np.asarray(batch, dtype=float), np.asarray(context, dtype=float))
 
 
+class _Table:
+    """A value for every number from 1 on, looked up; or the straight line that the values are."""
+
+    def __init__(self, values: Any, numbers: Any) -> None:
+        values = np.broadcast_to(values, numbers.shape)
+        self.slope = (values[-1] - values[0]) / max(1, len(values) - 1)
+        self.start = values[0] - self.slope
+        is_line = all(
+            (np.abs(self._line(numbers[place]) - values[place]) <= 1e-14 * values[place]).all()
+            for place in _blocks(values.shape)
+        )
+        self.values = None if is_line else np.concatenate([[0.0], values])
+
+    def _line(self, numbers: Any) -> Any:
+        return self.start + self.slope * numbers
+
+    def at(self, numbers: Any) -> Any:
+        """The values of an array of numbers."""
+        if self.values is None:
+            return self._line(numbers)
+        return self.values.take(numbers.astype(np.intp), mode="clip")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """FLOPs, bytes, seconds and seconds of calls, by batch, and what each sequence adds, by
+    context; and the elements that it keeps."""
+
+    by_batch: list[_Table]
+    by_context: list[_Table]
+    kept: _Table
+    overhead: Any
+
+
 @dataclass(frozen=True)
 class _Case:
     """One model on one device in one precision, and any number of batches and contexts."""
@@ -143,61 +206,116 @@ class _Case:
     price_per_hour: float | None = None
 
     def columns(self, batch: Any, context: Any) -> dict[str, Any]:
-        """Every number of every row, worked out block by block."""
-        shape = np.broadcast_shapes(batch.shape, context.shape)
-        found = {name: np.empty(shape) for name in ("flops", "bytes", "seconds", "memory")}
-        found["bound"] = np.empty(shape, dtype=np.int8)
-        alike = self._alike(batch)
+        """Every number of every row."""
+        return self._filled(batch, context, self._block)
+
+    def _filled(self, batch: Any, context: Any, block: Callable[..., Any]) -> dict[str, Any]:
+        """What ``block`` says of every row, worked out block by block."""
+        shape, found = np.broadcast_shapes(batch.shape, context.shape), {}
+        tables = self.tables(batch, context)
         for place in _blocks(shape):
             rows, columns = (_part(each, place, shape) for each in (batch, context))
-            for name, values in self._block(rows, columns, alike).items():
+            for name, values in block(rows, columns, tables).items():
+                if name not in found:
+                    found[name] = np.empty(shape, dtype=values.dtype)
                 found[name][place] = values
         return found
 
-    def _alike(self, batch: Any) -> Any:
-        """Totals of the steps that treat all tokens alike, for each number of tokens from 0 on."""
-        most = batch.max(initial=1)
-        if self.phase != "decode" or not most <= min(LOOKED_UP, batch.size + 1000):
-            return None
-        totals = self._totals(chain(*self.model.alike(Pass(np.arange(1.0, most + 1), 1, 2))))
-        return [np.concatenate([[0.0], np.broadcast_to(each, int(most))]) for each in totals]
-
-    def _block(self, batch: Any, context: Any, alike: Any) -> dict[str, Any]:
-        is_decode = self.phase == "decode"
-        run = Pass(batch, 1, context + 1) if is_decode else Pass(batch, context, context)
-        if alike is None:
-            first = self._totals(chain(*self.model.alike(run)))
+    def _block(self, batch: Any, context: Any, tables: _Tables | None) -> dict[str, Any]:
+        if tables is None:
+            is_decode = self.phase == "decode"
+            run = Pass(batch, 1, context + 1) if is_decode else Pass(batch, context, context)
+            ops = [*chain(*self.model.alike(run)), *self.model.mixing(run)]
+            flops, moved, busy, overhead = _summed(self._limits(ops))
         else:
-            which = batch.astype(np.intp)
-            first = [each[which] for each in alike]
-        rest = self._totals(self.model.mixing(run))
-        flops, moved, busy, overhead = (a + b for a, b in zip(first, rest, strict=True))
+            flops, moved, busy = (
+                fixed.at(batch) + batch * each.at(context)
+                for fixed, each in zip(tables.by_batch, tables.by_context, strict=True)
+            )
+            overhead = tables.overhead
         overhead = overhead + self.device.overhead_per_step
-        held, binds = self._held(batch, context), moved * self._ridge > flops
+        kept = self._kept(context) if tables is None else tables.kept.at(context)
+        held, binds = self._held(batch, context, kept), moved * self._ridge > flops
         if not is_zero(overhead):
             binds, busy = np.where(overhead > busy, 2, binds), busy + overhead
+        binds = np.asarray(binds, dtype=np.int8)
         return {"flops": flops, "bytes": moved, "seconds": busy, "memory": held, "bound": binds}
+
+    def _row(self, batch: Any, context: Any, tables: _Tables | None) -> dict[str, Any]:
+        """What `columns` has of a row, and what follows from it."""
+        found = self._block(batch, context, tables)
+        shape = found["flops"].shape
+        made = batch if self.phase == "decode" else batch * context
+        rate = made / found["seconds"]
+        found["batch"] = np.broadcast_to(batch, shape).astype(np.int64)
+        found["context"] = np.broadcast_to(context, shape).astype(np.int64)
+        found["tokens_per_s"], found["per_user"] = rate, rate / batch
+        found["fits"] = self._fits(found["memory"])
+        if self.price_per_hour is not None:
+            found["price_per_million"] = self.price_per_hour / 3600 / rate * 1e6
+        return found
+
+    def tables(self, batch: Any, context: Any) -> _Tables | None:
+        """Totals by batch and by context, where they are whole numbers of a moderate size.
+
+        An op of a decode step either treats all sequences alike, and depends on the batch alone,
+        or is done for each sequence by itself, and is proportional to the batch. None where an op
+        is neither, where a context is empty, or where tables would be longer than the columns.
+        """
+        most = batch.max(initial=1), context.max(initial=1)
+        longest = min(LOOKED_UP, max(batch.size, context.size) + 1000)
+        if self.phase != "decode" or not max(most) <= longest or context.min(initial=1) < 1:
+            return None
+        batches, contexts = (np.arange(1.0, each + 1) for each in most)
+        by_batch = [*self._limits(chain(*self.model.alike(Pass(batches, 1, 2))))]
+        some, alone = contexts[:: max(1, len(contexts) // 500)], set()
+        ops = zip(
+            *(self._mixing(each, some) for each in (1.0, 7.0)),
+            self._mixing(batches, contexts[-1]),
+            strict=True,
+        )
+        for number, (one, seven, at_batches) in enumerate(ops):
+            if _is_multiple(seven, one, 7):
+                alone.add(number)
+                by_batch.append(Limit(one.name, 0, 0, 0, 0, overhead=one.overhead))
+            elif _is_constant(one):
+                by_batch.append(at_batches)
+            else:
+                return None
+        fixed, each = _summed(by_batch), [np.empty(len(contexts)) for _ in range(3)]
+        for place in _blocks(contexts.shape):
+            points = self._mixing(1.0, contexts[place])
+            for column, values in zip(each, _summed(points[n] for n in alone), strict=False):
+                column[place] = values
+        return _Tables(
+            [_Table(column, batches) for column in fixed[:3]],
+            [_Table(column, contexts) for column in each],
+            _Table(self._kept(contexts), contexts),
+            fixed[3],
+        )
+
+    def _mixing(self, batch: Any, context: Any) -> list[Limit]:
+        return [*self._limits(self.model.mixing(Pass(batch, 1, context + 1)))]
+
+    def _limits(self, ops: Iterable[Op]) -> tuple[Limit, ...]:
+        return limits(Ledger(tuple(ops)), self.device, self.precision)
 
     @cached_property
     def _ridge(self) -> Any:
         """FLOPs per byte from which computing takes longer than moving."""
         return self.device.ridge(self.precision.compute)
 
-    def _totals(self, ops: Iterable[Op]) -> list[Any]:
-        """FLOPs, bytes, seconds of computing and moving as they overlap, seconds of calls."""
-        sums: list[Any] = [0.0] * 4
-        for point in limits(Ledger(tuple(ops)), self.device, self.precision):
-            each = (point.flops, point.bytes, point.busy, point.overhead)
-            sums = [a if is_zero(b) else a + b for a, b in zip(sums, each, strict=True)]
-        return sums
-
-    def _held(self, batch: Any, context: Any) -> Any:
+    def _held(self, batch: Any, context: Any, kept: Any) -> Any:
         """What `costlib.model.kvcache.memory` says, which is the same for every sequence."""
-        is_decode, (weights, activations) = self.phase == "decode", self._fixed
-        tokens = context + 1 if is_decode else context
-        kept = sum(layers * cache.elements(tokens) for cache, layers in self.model.caches())
-        each = kept * self.precision.kv + (activations if is_decode else activations * context)
-        return weights + batch * each
+        weights, activations = self._fixed
+        if self.phase != "decode":
+            activations = activations * context
+        return weights + batch * (kept * self.precision.kv + activations)
+
+    def _kept(self, context: Any) -> Any:
+        """Elements of one sequence's cache."""
+        tokens = context + 1 if self.phase == "decode" else context
+        return sum(layers * cache.elements(tokens) for cache, layers in self.model.caches())
 
     @cached_property
     def _fixed(self) -> tuple[Any, Any]:
@@ -209,37 +327,47 @@ class _Case:
         """The rows as a DataFrame, with what follows from them."""
         import pandas as pd
 
-        found = self.columns(batch, context)
+        found = self._filled(batch, context, self._row)
         flat = {name: values.ravel() for name, values in found.items()}
-        shape = found["flops"].shape
-        sequences = np.broadcast_to(batch, shape).ravel()
-        tokens = np.broadcast_to(context, shape).ravel()
-        made = sequences if self.phase == "decode" else sequences * tokens
-        rate = made / flat["seconds"]
+        rows = flat["batch"].size
         table = {
-            "model": _constant(self.name, len(made)),
-            "device": _constant(self.device.name, len(made)),
-            "precision": _constant(self.recipe, len(made)),
-            "computes_in": _constant(self.precision.compute or self.device.sixteen_bits, len(made)),
-            "batch": sequences.astype(np.int64),
-            "context": tokens.astype(np.int64),
-            "flops": flat["flops"],
-            "bytes": flat["bytes"],
-            "seconds": flat["seconds"],
-            "tokens_per_s": rate,
-            "per_user": rate / sequences,
+            "model": _constant(self.name, rows),
+            "device": _constant(self.device.name, rows),
+            "precision": _constant(self.recipe, rows),
+            "computes_in": _constant(self.precision.compute or self.device.sixteen_bits, rows),
+            **{name: flat[name] for name in _FIRST},
             "bound": pd.Categorical.from_codes(flat["bound"], BOUND),
-            "memory": flat["memory"],
-            "fits": self._fits(flat["memory"]),
+            **{name: flat[name] for name in ("memory", "fits")},
         }
         if self.price_per_hour is not None:
-            table["price_per_million"] = self.price_per_hour / 3600 / rate * 1e6
+            table["price_per_million"] = flat["price_per_million"]
         return pd.DataFrame(table, copy=False)
 
     def _fits(self, held: Any) -> Any:
         if self.device.capacity is None:
-            return np.ones(len(held), dtype=bool)
+            return np.ones(held.shape, dtype=bool)
         return held <= self.device.usable
+
+
+def _summed(points: Iterable[Limit]) -> list[Any]:
+    """FLOPs, bytes, seconds of computing and moving as they overlap, seconds of calls."""
+    sums: list[Any] = [0.0] * 4
+    for point in points:
+        each = (point.flops, point.bytes, point.busy, point.overhead)
+        sums = [a if is_zero(b) else a + b for a, b in zip(sums, each, strict=True)]
+    return sums
+
+
+def _is_multiple(point: Limit, one: Limit, times: float) -> bool:
+    """Whether one op takes so many times as much as another, at every context."""
+    pairs: Any = ((point.flops, one.flops), (point.bytes, one.bytes), (point.busy, one.busy))
+    return all(np.allclose(a, np.multiply(b, times), rtol=1e-13, atol=0) for a, b in pairs)
+
+
+def _is_constant(point: Limit) -> bool:
+    """Whether an op does not depend on the context."""
+    values: Any = (point.flops, point.bytes, point.busy)
+    return all(np.ptp(np.atleast_1d(each)) == 0 for each in values)
 
 
 def _piece(case: _Case, rows: tuple[Any, Any], all_rows: bool, keep: Any) -> Any:

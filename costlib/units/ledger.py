@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, overload
 
 from costlib.units.display import ledger_html, ledger_latex
@@ -461,6 +462,34 @@ class Ledger(_Cost):
 
     def _repr_latex_(self) -> str | None:
         return ledger_latex(self)
+
+
+class Unfolded(Ledger):
+    """A ledger of long columns whose ops are worked out when somebody first asks for them.
+
+    Whoever knows a shorter way to an answer, as `costlib.time` does, need not ask.
+    """
+
+    __slots__ = ("_made", "_make", "held")
+
+    held: Holding
+    _make: Callable[[], tuple[Op, ...]]
+    _made: tuple[Op, ...] | None
+
+    def __init__(self, make: Callable[[], tuple[Op, ...]], holds: Holding, own: Any) -> None:
+        values = {"_make": make, "_made": None, "held": holds, "holds": holds, "own": own}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """The ops, each with whole columns."""
+        if self._made is None:
+            object.__setattr__(self, "_made", self._make())
+        return self._made or ()
+
+    def __reduce__(self) -> Any:
+        return partial(Ledger, holds=self.holds, own=self.own), (self.ops,)
 
 
 def _plus(a: Number, b: Number) -> Any:

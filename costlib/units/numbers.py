@@ -25,6 +25,7 @@ __all__ = [
     "extra",
     "flag",
     "is_lazy",
+    "is_long",
     "is_symbolic",
     "is_zero",
     "maximum",
@@ -71,6 +72,12 @@ class Number(Protocol):
 MOST = 10**30
 
 _WANTED = "a whole number, an array of whole numbers or a SymPy symbol"
+
+
+_PLAIN = frozenset({int, float})
+
+#: Entries of an array that a processor's cache still holds a few times.
+LONG = 32_768
 
 
 def size(name: str, value: Number, *, least: int = 1) -> Any:
@@ -203,7 +210,7 @@ def is_zero(value: Number) -> bool:
     >>> is_zero(0), is_zero(0.0), is_zero(np.zeros(2)), is_zero(symbols("S"))
     (True, True, False, False)
     """
-    return type(value) in (int, float) and bool(value == 0)
+    return type(value) in _PLAIN and value == 0
 
 
 def minimum(a: Number, b: Number) -> Any:
@@ -378,6 +385,15 @@ def is_symbolic(*values: Number) -> bool:
     return sympy is not None and any(isinstance(value, sympy.Basic) for value in values)
 
 
+def is_long(*values: Number) -> bool:
+    """Whether one of these is a NumPy array too long to be gone through again and again.
+
+    >>> is_long(8, np.ones(10)), is_long(np.ones(10**6))
+    (False, True)
+    """
+    return any(isinstance(value, np.ndarray) and value.size > LONG for value in values)
+
+
 def _pick(a: Number, b: Number, array_name: str, plain: Any, symbolic_name: str) -> Any:
     if is_symbolic(a, b):
         import sympy
@@ -433,12 +449,13 @@ def _entries(name: str, value: Any) -> Any:
 def _check_entries(name: str, entries: np.ndarray[Any, Any], least: int) -> None:
     if entries.size == 0:
         raise ValueError(f"{name} must hold at least one size, got an empty array")
-    if entries.dtype.kind == "f":
-        wrong = ~np.isfinite(entries) | (entries != np.floor(entries))
-        if wrong.any():
-            raise ValueError(f"{name} must hold whole numbers only, got {entries[wrong].flat[0]}")
-    if entries.min() < least:
-        raise ValueError(f"{name} must be at least {least} everywhere, got {entries.min()}")
+    flat = entries.ravel()
+    for start in range(0, flat.size, LONG):  # in blocks that stay in a processor's cache
+        part = flat[start : start + LONG]
+        if part.dtype.kind == "f" and (wrong := (part != np.floor(part)) | np.isinf(part)).any():
+            raise ValueError(f"{name} must hold whole numbers only, got {part[wrong][0]}")
+        if part.min() < least:
+            raise ValueError(f"{name} must be at least {least} everywhere, got {entries.min()}")
 
 
 def _symbolic_size(name: str, value: Any, least: int) -> Any:

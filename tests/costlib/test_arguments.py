@@ -263,6 +263,7 @@ ELSEWHERE = {
     "tiers": "of a plan, whose sizes are checked: test_plan",
     "with_": "Cluster and others, made anew: test_plan",
     "kv_bytes": "kv_elements() times bytes",
+    "product_flops": "the formula itself, without checks: test_one_formula",
     "learn": "pieces of prompts that a simulation met",
     "optimizer_memory": "test_parallel",
     "Adapters": "made by lora(), which checks: test_training",

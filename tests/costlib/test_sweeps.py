@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,43 @@ def test_lazy_arrays_stay_lazy_through_time():
         precision=Precision(weights=1, kv=1),
     )
     assert float(lazy[2, 1, 1]) == pytest.approx(float(eager))
+
+
+#: Layers of every kind: windows, latents, indexers, mixtures, states, caches of every fourth token.
+LONG = (
+    *("llama-3-8b", "gemma-3-27b", "deepseek-v3", "deepseek-v3.2", "mixtral-8x7b", "gpt-oss-20b"),
+    *("falcon-mamba-7b", "qwen3-next-80b-a3b", "kimi-linear-48b-a3b", "deepseek-v4-flash"),
+    *("minimax-m3", "llama-4-scout-17b-16e"),
+)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_columns_take_a_shorter_way_to_the_same_times(name):
+    chance, model = np.random.default_rng(3), models[name]
+    batch, context = chance.integers(1, 400, 40_000), chance.integers(1, 40_000, 40_000)
+    ideal = devices["H200"]
+    for device in (ideal, ideal.with_(overhead_per_op=2e-6, overhead_per_step=1e-4)):
+        work = model.decode(batch, context)
+        found = time(work, device, too_large="ignore")
+        assert work._made is None, "no op was worked out"
+        for row in chance.integers(0, len(batch), 8):
+            one = model.decode(int(batch[row]), int(context[row]))
+            assert found[row] == pytest.approx(time(one, device, too_large="ignore"), rel=1e-12), (
+                batch[row],
+                context[row],
+            )
+
+
+def test_long_columns_are_a_ledger_like_any_other():
+    batch, context = np.full(40_000, 3), np.arange(40_000)
+    work, one = models["llama-3-8b"].decode(batch, context), models["llama-3-8b"].decode(3, 777)
+    assert work.flops[777] == one.flops
+    assert work["scores"].bytes()[777] == one["scores"].bytes()
+    assert pickle.loads(pickle.dumps(work)).names == one.names
+    shaped = devices["H100-SXM"].with_(blend=6.0, floor_per_head=1e-9)
+    for how in ({"overlap": "none"}, {"granularity": "step"}):  # an empty context has no short way
+        whole = time(work, "H200", too_large="ignore", **how)
+        assert whole[777] == pytest.approx(time(one, "H200", **how), rel=1e-12)
+    assert time(work, shaped, too_large="ignore")[777] == pytest.approx(time(one, shaped))
+    with pytest.warns(DoesNotFit, match=r"holds 31\.\d GB of weights and cache, and L4 gives out"):
+        time(models["llama-3-8b"].decode(batch, context + 1), "L4")

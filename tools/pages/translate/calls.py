@@ -143,7 +143,8 @@ class Calls:
 
     def _is_absent(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Attribute):
-            return False
+            found = self.static(node)
+            return isinstance(found, Own) and f"{found.module.name}.{found.name}" in names.ABSENT
         found = self.static(node.value)
         path = f"{found.path}.{node.attr}" if isinstance(found, Known) else ""
         return path.startswith(names.ABSENT_TYPES)

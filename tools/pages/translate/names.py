@@ -63,6 +63,8 @@ ABSENT = {
     "costlib.units.display.facts_html": "tables of a notebook",
     "costlib.units.display.ledger_html": "tables of a notebook",
     "costlib.units.display.ledger_latex": "tables of a notebook",
+    "costlib.timing.sweeps.seconds": "long columns",
+    "costlib.units.ledger.Unfolded": "long columns",
     "costlib.units.numbers._array_size": "arrays",
     "costlib.units.numbers._symbolic_size": "symbols",
     "costlib.units.numbers._namespace": "arrays",
