@@ -148,3 +148,11 @@ def test_what_is_shown_is_the_value():
 def test_an_answer_that_is_not_there_is_named():
     with pytest.raises(KeyError, match=r"'price'; there are params, "):
         answer("gpt2", "T4")["price"]
+
+
+def test_a_number_has_the_unit_of_its_name():
+    found = answer("llama-3-8b", "H100-SXM", batch=8, context=8192)
+    units = {each.key: each.unit for each in found}
+    assert {units[key] for key in units if key.endswith("_s")} <= {"s", "tokens/s"}
+    assert (units["first_token_s"], units["per_token_s"]) == ("s", "s")
+    assert 1e-3 < found["per_token_s"] < found["first_token_s"] < 1

@@ -441,3 +441,9 @@ def test_examples_of_the_help_run(capsys):
     for line in examples.strip().splitlines():
         name, *words = line.replace("config.json", "llama-3.1-70b").split()
         assert (name, main(words)) == ("costlib", 0), line
+
+
+def test_memory_is_in_gigabytes_of_a_billion(capsys):
+    rows = read("memory llama-3-8b --on H100-SXM --batch 1 --context 8192", capsys).splitlines()
+    weights = next(row.split() for row in rows if row.startswith("weights"))
+    assert weights == ["weights", "16,060,522,496", "16.06"]

@@ -155,3 +155,11 @@ def test_families_that_nothing_witnesses():
         rows = json.loads((DATA / name).read_text("utf-8"))["models"]
         witnessed |= {row["config"]["model_type"] for row in rows if "config" in row}
     assert set(FAMILIES) - witnessed <= {"gpt2", *UNWITNESSED}
+
+
+def test_learned_scales_of_scores_take_three_operations_a_head():
+    """A position's scale, its product with a learned factor, and with the query's scores."""
+    model = model_of(next(row for row in ROWS if row["name"] == "mistral-large4"))
+    prompt = model.prefill(1, 24)
+    assert prompt["scores.scale"].flops == 3 * 4 * 24 * 4  # heads, tokens, layers
+    assert prompt["indexer.scale"].flops == 3 * 3 * 24 * 4

@@ -466,3 +466,15 @@ def test_tiers_by_counting_ranks():
 def test_in_flight_takes_arrays():
     found = in_flight("1f1b", 0, 4, np.array([2, 8]))
     assert found.tolist() == [2, 4]
+
+
+def test_zero_3_holds_two_layers_whole_and_zero_2_one_layer_of_gradients():
+    cluster, layer = (
+        Cluster("DGX-H100", nodes=1),
+        4096 * (2 * 4096 + 2 * 1024 + 3 * 14336) + 2 * 4096,
+    )
+    buffers = [
+        Plan(data=8, zero=zero).on("llama-3-8b", cluster, batch=8, seq=4096).memory.buffers
+        for zero in range(4)
+    ]
+    assert buffers == [0, 0, 2 * layer, 2 * layer + 2 * 2 * layer]  # bytes: 2 an element

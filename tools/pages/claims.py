@@ -66,7 +66,9 @@ def _parsed(cell: Any) -> ast.Module:
 
 
 def _asks(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) for node in ast.walk(test))
+    """Whether something that was computed is compared, or asked by a function."""
+    kinds = {*map(type, ast.walk(test))}
+    return ast.Name in kinds and bool(kinds & {ast.Compare, ast.Call, ast.Not, ast.Attribute})
 
 
 def held_to(notebook: Any) -> list[str]:
