@@ -229,7 +229,8 @@ def _flash2(x: Array) -> Array:
 def _over_tiles(x: Array) -> Array:
     """min(k + x²/k) over whole k, the number of tiles across d: weights and values read again."""
     lower = np.maximum(np.floor(x), 1)
-    return np.minimum(lower + x**2 / lower, lower + 1 + x**2 / (lower + 1))
+    least: Array = np.minimum(lower + x**2 / lower, lower + 1 + x**2 / (lower + 1))
+    return least
 
 
 def _small_cache(x: Array) -> Array:

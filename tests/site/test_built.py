@@ -85,9 +85,9 @@ def test_without_git_nobody_knows(site: Path) -> None:
 def test_the_makefile_asks_before_it_tests_and_notes_what_was_built_from_scratch() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     asks, builds, notes = "$(BUILT) || {", "$(BUILD) --all -q", "$(BUILT) --note"
-    test = makefile.partition("\ntest: env")[2].partition("\n\n")[0]
+    test = makefile.partition("\ntest: made")[2].partition("\n\n")[0]
     assert test.index(asks) < test.index(builds) < test.index(notes)
-    book = makefile.partition("\nbook: env")[2].partition("\n\n")[0]
+    book = makefile.partition("\nbook: made")[2].partition("\n\n")[0]
     assert "[ -e _build/html ] || [ -e _build/.doctrees ] || from_scratch=--note" in book, (
         "a build on top of another is not noted"
     )

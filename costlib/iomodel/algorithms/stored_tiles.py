@@ -97,6 +97,24 @@ def _store_scores(
         memory.store(total, slow["L"], rows)
 
 
+def _column_tile(
+    counted: TwoLevelMemory, queries: list[Any], changes: Any, cols: slice, scale: float
+) -> Any:
+    """What is done with one row of queries for a column of keys: dK and dV grow, dS is stored."""
+
+    def tile(rows: slice, column: list[Block]) -> None:
+        key, value, key_gradient, value_gradient = column
+        state = [counted.load(array, rows) for array in queries]
+        with backward_tile(counted, state, key, value, rows, cols, False, scale) as found:
+            weight, change = found
+            key_gradient.add_product(change.T, state[0])
+            value_gradient.add_product(weight.T, state[1])
+            counted.store(change, changes, rows, cols)
+        counted.drop(*state)
+
+    return tile
+
+
 def stored_backward(
     Q: Any,
     K: Any,
@@ -144,19 +162,7 @@ def stored_backward(
         with counted.load(work.arrays["dO"], rows) as gradient:
             counted.drop(row_shares(work, gradient, shares, rows))
     for j, cols in enumerate(spans(length, blocks["block_cols"])):
-
-        def tile(rows: slice, column: list[Block], cols: slice = cols) -> None:
-            key, value, key_gradient, value_gradient = column
-            state = [counted.load(array, rows) for array in queries]
-            with backward_tile(counted, state, key, value, rows, cols, False, scale) as (
-                weight,
-                change,
-            ):
-                key_gradient.add_product(change.T, state[0])
-                value_gradient.add_product(weight.T, state[1])
-                counted.store(change, changes, rows, cols)
-            counted.drop(*state)
-
+        tile = _column_tile(counted, queries, changes, cols, scale)
         by_columns(work, grads, j, cols, 1, False, tile)
     for i, rows in enumerate(spans(length, blocks["grad_rows"])):
         counted.step("gradient of queries", i)

@@ -70,6 +70,9 @@ def sum_of_quotients(terms: Number, step: Number, divisor: Number, *, up: bool =
 
     Counting the lattice points under a line: whole slopes and offsets are summed directly, and what
     is left is the same count with the axes exchanged.
+
+    >>> sum_of_quotients(4, 3, 2), sum_of_quotients(4, 3, 2, up=True)
+    (14, 16)
     """
     if is_symbolic(terms, step, divisor):
         import sympy
