@@ -324,4 +324,12 @@ def _table() -> Any:
     with extra("tables"):
         import pandas as pd
 
-    return pd.DataFrame
+    def table(columns: Mapping[str, Any]) -> Any:
+        # Beside words pandas 3 makes NaN of None, which is one of the choices of `recompute`.
+        kept = {
+            name: pd.Series(column, dtype=object) if column.dtype == object else column
+            for name, column in columns.items()
+        }
+        return pd.DataFrame(kept)
+
+    return table
