@@ -7,16 +7,25 @@ Each function returns a `costfigures.Figure`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costfigures.sketch import TINT, Sketch, sketch
 from costfigures.tiles import GREY, SMALL, WIDTH
-from costlib.iomodel import compression
+from costlib.iomodel import Heads, bounds, compression, counts
+from costlib.iomodel.counting.block_sizes import staircase
+from costlib.iomodel.places import fast_memory
+from costlib.model.catalog import devices
 from costlib.units.numbers import sizes
 
-__all__ = ["at_hand", "message", "segment"]
+__all__ = ["Gap", "at_hand", "gaps", "message", "segment"]
+
+Array = np.ndarray[Any, Any]
 
 
 def at_hand(M: int = 16, d: int = 2) -> Figure:
@@ -241,3 +250,149 @@ def _tally(axes: Any, parts: dict[str, int], N: int, told: str) -> None:
     lines: Sequence[str] = [f"{parts[name]:3} {words[name]}" for name in words]
     text = "\n".join([*lines, "", told])
     axes.text(N + 0.9, -N / 2, text, ha="left", va="center", fontsize=SMALL)
+
+
+# ---------------------------------------------------------------- bound and schedule by shape
+
+#: Whose shared memory is marked, in 2-byte entries.
+_CHIPS = ("MI300X", "A100-80GB", "H100-SXM")
+_POINTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A shape of attention: its lower bound and the best schedule known, per pair, for any M."""
+
+    name: str
+    N: int
+    d: int
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    is_backward: bool = False
+
+    @property
+    def pairs(self) -> float:
+        """(Query, key) pairs that are computed."""
+        return float(bounds.pairs(self.N, **self._mask))
+
+    @property
+    def _mask(self) -> dict[str, Any]:
+        return {name: value for name, value in self.shape.items() if name != "value_width"}
+
+    def bound(self, M: Array) -> Array:
+        """Entries per pair below which no schedule is; less memory never needs less."""
+        find = bounds.backward if self.is_backward else bounds.attention
+        least = [float(find(self.N, self.d, int(m), **self.shape)) for m in M]
+        held = np.maximum.accumulate(np.array(least)[::-1])[::-1]
+        return np.asarray(held / self.pairs)
+
+    def schedule(self, M: Array) -> Array:
+        """Entries per pair of the best schedule known; more memory never hurts."""
+        moved = [min(self._counted(int(m)), self._stored(float(m))) for m in M]
+        return np.asarray(np.minimum.accumulate(moved) / self.pairs)
+
+    def _counted(self, M: int) -> float:
+        """Exact counts of schedules that write no scores, and of two passes backward."""
+        if self.is_backward:
+            orders = [
+                staircase(f"{each}_backward", self.N, self.d) for each in ("two_pass", "stored")
+            ]
+            at = [order.totals[order.step_at(M)] for order in orders if order.step_at(M) >= 0]
+            return float(min(at, default=math.inf))
+        widths = {key: self.shape[key] for key in ("value_width", "latent") if key in self.shape}
+        rows = counts.streamed_rows(self.d, M, **widths)
+        if rows < 1:
+            return math.inf
+        return float(counts.streamed(self.N, self.d, int(rows), **self.shape).total)
+
+    def _stored(self, M: float) -> float:
+        """Schedules that write the scores or keep a tile of them: leading terms, and compulsory."""
+        if self.is_backward:
+            return math.inf
+        heads = Heads(self.N, self.d, **self.shape)
+        d, v = float(heads.d), float(heads.value_width)
+        first = min(d * d / M, 2 * d / math.sqrt(M)) + 1
+        second = min(k + v * v / (M * k) for k in range(1, 1 + math.ceil(1 + v / math.sqrt(M))))
+        fused = 2 * math.sqrt((d + 2 * v) * (d + v) / M)
+        return min(first + second, fused) * self.pairs + float(heads.compulsory)
+
+
+#: One head of Llama 3 8B, its group of four, a layer of DeepSeek-V3, and a step of decoding.
+SHAPES = (
+    Gap("plain, d = 128", 16384, 128),
+    Gap("causal, d = 128", 16384, 128, {"causal": True}),
+    Gap("grouped: 4 heads, causal", 16384, 128, {"causal": True, "group": 4}),
+    Gap(
+        "latent, 128 heads, causal",
+        16384,
+        576,
+        {"value_width": 512, "latent": True, "group": 128, "causal": True},
+    ),
+    Gap("decode: 4 queries, d = 128", 1, 128, {"keys": 16384, "group": 4}),
+    Gap("backward, d = 128", 16384, 128, is_backward=True),
+)
+
+
+def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
+    """Lower bound and best schedule known against M, a panel for each shape, the gap shaded.
+
+    Schedules that keep the scores on the chip are exact counts; those that store scores, which are
+    best for small M only, are leading terms with the compulsory traffic.
+
+    >>> gaps(SHAPES[:2]).title
+    'Best schedule over lower bound on an H100: 1.10 to 1.12'
+    """
+    M = np.unique(np.geomspace(2**12, 2**22, _POINTS).astype(int))
+    chips = {name: fast_memory(devices[name]) for name in _CHIPS}
+    h100 = chips["H100-SXM"]
+    lines = [(shape.bound(M), shape.schedule(M)) for shape in shapes]
+    at_h100 = [_over(shape, h100) for shape in shapes]
+    title = f"Best schedule over lower bound on an H100: {min(at_h100):.2f} to {max(at_h100):.2f}"
+    told = ""
+    for shape, (low, high) in zip(shapes, lines, strict=True):
+        each = ", ".join(f"{chip} {_over(shape, m):.2f}" for chip, m in chips.items())
+        told += f"{shape.name}: on {each}; at most {float(np.max(high / low)):.2f}. "
+    alt = (
+        "Panels with entries moved, over the lower bound, against fast memory M. In each "
+        "the lower bound is the line at 1, the best schedule known lies above it, and the gap "
+        f"between them is shaded. Best schedule over bound, {told}Dotted lines mark what a core's "
+        f"memory holds: {', '.join(f'{chip} {m:,}' for chip, m in chips.items())} entries."
+    )
+    rows = -(-len(shapes) // 2)
+    with canvas(title, alt, rows=rows, columns=2, width=WIDTH, height=0.9 + 1.75 * rows) as drawing:
+        grid = np.ravel(drawing.axes)
+        for axes, shape, (low, high) in zip(grid, shapes, lines, strict=False):
+            _gap(axes, M, low, high, list(chips.values()))
+            axes.set_title(shape.name, fontsize=SMALL)
+        for axes in grid[len(shapes) :]:
+            axes.axis("off")
+        for axes in grid[max(0, len(shapes) - 2) : len(shapes)]:
+            axes.set_xlabel("M, entries", fontsize=SMALL)
+        drawing.figure.legend(
+            *grid[0].get_legend_handles_labels(),
+            loc="outside upper center",
+            ncols=2,
+            fontsize=SMALL,
+        )
+        drawing.figure.supylabel("entries moved, times the lower bound", fontsize=SMALL)
+    return drawing.result
+
+
+def _over(shape: Gap, M: int) -> float:
+    """How many times its bound the best schedule known moves."""
+    at = np.array([M])
+    return float(shape.schedule(at)[0] / shape.bound(at)[0])
+
+
+def _gap(axes: Any, M: Array, low: Array, high: Array, marks: Sequence[int]) -> None:
+    """The best schedule over the bound, which is the line at 1, and the chips."""
+    over = high / low
+    axes.fill_between(M, 1, over, color=COLOURS[1], alpha=0.3, linewidth=0, label="gap")
+    axes.plot(M, over, color=COLOURS[0], lw=1.6, label="best schedule known")
+    axes.plot(M, np.ones_like(over), color=GREY, lw=1.6, linestyle="--", label="lower bound")
+    for mark in marks:
+        axes.axvline(mark, color=GREY, linewidth=0.8, linestyle=":")
+    axes.plot([], [], ":", color=GREY, lw=0.8, label="MI300X, A100, H100")
+    axes.set(xscale="log", xticks=[10**4, 10**5, 10**6], xlim=(M[0], M[-1]))
+    axes.set(ylim=(0.9, max(2.1, 1.1 * float(over.max()))))
+    axes.minorticks_off()
+    axes.tick_params(labelsize=SMALL)

@@ -173,6 +173,7 @@ PARTS = (
     Part(
         "Look it up",
         pages=(
+            "io_bounds",
             "latent",
             "sweeps",
             "notation",

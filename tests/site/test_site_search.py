@@ -42,7 +42,7 @@ QUERIES = {
     "prefix caching": "kvcache#one-prompt serving#blocks",
     "grouped query attention": "attention#fewer-keys",
     "MLA": "latent#latent",
-    "red-blue pebble game": "lowerbounds#a-schedule",
+    "red-blue pebble game": "lowerbounds#red-blue-pebble-game",
     "cost per million tokens": "serving#what-a-million",
     "online softmax": "attention#one-pass",
     "pipeline buble": "parallel#cut-the-depth",

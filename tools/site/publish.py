@@ -71,6 +71,8 @@ def publish(
     keep_wheels(out, previous)
     if pdf:
         print_book(out, who)
+        for name, pdf in ALONE.items():
+            print_book(out, who, only=name, name=pdf)
     return who
 
 
@@ -116,13 +118,19 @@ def keep_wheels(out: Path, previous: Path | None) -> None:
 # ---------------------------------------------------------------- the book on paper
 
 
-def print_book(site: Path, who: Identity) -> Path | None:
-    """The book as book.pdf, printed by a browser; without one, say so and go on."""
-    sheet, pdf = site / "print.html", site / "book.pdf"
+#: Pages that are cited by themselves, and their own PDF.
+ALONE = {"book/io_bounds": "io-bounds.pdf"}
+
+
+def print_book(
+    site: Path, who: Identity, *, only: str | None = None, name: str = "book.pdf"
+) -> Path | None:
+    """The book, or only one page of it, as a PDF; without a browser, say so and go on."""
+    sheet, pdf = site / "print.html", site / name
     with browser("PDF") as page:
         if not page:
             return None
-        sheet.write_text(one_page(site, who), "utf-8")
+        sheet.write_text(one_page(site, who, only), "utf-8")
         page.goto(sheet.as_uri())
         page.evaluate("document.fonts.ready.then(() => true)")
         page.pdf(
@@ -153,14 +161,15 @@ def undated(pdf: bytes, seconds: int) -> bytes:
     return re.sub(rb"(?<=Date \(D:)\d{14}", day, pdf)
 
 
-def one_page(site: Path, who: Identity) -> str:
-    """All pages in one, in the order of the book, links between them inside it."""
+def one_page(site: Path, who: Identity, only: str | None = None) -> str:
+    """All pages in one, or only one of them; links between those that are there stay inside."""
     order = re.findall(r"<loc>([^<]+)</loc>", (site / "sitemap.xml").read_text("utf-8"))
     listed = (site / "llms.txt").read_text("utf-8")
     names = [address.removeprefix(f"{who.site}/").removesuffix(".html") for address in order]
     names = [name for name in names if not any(part in name for part in ON_SCREEN)]
     names.sort(key=lambda name: listed.index(f"/{name}.md)"))
-    parts = begins()
+    names = [name for name in names if only in (None, name)]
+    parts = {} if only else begins()
     articles = "\n".join(parts.get(n, "") + article(site, n, names, who) for n in names)
     title = re.search("# (.+)", listed)
     return (

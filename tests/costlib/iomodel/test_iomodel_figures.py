@@ -61,6 +61,7 @@ DRAWINGS = {
     "more_at_hand": lambda: pictures.at_hand(M=30, d=3),
     "traffic": lambda: figures.traffic({"all written": traced(naive), "kept": traced()}),
     "stay_and_pass": figures.stay_and_pass,
+    "gaps": pictures.gaps,
     "overlap": lambda: figures.overlap(devices["H100-SXM"], 128, 116736),
 }
 
@@ -418,3 +419,21 @@ def test_areas_are_the_constants_that_counts_tend_to():
         assert area == int(moved * M / (2**22 * width) ** 2)
         assert told.get(order, str(area)) == str(area)
     assert drawn("stay_and_pass").title.endswith("4, 6, 20, 16, 14")
+
+
+def test_gaps_tell_what_the_counts_and_the_bounds_give():
+    alt = drawn("gaps").alt
+    M = 116_736
+    plain = best_blocks("flash2", 16384, 128, M).count.total / bounds.attention(16384, 128, M)
+    told = re.search(r"plain, d = 128: on MI300X [\d.]+, A100-80GB [\d.]+, H100-SXM ([\d.]+)", alt)
+    assert float(told[1]) == pytest.approx(plain, abs=0.006)
+    assert "decode: 4 queries, d = 128: on MI300X 1.00, A100-80GB 1.00, H100-SXM 1.00" in alt
+
+
+@pytest.mark.parametrize("shape", pictures.SHAPES, ids=lambda shape: shape.name)
+def test_no_schedule_of_a_gap_is_below_its_bound(shape):
+    M = np.unique(np.geomspace(2**12, 2**22, 25).astype(int))
+    low, high = shape.bound(M), shape.schedule(M)
+    assert (low <= high * (1 + 1e-12)).all()
+    assert (np.diff(low) <= 0).all()
+    assert (np.diff(high) <= 0).all()
