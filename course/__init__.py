@@ -5,7 +5,8 @@ Run from the root of the repository: ``python -m course --help``. What is here, 
 - ``builder``: from a chapter's exercises to each student's notebook, and to the key;
 - ``grader``: what runs, compares, records and reports;
 - ``practice``: how the book's own exercises are checked, one file for each chapter;
-- ``example``: a private course folder to start from.
+- ``example``: a private course folder to start from;
+- ``contest``: an assignment whose answers are ranked, the fewest entries moved.
 
 A file of checks says ``from course import Mistake, Question``.
 """

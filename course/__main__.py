@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--memory", type=float, default=2, help="GiB (default 2)")
     grade.add_argument("--scheduler", help="a dask.distributed scheduler: tcp://...")
     grade.add_argument("--times", default="", help="when: a CSV (student, time), nbgrader or files")
+    grade.add_argument("--names", action="store_true", help="on the board, for pseudonyms")
     grade.add_argument("--nbgrader", metavar="DATABASE", help="sqlite:///gradebook.db, too")
     grade.set_defaults(run=_grade)
     archive = commands.add_parser("gradescope-zip", help="an autograder for Gradescope")
@@ -112,6 +113,7 @@ def _grade(options: argparse.Namespace) -> int:
             pattern=options.id,
             scheduler=options.scheduler,
             times=options.times,
+            names=options.names,
         )
     except CanaryError as error:
         print(f"error: {error}", file=sys.stderr)

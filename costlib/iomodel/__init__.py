@@ -43,7 +43,7 @@ from costlib.iomodel.counting.block_sizes import (
     shrunk_blocks,
 )
 from costlib.iomodel.counting.heads import Heads
-from costlib.iomodel.memory import CapacityError, ResidencyError, TwoLevelMemory
+from costlib.iomodel.memory import CapacityError, ResidencyError, Schedule, TwoLevelMemory, play
 from costlib.iomodel.places import fast_memory, head_width
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "Heads",
     "ResidencyError",
     "Run",
+    "Schedule",
     "TwoLevelMemory",
     "algorithms",
     "best_blocks",
@@ -75,6 +76,7 @@ __all__ = [
     "naive_entries",
     "naive_rows",
     "pebbles",
+    "play",
     "published_blocks",
     "reference_attention",
     "reference_gradients",

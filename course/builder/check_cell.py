@@ -94,4 +94,5 @@ def check(function, holds=None):
         print(f"{name}: {answer!r}. {said}")
         return
     found = holds(answer, **spec["numbers"]) if holds else verdict(name, answer)
-    print(f"{name}: right." if found is True else f"{name}: {answer!r}. {found or 'Not yet.'}")
+    text = repr(answer) if len(repr(answer)) < 300 else f"{repr(answer)[:60]} and so on"
+    print(f"{name}: right." if found is True else f"{name}: {text}. {found or 'Not yet.'}")

@@ -68,7 +68,8 @@ class Question:
     the points for a share of the cases. ``show`` puts a fingerprint of the answer into the
     notebook, to check at once; left out, a function has one and a number has none, since whoever
     has a notebook can try answers until one fits. ``pool`` names a pool, of which each student
-    gets as many questions as POOLS says.
+    gets as many questions as POOLS says. ``count(answer, **case)`` says how much a right answer
+    takes, and ``least(**case)`` below what none can go: then a board ranks those who need least.
     """
 
     name: str
@@ -86,6 +87,8 @@ class Question:
     rubric: Sequence[Criterion] = ()
     partial: bool = False
     pool: str = ""
+    count: Callable[..., int] | None = None
+    least: Callable[..., float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -105,6 +108,10 @@ class Question:
             raise ValueError(f"{self.name}: nothing to draw {empty[0]} from")
         if self.public is not None and self.compare is not None:
             raise ValueError(f"{self.name}: public and compare exclude each other")
+        if (self.count is None) != (self.least is None):
+            raise ValueError(f"{self.name}: a board needs both count and least")
+        if self.count is not None and (self.kind != "function" or self.numbers):
+            raise ValueError(f"{self.name}: a board is for a function with the same cases for all")
         if self.kind == "number" and (self.cases or self.hidden):
             raise ValueError(f"{self.name}: a number is asked once, hidden cases need a function")
 

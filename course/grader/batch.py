@@ -61,12 +61,13 @@ def grade(
     pattern: str | None = None,
     scheduler: str | None = None,
     times: str = "",
+    names: bool = False,
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr),
 ) -> list[Graded]:
     """Grade a folder; everything is in OUT afterwards, and returned.
 
     ``times`` says where the hours of handing in are from: a CSV, "nbgrader" or "files"; those that
-    Gradescope's export says are known without it.
+    Gradescope's export says are known without it. ``names`` puts them on the board.
     """
     opened = load_key(key)  # first of all: it says which folder was meant
     setting = Setting(str(key.resolve()), _sandbox(sandbox, say), limits or Limits())
@@ -87,7 +88,7 @@ def grade(
             say(f"marking/{name}.csv: nobody is called {', '.join(rows)}: those rows do not count")
         results = [_flagged(graded, inbox) for graded in merged]
         alike = _alike(opened, paths)
-        write_reports(opened, results, out, inbox.strangers, inbox.missing, alike)
+        write_reports(opened, results, out, inbox.strangers, inbox.missing, alike, names=names)
     return results
 
 

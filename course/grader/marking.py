@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import re
 import signal
 import sys
@@ -12,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from course.builder.answer_key import Key
 from course.builder.questions import Plain, Question
@@ -34,6 +35,7 @@ class Mark:
     reason: str = ""
     feedback: str = ""
     flag: str = ""  # for the instructor's eyes
+    count: int | None = None  # what a right answer takes, where a board ranks it
     seconds: float = 0.0
     waits: bool = False  # for a person to mark it
 
@@ -65,6 +67,16 @@ class Graded:
         return sum(mark.out_of for mark in self.marks)
 
 
+class Found(NamedTuple):
+    """What an answer got, or one case of it."""
+
+    share: float
+    reason: str = ""
+    feedback: str = ""
+    flag: str = ""
+    taken: int | None = None  # what a right answer counts
+
+
 def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[Mark]:
     """Every question that a machine marks, each by itself."""
     marks, end = [], time.monotonic() + sandbox.limits.submission
@@ -90,10 +102,8 @@ def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[
     return marks
 
 
-def mark_question(
-    key: Key, question: Question, submission: Submission, sandbox: Sandbox
-) -> tuple[float, str, str, str]:
-    """The share of the points, reason, feedback, flag."""
+def mark_question(key: Key, question: Question, submission: Submission, sandbox: Sandbox) -> Found:
+    """The share of the points and the words for it."""
     cells = submission.code()
     try:
         return _run(key, question, submission, sandbox, cells)
@@ -104,7 +114,7 @@ def mark_question(
             with contextlib.suppress(Failure):
                 return _run(key, question, submission, sandbox, own)
         reason = _words(failure)
-        return 0, reason, "", ""
+        return Found(0, reason)
 
 
 def _run(
@@ -113,10 +123,10 @@ def _run(
     submission: Submission,
     sandbox: Sandbox,
     cells: list[tuple[str, str]],
-) -> tuple[float, str, str, str]:
+) -> Found:
     """Case by case until one is wrong; to the end where each case earns a share."""
     cases = key.cases(question.name, submission.student)
-    found: list[tuple[float, str, str, str]] = []  # what each case got, as far as they went
+    found: list[Found] = []  # what each case got, as far as they went
     try:
         with sandbox.question(key.source.setup, cells, question.name) as running:
             there, problem = _started(running)
@@ -124,16 +134,28 @@ def _run(
                 raise problem or Failure("exception", f"NameError: {question.name} is not defined")
             for got in _each(key, question, submission, running, cases):
                 found.append(got)
-                if not got[0] and not question.partial:
+                if not got.share and not question.partial:
                     return got
     except Failure as failure:
-        if not any(got[0] for got in found) or not question.partial:
+        if not any(got.share for got in found) or not question.partial:
             raise
-        found.append((0, _words(failure), "", ""))
-    right = sum(got[0] for got in found)
-    first = next((got for got in found if not got[0]), (1, "", "", ""))
-    said = f"; right in {right:g} of {len(cases)} cases" if 0 < right < len(cases) else ""
-    return right / len(cases), first[1] + said, *first[2:]
+        found.append(Found(0, _words(failure)))
+    right = sum(got.share for got in found)
+    first = next((got for got in found if not got.share), None)
+    if first is None:
+        return _counted(question, cases, found)
+    said = f"; right in {right:g} of {len(cases)} cases" if right else ""
+    return first._replace(share=right / len(cases), reason=first.reason + said)
+
+
+def _counted(question: Question, cases: list[dict[str, Plain]], found: list[Found]) -> Found:
+    """An answer that is right in every case, with what it takes in all of them together."""
+    taken = [got.taken for got in found if got.taken is not None]
+    if question.least is None or len(taken) < len(cases):
+        return Found(1)
+    total = sum(taken)
+    least = math.ceil(sum(question.least(**case) for case in cases))
+    return Found(1, "", f"Your count is {total:,}; none can be below {least:,}.", "", total)
 
 
 def _started(running: RunningQuestion) -> tuple[bool, Failure | None]:
@@ -150,7 +172,7 @@ def _each(
     submission: Submission,
     running: RunningQuestion,
     cases: list[dict[str, Plain]],
-) -> Iterator[tuple[float, str, str, str]]:
+) -> Iterator[Found]:
     """What each case gets; a Failure after which nothing more can be asked ends them."""
     seen: list[tuple[dict[str, Plain], Plain]] = []
     for position, case in enumerate(cases):
@@ -160,13 +182,14 @@ def _each(
             said = _discreet(failure) if position else failure
             if not question.partial or failure.kind not in GOES_ON:
                 raise said from None
-            yield 0, _words(said), "", ""
+            yield Found(0, _words(said))
             continue
         seen.append((case, answer))
         verdict = _verdict(key, question, submission, case, answer)
-        yield (
-            (1, "", "", "") if verdict is True else _wrong(key, question, submission, seen, verdict)
-        )
+        if verdict is True:
+            yield Found(1, taken=_taken(question, case, answer))
+        else:
+            yield _wrong(key, question, submission, seen, verdict)
 
 
 #: Failures after which the next case can be asked.
@@ -192,19 +215,21 @@ def _wrong(
     submission: Submission,
     seen: list[tuple[dict[str, Plain], Plain]],
     verdict: bool | str,
-) -> tuple[float, str, str, str]:
+) -> Found:
     where = "for the numbers of your notebook" if len(seen) == 1 else "in a hidden case"
     if isinstance(verdict, str):
-        return 0, f"wrong {where}", verdict, ""
+        return Found(0, f"wrong {where}", verdict)
     for mistake in question.mistakes:
         with contextlib.suppress(Exception):
             if all(question.judge(c, mistake.answer(**c), a) is True for c, a in seen):
-                return 0, f"wrong {where}: {mistake.name}", mistake.feedback, ""
+                return Found(0, f"wrong {where}: {mistake.name}", mistake.feedback)
     owner = _owner(key, question, submission, seen[0][1]) if question.kind == "number" else ""
     if owner:
         text = "This is the answer for other numbers than those of your notebook."
-        return 0, "the answer to somebody else's numbers", text, f"has the answer of {owner}"
-    return 0, f"wrong {where}", _other_form(key, question, *seen[0]) if len(seen) == 1 else "", ""
+        flag = f"has the answer of {owner}"
+        return Found(0, "the answer to somebody else's numbers", text, flag)
+    said = _other_form(key, question, *seen[0]) if len(seen) == 1 else ""
+    return Found(0, f"wrong {where}", said)
 
 
 def _other_form(key: Key, question: Question, case: dict[str, Plain], answer: Plain) -> str:
@@ -244,6 +269,15 @@ def _judge(question: Question, case: dict[str, Plain], expected: Plain, answer: 
         return "Your answer is too large to be checked."
     except Exception:
         return "Your answer does not have the form that was asked for."
+
+
+def _taken(question: Question, case: dict[str, Plain], answer: Plain) -> int | None:
+    """What a right answer counts; nothing where nothing is counted, or that takes too long."""
+    if question.count is None:
+        return None
+    with contextlib.suppress(Exception), _no_longer_than(JUDGING):
+        return int(question.count(answer, **case))
+    return None
 
 
 def _no_longer_than(seconds: float) -> contextlib.AbstractContextManager[None]:

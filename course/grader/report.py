@@ -14,6 +14,7 @@ from pathlib import Path
 
 from course.builder.answer_key import Key, write_whole
 from course.builder.roster import file_name
+from course.grader.board import pseudonym, write_board
 from course.grader.class_page import class_page, frequent
 from course.grader.marking import Graded, Mark, tidy
 from course.grader.similar import Alike
@@ -29,9 +30,11 @@ def write_reports(
     strangers: Container[str] = (),
     missing: Iterable[str] = (),
     alike: Sequence[Alike] = (),
+    *,
+    names: bool = False,
 ) -> None:
     """Everything: grades, canvas, moodle and strangers.csv, summary.md, class.html, feedback/,
-    gradescope/.
+    gradescope/; board.csv and board.html, with or without names, where a question is counted.
 
     Who is on the roster stands in every table, with no points where nothing came; who is not
     stands in strangers.csv alone.
@@ -49,6 +52,7 @@ def write_reports(
         (out / "strangers.csv").unlink(missing_ok=True)
     write_whole(out / "summary.md", summary(key, ours, len(absent), others))
     write_whole(out / "class.html", class_page(key, ours, alike, len(absent)))
+    write_board(key, ours, out, names=names)
     for folder in ("feedback", "gradescope"):
         (out / folder).mkdir(exist_ok=True)
     for graded in [*everybody, *others]:
@@ -79,6 +83,8 @@ def feedback(key: Key, graded: Graded) -> str:
             lines.append(f"- {_code(mark.reason)}")
         if mark.feedback:
             lines.append(f"- {mark.feedback}")
+        if mark.count is not None:
+            lines.append(f"- On the board without names you are {pseudonym(key, graded.student)}.")
         lines.append("")
     return "\n".join(lines)
 
