@@ -164,7 +164,7 @@ def test_no_function_is_over_forty_lines() -> None:
 
 OWN = [path for place in (*PACKAGES, "course", "tools") for path in (ROOT / place).rglob("*.py")]
 #: Lines of code (no docstrings, comments, blank lines) that a reader can follow in one sitting.
-A_SITTING = 560
+A_SITTING = 570
 
 
 def test_every_file_can_be_read_in_one_sitting() -> None:
