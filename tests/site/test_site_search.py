@@ -166,7 +166,7 @@ def test_the_page_of_the_search_keeps_its_question(browser: Any, address: str) -
     with Visit(browser, address, "search.html?q=flashattenion") as visit:
         page = visit.page
         rest(page, ".bd-article .found")
-        assert "FlashAttention keeps the scores at home" in page.inner_text(".bd-article .found")
+        assert "FlashAttention: online softmax and tiling" in page.inner_text(".bd-article .found")
         with change(page, ".bd-article .found"):
             page.fill(".bd-article input[type=search]", "kv cache size")
         assert page.evaluate("location.search") == "?q=kv%20cache%20size"
