@@ -4,14 +4,16 @@ Three kinds of statement live here, and each says which it is.
 
 - *The paper's*: the theorems of Saha and Ye (2024), up to constants that are not given. A
   `Theorem` holds the expression inside Θ, Ω or O, its regime and the terms that must be added.
-- *The literature's*: the matrix product bound of Smith, Lowery, Langou and van de Geijn (2019),
-  with its constant.
-- *The book's own*: bounds for attention with every constant explicit, proved below, and those of
-  its backward pass, proved in `costlib.iomodel.counting.bounds_backward`.
+- *The literature's*: Hong and Kung's bound from partitions.
+- *The book's own*: a bound for matrix products, with the constant that Smith, Lowery, Langou and
+  van de Geijn (2019) have for another case; bounds for attention with every constant explicit,
+  proved below, and those of its backward pass, proved in
+  `costlib.iomodel.counting.bounds_backward`.
 
 The model of the book's own bounds. The red-blue pebble game with M red pebbles, cost reads +
 writes, recomputation and sliding allowed, deletion free, nothing in fast memory at the start, every
-output in slow memory at the end. The entries of Q, K and V are inputs. P is the set of (query, key)
+output in slow memory at the end. The entries of Q, K and V are inputs: projections that make them
+inside the kernel are outside the model. P is the set of (query, key)
 pairs that are computed, whatever the mask; over several heads it is the union. For a pair, the
 *S-tree* holds the d products of the score, their partial sums, the score and what is computed from
 the score for this pair alone, up to the weight; only the score and what follows it is used outside
@@ -21,8 +23,9 @@ formed in any order; maxima, row sums and factors may be kept and only take room
 Strassen-like products, approximate attention, several values packed in one entry.
 
 What may be shared. Different query heads may share keys or values in any pattern (`Heads` names the
-usual ones). Within a head the rows of K are different entries, and so are those of V. That no entry
-is both a key's and a value's is needed for the bounds of *distinct* keys and values; the bounds for
+usual ones). The rows of Q are different entries, and none is an entry of K or V. Within a head the
+rows of K are different entries, and so are those of V. That no entry is both a key's and a value's
+is needed for the bounds of *distinct* keys and values; the bounds for
 a *latent* are those for values that are the first columns of the keys.
 
 Every function takes ``keys``, ``value_width``, ``heads``, ``group``, ``window`` and ``latent`` as
@@ -75,8 +78,8 @@ __all__ = [
 def attention(N: Number, d: Number, M: Number, *, causal: bool = False, **shape: Any) -> Any:
     """The largest of the lower bounds with explicit constants: no schedule moves fewer entries.
 
-    The compulsory traffic; the bound from the scores alone; and, from `large_cache_from` on
-    `large_cache`, below it `small_cache`. Where neither reaches, what holds at the next larger M.
+    The compulsory traffic; the bound from the scores alone; `large_cache`, below `large_cache_from`
+    with its value there; and `small_cache` up to `small_cache_until`.
 
     >>> round(attention(N=16384, d=128, M=8 * 128**2))
     134086656
@@ -93,8 +96,6 @@ def attention(N: Number, d: Number, M: Number, *, causal: bool = False, **shape:
     (M,) = sizes(M=M)
     weaker = maximum(heads.compulsory, _scores_only(heads, M))
     starts = _large_cache_from(heads)
-    if heads.value_width is heads.d and not heads.latent:  # the two regimes meet
-        return maximum(weaker, where(starts <= M, _large_cache(heads, M), _small_cache(heads, M)))
     held = maximum(weaker, _large_cache(heads, maximum(M, starts)))
     return maximum(held, where(_small_cache_until(heads) >= M, _small_cache(heads, M), 0))
 
@@ -170,7 +171,9 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     a + d(r + c) + U ≤ T, where U counts the available entries of V and O-trees, and r + c is at
     least 2√(s − a).
     (5) For each column t, o_t O-trees and v_t entries of V allow at most min(s, o_t·v_t) different
-    products, in all at most min(v·s, √s·U/2).
+    products, at most √(s_h·o_ht·v_ht) in the head h. Over the columns of a head and then over
+    heads, Cauchy's inequality makes √(s·O·V) of it, O and V the available O-trees and entries of V,
+    also if heads share these in other columns. In all at most min(v·s, √s·U/2).
     (6) a + 2d√(s − a) is concave in a, so at least min(s, 2d√s). Let v ≤ d. For s ≥ 4d² this gives
     U ≤ T − 2d√s and products of at most min(v·s, M√s − d·s). The first grows with s and the second
     falls from √s = M/2d on; they meet beyond, at √s = M/(d + v), so there are at most
@@ -275,9 +278,9 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     z_s with products of scores and z_v with products of weights, z_s + z_v = z + y. By Cauchy's
     inequality there are at most √(z_s·q·k) + √(z_v·o·k) ≤ √(k(z + y)(q + o)) products, at most
     (M + y/3)^(3/2) because these three factors add up to 3M + y at most, and as above at most
-    √2·M^(3/2). Both are below M^(3/2) + λ√M·y with λ = (√2 − 1)/(3·(2^(1/3) − 1)) < 17/32. So the
-    segments number at least (|P|·v + (d − λ√M)·max(|P|, E))/M^(3/2), and step (4) ends as before,
-    because 2(d − λ√M)/√M ≥ 1.
+    √2·M^(3/2). The smaller is at most M^(3/2) + λ√M·y with λ = (√2 − 1)/(3·(2^(1/3) − 1)) < 17/32.
+    So the segments number at least (|P|·v + (d − λ√M)·max(|P|, E))/M^(3/2), and step (4) ends as
+    before, because 2(d − λ√M)/√M ≥ 1.
 
     >>> small_cache(N=1024, d=64, M=1024)
     7337984.0
@@ -378,10 +381,14 @@ def together(*heads: Heads, M: Number) -> Any:
 
 
 def matmul(m: Number, k: Number, n: Number, M: Number) -> Any:
-    """The literature's bound on the reads of an m×k by k×n product: 2·m·n·k/√M − 2M.
+    """Reads and writes of an m×k by k×n product C = AB: at least 2·m·n·k/√M − 2M.
 
-    Smith, Lowery, Langou and van de Geijn (2019); tight to the leading term: `matmul_outer` nearly
-    reaches it. It is vacuous (below m·k + k·n) once M is large.
+    With recomputation. Proof. Charge reads of A and B, and openings of trees of C as in
+    `small_cache`: each has its own read or write. A segment of 2M charges has 3M items at hand, and
+    with z trees the slice l allows min(z, a_l·b_l) ≤ √z(a_l + b_l)/2 products, so M^(3/2) in all.
+    Tight to the leading term: `matmul_outer` nearly reaches it. Smith, Lowery, Langou and van de
+    Geijn (2019) have this number for the reads alone of C = AB + C, where C is read too. It does
+    not bound the reads of C = AB.
 
     >>> round(matmul(8, 8, 8, M=12), 3)
     271.603
@@ -391,13 +398,13 @@ def matmul(m: Number, k: Number, n: Number, M: Number) -> Any:
 
 
 def matmul_total(m: Number, k: Number, n: Number, M: Number) -> Any:
-    """Reads and writes of a matrix product: the larger of `matmul` and m·k + k·n, and m·n writes.
+    """Reads and writes of C = AB: the larger of `matmul` and the compulsory m·k + k·n + m·n.
 
     >>> matmul_total(8, 4, 2, M=10_000)
     56
     """
     m, k, n, M = sizes(m=m, k=k, n=n, M=M)
-    return maximum(matmul(m, k, n, M), m * k + k * n) + m * n
+    return maximum(matmul(m, k, n, M), m * k + k * n + m * n)
 
 
 def hong_kung(parts: Number, M: Number) -> Any:

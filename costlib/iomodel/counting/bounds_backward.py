@@ -8,12 +8,12 @@ all distinct, and for each row its log-sum-exp and the sum D_i of dO_i ∘ O_i. 
 
 and the outputs are the sums of the products dS_ij·k_jt (into dQ_it), dS_ij·q_it (into dK_jt) and
 P_ij·dO_it (into dV_jt). The *pair tree* (i, j) holds both dot products of the pair, their partial
-sums, and what is computed from them for this pair alone; only P_ij, dS_ij and what follows them are
-used outside. The *gradient tree* of an output holds the products and sums that lead to it, and
-nothing in it is used outside. Sums may be formed in any order.
+sums, and what is computed from them for this pair alone; only the score, P_ij, dS_ij and what
+follows them are used outside. The *gradient tree* of an output holds the products and sums that
+lead to it, and nothing in it is used outside. Sums may be formed in any order.
 
 Not covered: products other than these (Strassen's, or the two parts of dS summed apart),
-approximate gradients, several values packed in one entry.
+approximate gradients, several values packed in one entry, several heads on one K and V.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def backward_small_cache(
     because s√(qk) ≤ s(q + k)/2, p√(xk) ≤ (x + p²k)/2, p² + s = 1, √(ov/2) ≤ (v + o/2)/2. So a
     segment holds at most √z·(3M − z)/2 ≤ M^(3/2).
     (3) As there, each charge is paid by an I/O of its own, but for E live intervals of pair trees
-    that begin with a product and contain no read or write. What leaves such a tree is P_ij or
-    later, so all d products of Q_i·K_j are made inside, in segments of the interval's own.
+    that begin with a product and contain no read or write. What leaves such a tree is the score
+    or later, so all d products of Q_i·K_j are made inside, in segments of the interval's own.
     (4) Q ≥ (2/√M)·(2p|P|d + √2|P|d + s·d·max(|P|, E)) − 2M − E, and 2sd/√M = 1.
 
     >>> round(backward_small_cache(N=1024, d=64, M=32**2))
@@ -141,17 +141,24 @@ def backward_whole_rows(
 ) -> Any:
     """14·|P|·d²/(M − 1) − 3N·d, for schedules with whole rows at hand; every M.
 
-    Hypothesis: when useless events are dropped, there is for each pair of P and each of the three
+    Hypothesis: sums are added to in fast memory only (no atomic adds, see below). And when second
+    writes of a value that is in slow memory, and then events on which no write of an output
+    depends, are dropped, there is for each pair of P and each of the three
     gradients a moment at which all entries of the rows concerned are red: Q_i, K_j, dO_i and dV_j;
     Q_i, K_j, dO_i, V_j and dQ_i; and the same four with dK_j, where a row of a gradient is red if
-    each of its d trees has a red vertex. FlashAttention's backward passes and two passes do this,
-    but nothing that keeps P or dS. Rows may be read entry by entry, and recomputed.
+    each of its d trees has a red vertex. The orders of FlashAttention-1, -2 and -3 and two passes
+    do this, as they are counted here, but nothing that keeps P or dS. Rows may be read entry by
+    entry, and recomputed.
 
-    Proof. (1) Let an interval be a longest time in which an entry, or a gradient tree, is red. An
-    interval of an input begins with a read. A gradient tree with n intervals costs at least 2n − 1:
-    each contains a write, the last one of an output, and what the others write is read again. So
-    with weights 1/2 for the beginning and the end of an input's interval, 1 for those of a tree's,
-    the weights add up to at most Q + 3N·d.
+    If an entry in slow memory could be added to for one write and no read, as an atomic add does,
+    FlashAttention-2's order would move 12·N²·d²/M to leading order: below this bound, and it would
+    reach `backward_large_cache`, which holds with that rule too.
+
+    Proof. (1) Let an interval (half-open) be a longest time in which an entry, or a gradient tree,
+    is red. An interval of an input begins with a read. A gradient tree with n intervals costs at
+    least 2n − 1: each contains a write, the last one of an output, and what the others write is
+    read again. So with weights 1/2 for the beginning and the end of an input's interval, 1 for
+    those of a tree's, the weights add up to at most Q + 3N·d.
     (2) Count at each beginning and end, with its weight, the entries at hand of the six other
     matrices: at most M − 1 each time. So the counts add up to at most (M − 1)(Q + 3N·d).
     (3) Take one column of each matrix, seven columns: each row of a matrix is one entry now. When

@@ -126,6 +126,39 @@ def test_the_forward_gap_is_a_third_at_most():
     )
 
 
+def test_the_backward_gap_is_widest_where_the_two_bounds_meet():
+    """To leading order, the best of the three plans over the larger bound."""
+    N, d = 10**9, 1000
+
+    def gap(share):
+        x2 = 1 / share
+        known = min(14 * x2, 9 * x2 + 2, 5 * x2 + 5)
+        return known * N**2 / bounds.backward(N, d, round(share * d * d))
+
+    shares = np.linspace(1, 16, 301)
+    worst = max(shares, key=gap)
+    assert worst == pytest.approx(3.9, abs=0.1)
+    assert gap(worst) == pytest.approx(2.16, abs=0.01)
+    assert gap(1 / 0.8**2) == pytest.approx(1.84, abs=0.01)
+    assert gap(1) == pytest.approx(1.77, abs=0.01)
+
+
+def test_sums_added_to_in_slow_memory_reach_twelve():
+    """FlashAttention-2's order, a gradient of the queries added to without being read.
+
+    It goes below the bound for whole rows, which excludes such adds, and never below the other.
+    """
+    N, d = 2**20, 256
+    for share in (16, 40, 100):
+        M = share * d * d
+        cols = (M - 3 * d - 2) // (4 * d + 2)
+        count = counts.flash2_backward(N, d, 1, cols)
+        assert count.peak <= M
+        moved = count.total - -(-N // cols) * N * d  # the reads of that gradient
+        assert bounds.backward(N, d, M) < moved < bounds.backward_whole_rows(N, d, M)
+    assert moved < 1.05 * bounds.backward(N, d, M) + 8 * N * d
+
+
 def test_values_by_hand():
     N, d = 100, 2
     assert bounds.backward_compulsory(N, d) == 1400
