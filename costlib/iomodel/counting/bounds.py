@@ -253,7 +253,8 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     (2) Slice the products by columns, those for scores by the columns of Q and K, those with V by
     its own. With z S-trees available, a slice with x and y items of its two other kinds allows at
     most min(z, x·y) ≤ √z·(x + y)/2 products. In all at most √z·(T − z)/2, largest at z = M: a
-    segment holds at most M^(3/2) different products.
+    segment holds at most M^(3/2) different products. Heads that share keys or values add up by
+    Cauchy's inequality, as in step (5) of `large_cache`.
     (3) An opening by a product begins a live interval. A read of the tree later in it is not
     charged, and a write never is: either pays for it. In O-trees there is always a write. Let E
     live intervals of S-trees, begun by such an opening, contain neither. What leaves such a tree is
@@ -332,7 +333,8 @@ def by_keys(
 
     ``queries`` and ``keys`` are two lists: keys[i] keys are each seen by queries[i] stacked queries
     (over a group of heads, the new tokens, and the sequences of a batch that share the key). With v
-    the width of the values, Q ≥ Σ keys·(d + v)·max(1, queries·(d + v)/M) − M for v ≤ d.
+    the width of the values, Q ≥ Σ keys·(d + v)·max(1, queries·(d + v)/M) − M for v ≤ d. No entry
+    may belong to two keys, to two values or, but in a latent, to a key and a value.
 
     Proof. Let K' be any set of keys. Go through the proof of `large_cache` for the pairs with a key
     in K'. Do not charge reads of the entries of other keys and their values: a segment still has

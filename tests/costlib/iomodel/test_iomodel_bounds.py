@@ -53,6 +53,14 @@ def test_the_two_bounds_agree_where_they_meet():
         assert bounds.large_cache(N, d, M) == bounds.small_cache(N, d, M) + M
 
 
+def test_one_entry_more_below_four_d_squared_raises_no_bound():
+    """Just below 4d² the bound from 4d² on is the larger, and is taken there too."""
+    N, d = 1024, 64
+    meet = 4 * d * d
+    assert bounds.small_cache(N, d, meet - 1) < bounds.large_cache(N, d, meet)
+    assert bounds.attention(N, d, meet - 1) == bounds.attention(N, d, meet) == 1_032_192
+
+
 def test_values_by_hand():
     N, d = 100, 5
     assert bounds.large_cache(N, d, 200) == 4 * 10_000 * 25 / 200 - 200
