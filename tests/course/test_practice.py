@@ -103,7 +103,7 @@ def test_the_solved_notebook_gets_full_marks(chapter: str) -> None:
         sandbox: Any = Answering(key_answer(key, exercise.name))
         for student in ("", "ada", "bob"):
             found = mark_question(key, question, Submission(student, "digest"), sandbox)
-            assert found == (1, "", "", ""), f"{exercise.name} {student}"
+            assert found[:4] == (1, "", "", ""), f"{exercise.name} {student}"
 
 
 def is_same(found: Any, worked_out: Any) -> bool:
@@ -195,7 +195,7 @@ def test_a_blank_notebook_gets_nothing_and_a_kind_word(chapter: str) -> None:
             space[exercise.name](**exercise.example)
         sandbox: Any = Answering(missing)
         found = mark_question(key, question, Submission("", "digest"), sandbox)
-        assert found == (0, "not answered", "", "")
+        assert found[:4] == (0, "not answered", "", "")
 
 
 @by_chapter
