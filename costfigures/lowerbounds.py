@@ -339,7 +339,7 @@ def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
     best for small M only, are leading terms with the compulsory traffic.
 
     >>> gaps(SHAPES[:2]).title
-    'Best schedule over lower bound on an H100: 1.10 to 1.12'
+    'Best schedule over lower bound on an H100: 1.06 to 1.10'
     """
     M = np.unique(np.geomspace(2**12, 2**22, _POINTS).astype(int))
     chips = {name: fast_memory(devices[name]) for name in _CHIPS}
