@@ -13,7 +13,7 @@ PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --docte
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served sweep measure bench-grade bench-io \
+.PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served bench-engines bench-collectives sweep measure bench-grade bench-io \
   mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope format lock \
   clean
 
@@ -73,6 +73,12 @@ bench-served: env ## How well published serving throughputs are predicted (FILE=
 
 bench-plans: env ## How well published training steps are predicted from two rows of a table (FILE=rows.csv for others)
 	@$(PY) -m tools.bench.plans $(FILE)
+
+bench-engines: env ## Score predicted memory of engines against their own logs (FILE=starts.csv for others)
+	@$(PY) -m tools.bench.engines $(FILE)
+
+bench-collectives: env ## How well published times of collectives are predicted (FILE=rows.csv for others)
+	@$(PY) -m tools.bench.collectives $(FILE)
 
 measure: env ## Time this machine and draw its own roofline
 	@$(PY) -m costfigures _build/roofline.svg

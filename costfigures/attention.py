@@ -32,8 +32,8 @@ ATTENTION_OPS = ("scores", "softmax", "values")
 
 
 def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
-    """One query meets every key; the scores become weights, and the weights sum up the values."""
-    title = "One query meets every key, then takes a weighted sum of the values"
+    """A query's scores with every key become weights, and the output is their sum of the values."""
+    title = "One query is compared with every key, then takes a weighted sum of the values"
     alt = (
         f"A query of {head_dim} entries stands above a grid of {keys} keys, the rows, of "
         f"{head_dim} entries each. Each row gives one of {keys} scores, softmax turns them into "
@@ -165,7 +165,7 @@ def mask_shapes(seq: int = 6, new: int = 4, context: int = 6, window: int = 3) -
         (f"window {window}", seq, seq, {"window": window}),
     ]
     counts = [pairs(rows, keys, **options) for _, rows, keys, options in panels]
-    title = "What a mask leaves is a number of pairs"
+    title = "The pairs of queries and keys that a mask leaves"
     alt = "Four grids, a row for each query and a column for each key. " + " ".join(
         f"{name.capitalize()}: {rows} queries and {keys} keys, {count} of {rows * keys} filled."
         for (name, rows, keys, _), count in zip(panels, counts, strict=True)
@@ -196,7 +196,7 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
         read = "one latent" if model.mla else f"{model.kv_heads} KV"
         held = f"{model.kv_elements_per_layer():,} elements"
         lines.append(f"{model.heads} query heads, {read}: {held}")
-    title = "Fewer KV heads keep fewer bytes, and as many scores"
+    title = "Fewer KV heads cache fewer elements, and compute as many scores"
     told = "; ".join(
         f"{name}, {line} per token and layer, {share:.1%}"
         for (name, share), line in zip(kept.items(), lines, strict=True)

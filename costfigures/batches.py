@@ -10,7 +10,7 @@ import numpy as np
 
 from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costfigures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
-from costlib.serving import Requests, Run, Server, disaggregate, listed, simulate, transfer
+from costlib.serving import Requests, Server, ServingRun, disaggregate, listed, simulate, transfer
 from costlib.units.numbers import size
 
 __all__ = ["apart", "filling", "longest_pause", "refilled", "seats", "token_times"]
@@ -32,7 +32,7 @@ def seats(started: Sequence[float], finish: Sequence[float]) -> list[int]:
     return found
 
 
-def filling(run: Run, until: float) -> Figure:
+def filling(run: ServingRun, until: float) -> Figure:
     """The places of a server over the first seconds of a run, and the average of all of it.
 
     A request takes the lowest free place; a line says how many write at a time.
@@ -135,13 +135,13 @@ def _places(
 # ---------------------------------------------------------------- read here, written there
 
 
-def token_times(run: Run) -> Any:
+def token_times(run: ServingRun) -> Any:
     """Seconds at which steps end."""
     steps = run.column("steps")
     return run.column("seconds")[1:][np.diff(steps) > 0]
 
 
-def longest_pause(run: Run) -> float:
+def longest_pause(run: ServingRun) -> float:
     """The longest time that a sequence waited for its next token.
 
     >>> run = simulate(listed([0], 100, 3), Server("gpt2", "T4"), one_by_one=True)
@@ -223,7 +223,7 @@ def _stretch(
     drawing.box((begin, y), end - begin, _ROW - 3, words, **look)
 
 
-def _machines(drawing: Sketch, top: float, run: Run, arrives: Any, scale: float) -> None:
+def _machines(drawing: Sketch, top: float, run: ServingRun, arrives: Any, scale: float) -> None:
     """A lane of prompts that are read, one of caches that cross, and one for each that writes."""
     for lane, name in enumerate(("reads", "link", "writes")):
         drawing.text((0, top + _ROW * lane + 7), name)

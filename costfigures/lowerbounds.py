@@ -19,7 +19,7 @@ from costfigures.sketch import TINT, Sketch, sketch
 from costfigures.tiles import GREY, SMALL, WIDTH
 from costlib.iomodel import Heads, bounds, compression, counts
 from costlib.iomodel.counting.block_sizes import staircase
-from costlib.iomodel.places import fast_memory
+from costlib.iomodel.letters import fast_memory
 from costlib.model.catalog import devices
 from costlib.units.numbers import sizes
 

@@ -45,7 +45,7 @@ def one_output(
         f"Three grids: A is {m} by {k}, B is {k} by {n}, C is {m} by {n}. The second row of A and "
         f"the second column of B are filled with numbers and meet in one cell of C. Below, a "
         f"chain of {k} boxes, each a multiplication and an addition, takes a pair of them and "
-        f"hands its sum on, from 0: {steps}, which is the cell of C."
+        f"passes its sum to the next box, starting from 0: {steps}, which is the cell of C."
     )
     with sketch(title, alt, height=272) as drawing:
         _three_grids(drawing, row, column, (m, n), sums[-1])
@@ -134,7 +134,7 @@ def matmul_intensity(ridges: Mapping[str, float], bytes_per_element: float = 2) 
         f"square product rises in a straight line to {square[-1]:,.0f} at n = {n[-1]:,}. The "
         f"matrix-vector product levels off at {vector[-1]:.2f}. Horizontal lines mark ridges: "
         + ", ".join(
-            f"{name} at {ridge:,.0f}, passed from n = {crossings[name]:,} on"
+            f"{name} at {ridge:,.0f}, which the square product passes at n = {crossings[name]:,}"
             for name, ridge in ridges.items()
         )
         + "."
@@ -180,7 +180,7 @@ def backward_products(m: int = 6, k: int = 4, n: int = 3) -> Figure:
     )
     alt = (
         f"Three rows of rectangles to scale, two factors and their product: {told}. In each row "
-        "the letter that both factors share is summed over and drawn heavy: k forward, n and m "
+        "the length that both factors share is summed over and drawn heavy: k forward, n and m "
         "backward. Each row takes 2·m·k·n FLOPs."
     )
     unit, top = 13.0, 36.0

@@ -12,7 +12,7 @@ from costfigures.cluster import experts, folded, hidden, ring_rounds
 from costfigures.measured import dots
 from costlib.parallel import (
     Layout,
-    Played,
+    Timeline,
     Way,
     bubble,
     cheapest,
@@ -260,7 +260,7 @@ def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure
     return drawing.result
 
 
-def _schedule(axes: Any, top: float, done: Played, stages: int) -> None:
+def _schedule(axes: Any, top: float, done: Timeline, stages: int) -> None:
     """All tasks; those of the first microbatch are framed, those of the first device numbered."""
     kinds: dict[tuple[bool, bool], list[tuple[float, ...]]] = {}
     framed = []

@@ -16,7 +16,7 @@ from typing import Any
 from costfigures.canvas import COLOURS, RED, Figure, canvas
 from costfigures.sketch import Sketch, sketch
 from costfigures.tiles import GREY, SMALL, WIDTH
-from costlib.iomodel.pebbles import Board, Dag, Game, Move, Part, minimum_dominator, minimum_set
+from costlib.iomodel.pebbles import Board, Dag, Game, Move, Subset, minimum_dominator, minimum_set
 from costlib.units.numbers import choose
 
 __all__ = ["dominator", "pebbling"]
@@ -290,7 +290,7 @@ def _between(
     return (start[0] + across, start[1] + down), (end[0] - across, end[1] - down)
 
 
-def dominator(dag: Dag, parts: Sequence[Part | Sequence[int]], part: int = 0) -> Figure:
+def dominator(dag: Dag, parts: Sequence[Subset | Sequence[int]], part: int = 0) -> Figure:
     """One part of a partition of a graph, with a smallest dominator and its minimum set.
 
     Every path from an input to the part meets the dominator. The minimum set is what the part hands
@@ -300,7 +300,7 @@ def dominator(dag: Dag, parts: Sequence[Part | Sequence[int]], part: int = 0) ->
     >>> dominator(Dag.tree(leaves=4), [(0, 1, 4), (2, 3, 5, 6)], part=1).title
     'Part 1: 4 vertices behind a dominator of 3, minimum set 1'
     """
-    sets = [tuple(one.vertices if isinstance(one, Part) else one) for one in parts]
+    sets = [tuple(one.vertices if isinstance(one, Subset) else one) for one in parts]
     if not 0 <= part < len(sets) or not sets[part]:
         raise ValueError(
             f"part must name one of {len(sets)} parts that has vertices, got part = {part}"

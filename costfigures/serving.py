@@ -11,8 +11,8 @@ from costfigures.batches import apart, filling, longest_pause, refilled, token_t
 from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costlib.model.transformer import Transformer
 from costlib.serving import (
-    Run,
     Server,
+    ServingRun,
     best_batch,
     expected_tokens,
     frontier,
@@ -156,7 +156,7 @@ def latencies(
 
 
 def timelines(
-    runs: Mapping[str, Run], many: int, *, window: tuple[float, float] | None = None
+    runs: Mapping[str, ServingRun], many: int, *, window: tuple[float, float] | None = None
 ) -> Figure:
     """The first requests of several runs in time: waiting, being read, and each token written.
 
@@ -183,7 +183,7 @@ def timelines(
     return drawing.result
 
 
-def _bars(axes: Any, run: Run, who: int, height: float, ends: tuple[float, float]) -> None:
+def _bars(axes: Any, run: ServingRun, who: int, height: float, ends: tuple[float, float]) -> None:
     """One request: an empty bar while it waits, a hatched one while it is read, then its tokens."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

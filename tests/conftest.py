@@ -52,6 +52,13 @@ TIMING, ONCE = re.compile(r"\brepeats=\d+"), "repeats=1"
 WHOLE = ["tests", "costlib", "costfigures", "tools", "book"]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """More than there are cores: a test with a browser or a process waits for it half of its time,
+    and two workers left a third of two cores idle."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return cores + max(1, cores // 2)
+
+
 def pytest_report_header() -> str:
     """Which part of what is drawn this run has."""
     return "everything, nothing drawn" if sampling.EVERYTHING else f"drawn by SEED={sampling.SEED}"

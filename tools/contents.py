@@ -36,34 +36,37 @@ PARTS = (
         chapters=(
             Chapter(
                 "matmul",
-                "how much work is one matrix product, and why can reading it take longer than "
-                "doing it?",
+                "how much work is a matrix product, and when does moving its bytes take longer "
+                "than the arithmetic?",
                 ("layers.matmul", "units.tally"),
                 figure="fig-one-output",
             ),
             Chapter(
                 "attention",
-                "what does each token pay to look at the others, and when does that overtake "
-                "everything else?",
+                "what does it cost to compare each token with the others, and from what prompt "
+                "length does it take more FLOPs than the weight matrices?",
                 ("layers.attention",),
                 figure="fig-attention-one-query",
             ),
             Chapter(
                 "transformer",
-                "where do a model's parameters sit, and where do its FLOPs go?",
-                ("model.transformer", "layers", "model.families", "model.checkpoint"),
+                "where are a model's parameters, and where are its FLOPs spent?",
+                (
+                    *("model.transformer", "model.sizes", "model.table", "layers"),
+                    *("model.families", "model.checkpoint"),
+                ),
                 figure="fig-transformer-matrices",
             ),
             Chapter(
                 "kvcache",
-                "what does memory of the past cost, and from what context on is it all that "
-                "matters?",
-                ("model.kvcache",),
+                "what does it cost to keep the past in memory, and at what context length does "
+                "that dominate?",
+                ("model.kvcache", "model.engines"),
                 figure="fig-kvcache-phases",
             ),
             Chapter(
                 "roofline",
-                "given a datasheet, what is the best possible time, and what is in the way?",
+                "given a datasheet, what is the best possible time, and what limits it?",
                 (
                     "units.device",
                     *(f"timing.{name}" for name in ("roofline", "limits", "waves", "sweeps")),
@@ -78,10 +81,10 @@ PARTS = (
         chapters=(
             Chapter(
                 "iomodel",
-                "how many entries does attention move, and what does the order of its loops "
-                "change?",
+                "how many matrix entries must travel between memory and chip to compute attention, "
+                "and how does that depend on the order of its loops?",
                 (
-                    "iomodel.places",
+                    "iomodel.letters",
                     "iomodel.memory",
                     "iomodel.algorithms",
                     *(f"iomodel.counting.{name}" for name in ("heads", "counts", "block_sizes")),
@@ -91,7 +94,8 @@ PARTS = (
             ),
             Chapter(
                 "lowerbounds",
-                "how few can any schedule move, and how close does FlashAttention come?",
+                "what is the least that any order of the work must move, and how close does "
+                "FlashAttention come?",
                 (
                     "iomodel.pebbles",
                     *(f"iomodel.counting.{name}" for name in ("bounds", "bounds_backward")),
@@ -106,20 +110,21 @@ PARTS = (
         chapters=(
             Chapter(
                 "training",
-                "what does a training run compute, what must it hold, and what will it cost?",
+                "what does a training run compute, how much memory does it need, and what will it "
+                "cost?",
                 ("training",),
                 figure="fig-training-lives",
             ),
             Chapter(
                 "parallel",
-                "who should hold what, and when do the wires decide?",
+                "how should a model be divided over devices, and when do their links limit it?",
                 ("parallel", "measured.collectives"),
                 figure="fig-parallel-experts",
             ),
             Chapter(
                 "serving",
-                "given a target for the wait, how many readers, how many machines, and at what "
-                "price?",
+                "given a target for latency, how many users can you serve, with how many machines, "
+                "and at what price?",
                 ("serving",),
                 figure="fig-serving-refilled",
             ),
@@ -130,7 +135,7 @@ PARTS = (
         chapters=(
             Chapter(
                 "sources",
-                "why do five careful documents give five different answers?",
+                "why do five public documents disagree about what a transformer costs?",
                 ("sources",),
                 figure="fig-sources-notes-decode",
             ),
@@ -143,6 +148,9 @@ PARTS = (
                     "measured.plan_rows",
                     "measured.plans",
                     "measured.runs",
+                    "measured.heard",
+                    "measured.starts",
+                    "measured.logs",
                     "measured.tables",
                     "measured.served",
                     "measured.serving_facts",
@@ -153,7 +161,7 @@ PARTS = (
         ),
     ),
     Part(
-        "Move the figures",
+        "Tools",
         pages=(
             "explore_calculator",
             "explore_users",
@@ -202,7 +210,9 @@ CALCULATORS = {
 }
 #: The pages of the API reference, in reading order, and the modules that each describes.
 REFERENCE = {
-    "vocabulary": ("units.numbers", "units.precision", "units.ledger", "units.display"),
+    "vocabulary": (
+        *("units.numbers", "units.precision", "units.ledger", "units.unfolded", "units.display"),
+    ),
     **{chapter.name: chapter.modules for chapter in CHAPTERS if chapter.modules},
     "catalog": ("model.catalog",),
     "command": ("command",),

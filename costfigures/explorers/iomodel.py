@@ -13,10 +13,11 @@ from costlib import iomodel
 from costlib.iomodel import Run, bounds
 from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
 
-__all__ = ["ATTENTIONS", "FILM", "FILM_CAPACITIES", "film", "filmed", "io"]
+__all__ = ["ATTENTIONS", "FILMED", "FILM", "FILM_CAPACITIES", "film", "filmed", "io"]
 
-#: The algorithms that move with the reader's sizes.
-ATTENTIONS = ("naive", "flash", "flash2", "small_cache")
+#: The algorithms that a film shows, and those whose curves move with the reader's sizes.
+FILMED = ("naive", "flash", "flash2", "small_cache")
+ATTENTIONS = (*FILMED, "stored_scores")
 
 #: The film's rows and head dimension, and the fast memories to choose from.
 FILM = {"N": 16, "d": 4}

@@ -23,7 +23,9 @@ def budget(
 ) -> Explorer:
     """A training run's bill, and the size that its FLOPs were best spent on."""
     chosen, machine, fit = models[model], devices[device], training.FITS["besiroglu"]
-    run = training.Run(model=chosen, tokens=tokens, device=machine, devices=count, mfu=mfu, seq=seq)
+    run = training.TrainingRun(
+        model=chosen, tokens=tokens, device=machine, devices=count, mfu=mfu, seq=seq
+    )
     state, saved = training.state_bytes(chosen).total, training.checkpoint_bytes(chosen)
     between, write = 50_000 / count, saved / 20e9 / 3600
     failures = training.likely_failures(24 * run.days, count, 50_000)
@@ -46,7 +48,7 @@ def budget(
     return Explorer("budget", figure, ["of the run", "it takes"], rows)
 
 
-def _valley(fit: training.Fit, spent: float, chosen: float, title: str) -> Figure:
+def _valley(fit: training.LossFit, spent: float, chosen: float, title: str) -> Figure:
     size, tokens = fit.best(spent)
     sizes = np.geomspace(min(size / 20, chosen / 2), max(size * 20, chosen * 2), 97)
     here, least = fit.loss(chosen, spent / 6 / chosen), fit.loss(size, tokens)

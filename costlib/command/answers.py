@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import product
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from costlib.model import catalog
 from costlib.model.catalog import lookup
 from costlib.model.transformer import Transformer
 from costlib.parallel import search
-from costlib.serving import Saturation, Server, best_batch, saturation
+from costlib.serving import Saturation, Server, best_batch, room_gain, saturation
 from costlib.serving.answers import Answer, Answers, answer
 from costlib.serving.money import per_million
 from costlib.serving.server import OutOfReach
@@ -103,6 +105,7 @@ def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, 
         precision=given.precision,
         price_per_hour=getattr(given, "price", None),
         watts=getattr(given, "watts", None),
+        engine=getattr(given, "engine", None),
     )
 
 
@@ -112,7 +115,7 @@ def _latency(given: Namespace) -> float | None:
     return None if wait is None else wait / 1e6
 
 
-_OF_SERVERS = ("model", "on", "plan", "wait", "precision", "price", "watts")
+_OF_SERVERS = ("model", "on", "plan", "wait", "precision", "engine", "price", "watts")
 _CASE = (*_OF_SERVERS, "batch", "context", "prompt")
 
 
@@ -149,7 +152,8 @@ def _told(given: Namespace, case: str) -> str:
     """A case, and what else was asked for that changes its numbers."""
     precision = f"in {given.precision}" if given.precision else ""
     wait = f"{given.wait:g} µs a round" if getattr(given, "wait", None) else ""
-    return ", ".join(part for part in (case, precision, wait) if part)
+    engine = f"as {given.engine} counts" if getattr(given, "engine", None) else ""
+    return ", ".join(part for part in (case, precision, wait, engine) if part)
 
 
 def _cuts(plan: dict[str, int]) -> str:
@@ -227,9 +231,11 @@ def params(given: Namespace) -> tuple[Any, int]:
 def memory(given: Namespace) -> tuple[Any, int]:
     """What lies in each device's memory, and how far it goes."""
     server = _server(given)
-    _, held = server.fullest(given.batch, given.context)
+    stage, held = server.fullest(given.batch, given.context)
     parts = {"weights": held.weights, "cache": held.kv, "activations": held.activations}
     parts |= {"total": held.total, "given out": server.device.usable}
+    if server.engine is not None:
+        parts = _charged_parts(server, stage, given)
     names, sizes = list(parts), [float(each) for each in parts.values()]
     shown = {"part": names, "bytes": [f"{each:,.0f}" for each in sizes]}
     shown["GB"] = [f"{each / 1e9:,.2f}" for each in sizes]
@@ -242,6 +248,16 @@ def memory(given: Namespace) -> tuple[Any, int]:
     title = f"{_title(given)}: bytes on {which} device"
     columns: dict[str, list[Any]] = {"part": names, "bytes": sizes}
     return Table(title, columns, shown, _asked(given, *_CASE), notes), 0 if found.fits else 1
+
+
+def _charged_parts(server: Server, stage: Transformer, given: Namespace) -> dict[str, Any]:
+    """Weights and caches as an engine charges them, and what it has for both."""
+    engine, precision = server.engine, server.precision
+    weights = engine.weights(stage, precision)
+    cache = given.batch * engine.charged(stage, given.context + 1, precision)
+    room = engine.given(stage, server.device.capacity, precision) + weights
+    parts = {"weights as loaded": weights, "cache as charged": cache}
+    return parts | {"total": weights + cache, "given to both": room}
 
 
 def time(given: Namespace) -> tuple[Any, int]:
@@ -273,7 +289,8 @@ def time(given: Namespace) -> tuple[Any, int]:
 
 def _server(given: Namespace) -> Server:
     model, wait = asked.model(given.model), _latency(given)
-    return Server(model, given.on, given.precision, **given.plan, latency=wait)
+    engine = getattr(given, "engine", None)
+    return Server(model, given.on, given.precision, **given.plan, latency=wait, engine=engine)
 
 
 def _and_sum(values: Iterable[Any]) -> list[float]:
@@ -388,13 +405,18 @@ def _served(given: Namespace, server: Server, batch: int, full: Saturation) -> I
     why = f"{batch + 1:,} take longer than {given.within or 0:g} ms a token"
     if batch >= server.room(end):
         why = f"so many have room to the end of their answers, {end:,} tokens each"
+        packed = room_gain(server, end)
+        if packed.after > packed.before:
+            why += f" (weights in int4 would leave room for {packed.after:,})"
     why += ", in each copy" if server.data > 1 else ""
     yield Answer("batch", "batch", batch, "", why, gives)
     why = f"a step of {batch:,} sequences with {context:,} tokens each, amid their answers"
-    yield Answer("per_token_s", "time per token", server.step(batch, context), "s", why, gives)
+    yield Answer(
+        "per_token_s", "time per output token (TPOT)", server.step(batch, context), "s", why, gives
+    )
     why = f"one prompt of {given.prompt:,} tokens, nobody before it"
     first = float(server.prefill(given.prompt))
-    yield Answer("first_token_s", "time to first token", first, "s", why, gives)
+    yield Answer("first_token_s", "time to first token (TTFT)", first, "s", why, gives)
     why = f"prompts take {full.reading:.0%} of the time, {batch:,} answers at once the rest"
     why += f"; {server.data} copies" if server.data > 1 else ""
     yield Answer("requests_per_s", "requests a second", full.requests_per_s, "", why, load)
@@ -415,7 +437,56 @@ def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answ
         why = f"10⁶ × ${given.price:g} an hour × {of} / "
         why += f"{full.tokens_per_s:,.0f} tokens a second"
         where = "serving.html#what-a-million-tokens-cost"
-        yield Answer("dollars_per_million", "a million tokens written", paid, "$", why, where)
+        yield Answer("dollars_per_million", "a million output tokens", paid, "$", why, where)
+
+
+def explained(given: Namespace) -> tuple[Any, int]:
+    """A log of an engine beside what was to be expected."""
+    from costlib.command.explained import explain  # nobody else needs the published tables
+    from costlib.measured.logs import read_log
+
+    model = asked.model(given.config) if given.config else None
+    place = catalog.devices.resolve(given.place) if given.place else ""
+    if given.log == "-":
+        log = read_log(sys.stdin.buffer)
+    else:
+        with Path(given.log).open("rb") as file:
+            log = read_log(file)
+    found = explain(log, place, model)
+    columns = {name: [getattr(line, name) for line in found.lines] for name in _EXPLAINED}
+    shown = {"": [line.what for line in found.lines]}
+    for name in ("printed", "expected"):
+        shown[name] = [_of_unit(getattr(line, name), line.unit) for line in found.lines]
+    shown["off"] = ["" if line.off is None else f"{line.off:+.1%}" for line in found.lines]
+    notes = [f"Binds: {found.binds} ({found.why}).", f"One setting: {found.change}."]
+    notes += ["Only the beginning of the log was read: it is very long."] if log.is_cut else []
+    asks = {"log": given.log, "on": given.place or None, "config": given.config}
+    asks = {name: value for name, value in asks.items() if value}
+    told = {"found": found.found, "binds": found.binds, "why": found.why, "change": found.change}
+    return Report(found.about, columns, shown, asks, notes, told), 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Table):
+    """A table with what else was found, for programs."""
+
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    def json(self) -> str:
+        """What was asked, what was found, and the rows."""
+        whole = {"asked": dict(self.asked), **self.told, "rows": self.rows}
+        return json.dumps(whole, indent=2)
+
+
+_EXPLAINED = ("what", "unit", "printed", "expected", "off", "why")
+
+
+def _of_unit(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    if unit == "B":
+        return f"{value / 2**30:.2f} GiB"
+    return f"{value:,.0f}" if unit == "tokens" or value >= 1000 else f"{value:.4g}"
 
 
 def listed(given: Namespace) -> tuple[Any, int]:
@@ -442,6 +513,7 @@ QUESTIONS = {
     "compare": compare,
     "sweep": sweep,
     "serve": serve,
+    "explain": explained,
     "models": listed,
     "devices": listed,
     "nodes": listed,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from costlib.model.catalog import Node, devices, models, nodes
+from costlib.model.engines import ENGINES
 from costlib.model.transformer import Transformer
 from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
@@ -24,6 +25,7 @@ __all__ = [
     "MOST",
     "amount",
     "cluster",
+    "engine",
     "model",
     "more_than_a_node",
     "numbers",
@@ -119,7 +121,7 @@ def whole(text: str) -> int:
     1000
     """
     try:
-        return int(text) if text.strip().isdecimal() else numbers_of.whole("it", float(text))
+        return int(text) if text.strip().isdecimal() else numbers_of.whole_number("it", float(text))
     except ValueError as problem:
         raise ValueError(f"{text!r} is no whole number such as 8 or 1e3") from problem
 
@@ -165,6 +167,15 @@ def recipe(text: str) -> str:
     return _among(TRAINED, text)
 
 
+def engine(text: str) -> str:
+    """The name of an engine.
+
+    >>> engine("vLLM")
+    'vllm'
+    """
+    return _among(ENGINES, text)
+
+
 def _among(names: Iterable[str], text: str) -> str:
     if (name := text.casefold()) not in names:
         raise ValueError(f"{text!r} is none of {', '.join(names)}")
@@ -202,7 +213,10 @@ def cluster(text: str) -> Cluster:
     one, many = devices[name], many or 1
     if one.interconnect is None and many > 1:
         raise ValueError(f"no link joins {text}: costlib nodes has machines with one")
-    return Cluster(Node(name=text, device=one, devices=many, link=one.interconnect))
+    alike = (nodes[each] for each in nodes if nodes[each].device.name == one.name)
+    wait = next((node.latency for node in alike), None)
+    joined = Node(name=text, device=one, devices=many, link=one.interconnect, latency=wait)
+    return Cluster(joined)
 
 
 def more_than_a_node(text: str) -> str:

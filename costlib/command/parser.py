@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from costlib.command import asked
 from costlib.command.table import complain
+from costlib.model.engines import ENGINES
 from costlib.training import RECIPES as TRAINED
 from costlib.units.precision import RECIPES
 
@@ -16,19 +17,20 @@ __all__ = ["COMMANDS", "parser"]
 
 #: What can be asked, and in a few words what comes.
 COMMANDS = {
-    "answer": "does it fit, how fast, what binds, what does it cost (or without this word)",
-    "params": "parameters by what they are for",
-    "memory": "what lies in each device's memory, and how far it goes",
-    "time": "each op of a step or a prompt: what it takes, what binds it",
-    "compare": "the same answers for several models or devices, side by side",
-    "sweep": "a row for each batch and context",
-    "plan": "ways to train a model on a cluster",
-    "serve": "the batch, the machines and the price of a latency target",
-    "models": "names of models",
-    "devices": "names of devices",
-    "nodes": "names of nodes, of which clusters are made",
+    "answer": "say if it fits, how fast it is, what binds, what it costs (or without this word)",
+    "params": "count parameters by what they are for",
+    "memory": "list what lies in each device's memory, and say how far it goes",
+    "time": "time each op of a step or a prompt, and say what binds it",
+    "compare": "set the answers for several models or devices side by side",
+    "sweep": "print a row for each batch and context",
+    "plan": "find ways to train a model on a cluster",
+    "serve": "find the batch, the machines and the price of a latency target",
+    "explain": "set an engine's log beside what was to be expected, and say what binds",
+    "models": "list names of models",
+    "devices": "list names of devices",
+    "nodes": "list names of nodes, of which clusters are made",
     "measure": "time this machine, and draw its roofline if told where to",
-    "completion": "a script that completes all this in bash or zsh",
+    "completion": "print a script that completes all this in bash or zsh",
 }
 
 _HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once; MODEL is a name of the
@@ -42,6 +44,7 @@ _EXAMPLES = """examples:
   costlib compare llama-3.1-70b --on H100-SXMx8 --plan tensor=8 tensor=4,data=2
   costlib serve llama-3.1-8b --on H100-SXM --within 25 --rate 40
   costlib plan llama-3.1-70b --on DGX-H100x16 --batch 512 --context 4096
+  costlib explain server.log --on H100-SXM
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
 
 
@@ -82,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
                     const=kind,
                     dest="form",
                     default="text",
-                    help=f"the same for {reader}",
+                    help=f"print the same for {reader}",
                 )
     return top
 
@@ -91,19 +94,19 @@ def _version() -> str:
     return str(sys.modules["costlib"].__version__)
 
 
-_WHY = "the sum that made each number, and the section of the book that derives it"
+_WHY = "show the sum that made each number, and the section of the book that derives it"
 
 
 _WHERE = {
-    "DEVICE[xN]": "a device, as H100-SXM or H100-SXMx8, or nodes, as DGX-H100x2",
-    "DEVICE": "a device, as H100-SXM",
-    "NODE[xN]": "nodes, as DGX-H100x16, or devices side by side, as H100-SXMx8",
+    "DEVICE[xN]": "run on a device, as H100-SXM or H100-SXMx8, or nodes, as DGX-H100x2",
+    "DEVICE": "run on a device, as H100-SXM",
+    "NODE[xN]": "run on nodes, as DGX-H100x16, or devices side by side, as H100-SXMx8",
 }
 
 
 def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
     many: dict[str, Any] = {"nargs": "+"} if several else {}
-    says = "a name of the catalogue, the path of a config.json, or - to read one"
+    says = "name a model of the catalogue, the path of a config.json, or - to read one"
     command.add_argument("model", metavar="MODEL", help=says, **many)
     if on:
         command.add_argument("--on", metavar=on, help=_WHERE[on], **many)
@@ -111,36 +114,42 @@ def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
 
 def _cut(command: Any, *, several: bool = False) -> None:
     """How the devices share a server."""
-    says = "how they share it: tensor=4,pipeline=2,expert=8,data=2 (every layer by all)"
+    says = "share it so: tensor=4,pipeline=2,expert=8,data=2,dcp=4 (every layer by all)"
     how: dict[str, Any] = {"nargs": "+", "default": [{}]} if several else {"default": {}}
     command.add_argument("--plan", type=_read(asked.plan), metavar="CUTS", help=says, **how)
 
 
 def _wait(command: Any) -> None:
-    _amount(command, "--wait", "microseconds that each round of messages waits (0)")
+    _amount(command, "--wait", "wait so many microseconds in each round of messages (0)")
+
+
+def _engine(command: Any) -> None:
+    says = f"count memory as an engine does: {', '.join(ENGINES)} (exact bytes)"
+    command.add_argument("--engine", type=_read(asked.engine), metavar="NAME", help=says)
 
 
 def _step(command: Any) -> None:
     """What a step is."""
-    _whole(command, "--batch", 1, "sequences at once in each copy")
-    _whole(command, "--context", 4096, "tokens cached of each sequence")
+    _whole(command, "--batch", 1, "run so many sequences at once in each copy")
+    _whole(command, "--context", 4096, "keep so many tokens cached of each sequence")
 
 
 def _case(command: Any) -> None:
     """What a step or a prompt is, and what it is paid with."""
     _step(command)
-    _whole(command, "--prompt", None, "tokens of a prompt (as many as the context)")
+    _whole(command, "--prompt", None, "read a prompt of so many tokens (as many as the context)")
     _precision(command)
+    _engine(command)
     _money(command)
 
 
 def _money(command: Any) -> None:
-    _amount(command, "--price", "dollars for an hour of one device")
-    _amount(command, "--watts", "watts of one device")
+    _amount(command, "--price", "pay so many dollars for an hour of one device (not asked)")
+    _amount(command, "--watts", "draw so many watts with one device (not asked)")
 
 
 def _precision(command: Any) -> None:
-    says = f"{', '.join(RECIPES)} (as the model ships, else 16 bits)"
+    says = f"store and compute in {', '.join(RECIPES)} (as the model ships, else 16 bits)"
     command.add_argument("--precision", type=_read(asked.precision), metavar="FORMAT", help=says)
 
 
@@ -172,12 +181,16 @@ def _memory(command: Any) -> None:
     _cut(command)
     _step(command)
     _precision(command)
+    _engine(command)
 
 
 def _time(command: Any) -> None:
-    _memory(command)
+    _of(command)
+    _cut(command)
+    _step(command)
+    _precision(command)
     _wait(command)
-    _whole(command, "--prompt", None, "tokens of a prompt, which is read in place of a step")
+    _whole(command, "--prompt", None, "read a prompt of so many tokens in place of a step (a step)")
 
 
 def _compare(command: Any) -> None:
@@ -189,7 +202,7 @@ def _compare(command: Any) -> None:
 
 def _sweep(command: Any) -> None:
     _of(command, several=True, on="DEVICE")
-    says = "numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
+    says = "take these numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
     how: dict[str, Any] = {"type": _read(asked.numbers), "metavar": "N"}
     for name, usual in (("--batch", 1), ("--context", 4096)):
         command.add_argument(name, default=[usual], **how | {"help": f"{says} ({usual})"})
@@ -210,33 +223,45 @@ def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
 
 def _plan(command: Any) -> None:
     _of(command, on="NODE[xN]")  # so many devices are a node of their own
-    _whole(command, "--batch", 256, "sequences of a step")
-    _whole(command, "--context", 4096, "tokens of a sequence")
-    says = f"what a parameter keeps: {', '.join(TRAINED)}"
+    _whole(command, "--batch", 256, "train with so many sequences a step")
+    _whole(command, "--context", 4096, "take sequences of so many tokens")
+    says = f"keep of a parameter what {', '.join(TRAINED)} keeps (bf16)"
     command.add_argument("--recipe", type=_read(asked.recipe), metavar="NAME", help=says)
-    _whole(command, "--top", 10, "plans that are shown")
+    _whole(command, "--top", 10, "show so many plans")
 
 
 def _serve(command: Any) -> None:
     _of(command)
     _cut(command)
     _wait(command)
-    _whole(command, "--prompt", 1000, "tokens of a prompt")
-    _whole(command, "--answer", 200, "tokens of an answer")
-    _amount(command, "--within", "milliseconds that a token may take", asked.positive)
-    _amount(command, "--rate", "requests a second", asked.positive)
+    _whole(command, "--prompt", 1000, "read prompts of so many tokens")
+    _whole(command, "--answer", 200, "write answers of so many tokens")
+    _amount(command, "--within", "allow so many milliseconds a token (no limit)", asked.positive)
+    _amount(command, "--rate", "meet so many requests a second (not asked)", asked.positive)
     _precision(command)
-    _amount(command, "--price", "dollars for an hour of one device")
+    _engine(command)
+    _amount(command, "--price", "pay so many dollars for an hour of one device (not asked)")
     command.add_argument("--why", action="store_true", help=_WHY)
 
 
+def _explain(command: Any) -> None:
+    says = "name the log of a vLLM, SGLang, TensorRT-LLM or llama.cpp, or - to read one"
+    command.add_argument("log", metavar="LOG", help=says)
+    says = "name the device, as H100-SXM, where the log does not (what the log says)"
+    command.add_argument("--on", dest="place", default="", metavar="DEVICE", help=says)
+    says = "take the model from its config.json (the catalogue's, by the log's name)"
+    command.add_argument("--config", metavar="FILE", help=says)
+
+
 def _listed(command: Any) -> None:
-    command.add_argument("pattern", nargs="?", help="a part of the name")
+    command.add_argument("pattern", nargs="?", help="name a part of the name (all)")
 
 
 def _measure(command: Any) -> None:
-    command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    command.add_argument("--quick", action="store_true", help="fewer repeats")
+    command.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="time this kind (cpu)"
+    )
+    command.add_argument("--quick", action="store_true", help="repeat less often")
 
 
 def _completion(command: Any) -> None:
@@ -252,6 +277,7 @@ _FILL: dict[str, Callable[[Any], None]] = {
     "sweep": _sweep,
     "plan": _plan,
     "serve": _serve,
+    "explain": _explain,
     "models": _listed,
     "devices": _listed,
     "nodes": _listed,

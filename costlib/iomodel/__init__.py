@@ -21,12 +21,7 @@ from costlib.iomodel.algorithms import (
     flash_backward,
     fused,
     lru,
-    matmul,
-    matmul_entries,
-    matmul_outer,
     naive,
-    naive_entries,
-    naive_rows,
     reference_attention,
     reference_gradients,
     small_cache,
@@ -43,8 +38,8 @@ from costlib.iomodel.counting.block_sizes import (
     shrunk_blocks,
 )
 from costlib.iomodel.counting.heads import Heads
+from costlib.iomodel.letters import fast_memory, head_width
 from costlib.iomodel.memory import CapacityError, ResidencyError, Schedule, TwoLevelMemory, play
-from costlib.iomodel.places import fast_memory, head_width
 
 __all__ = [
     "CapacityError",
@@ -68,13 +63,8 @@ __all__ = [
     "fused",
     "head_width",
     "lru",
-    "matmul",
-    "matmul_entries",
-    "matmul_outer",
     "memory",
     "naive",
-    "naive_entries",
-    "naive_rows",
     "pebbles",
     "play",
     "published_blocks",

@@ -12,17 +12,17 @@ can be an int, an array or a symbol, as everywhere.
 """
 
 from costlib.layers.attention_kinds import (
-    Attention,
     ConvolvedAttention,
     DifferentialAttention,
-    Indexer,
-    Latent,
     RoutedAttention,
     ValueMaskedAttention,
 )
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
 from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.feed import Mixture, Mlp
+from costlib.layers.grouped_attention import Attention
+from costlib.layers.indexer import Indexer
+from costlib.layers.latent import Latent
 from costlib.layers.parts import (
     Block,
     Cache,

@@ -22,6 +22,7 @@ from costlib.units.numbers import (
     choose,
     divides,
     flag,
+    is_one,
     is_symbolic,
     is_zero,
     maximum,
@@ -365,7 +366,7 @@ def _cheaper_stages(core: Core, mla: MLA) -> tuple[Op, ...]:
 
     Where an array holds passes of both kinds, each has its own form.
     """
-    if not _is_one(core.steps):
+    if not is_one(core.steps):
         return latent_stages(core, mla, "absorbed")
     cached, expansion = core.read - core.seq, mla.kv_rank * (mla.nope_dim + mla.value_dim)
     wider = 2 * mla.kv_rank - mla.nope_dim - mla.value_dim
@@ -384,10 +385,6 @@ def _cheaper_stages(core: Core, mla: MLA) -> tuple[Op, ...]:
     return tuple(
         _either(is_absorbed, ops["absorbed"].get(name), ops["naive"].get(name)) for name in names
     )
-
-
-def _is_one(value: Number) -> bool:
-    return type(value) is int and value == 1
 
 
 def _either(condition: Any, yes: Op | None, no: Op | None) -> Op:

@@ -12,7 +12,7 @@ from costlib.layers.attention import (
     keys_unchecked,
     pairs_unchecked,
 )
-from costlib.layers.attention_kinds import pooled
+from costlib.layers.indexer import pooled
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import check_sizes
-from costlib.layers.parts import Block, Part, Pass, PerToken, Saved, elementwise, plus
+from costlib.layers.parts import Block, Part, Pass, PerToken, Saved, elementwise
 from costlib.units.ledger import Op
-from costlib.units.numbers import Number, is_zero
+from costlib.units.numbers import Number, is_zero, plus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

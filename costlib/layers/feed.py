@@ -6,19 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.layers.attention import FLOPS_PER_ELEMENT, check_sizes
-from costlib.layers.parts import (
-    Part,
-    Pass,
-    PerToken,
-    Saved,
-    elementwise,
-    input_of,
-    is_one,
-    linear_step,
-)
+from costlib.layers.parts import Part, Pass, PerToken, Saved, elementwise, input_of, linear_step
 from costlib.units.ledger import Ledger
 from costlib.units.messages import collective
-from costlib.units.numbers import Number, choose, exact_div, is_zero, size
+from costlib.units.numbers import Number, choose, exact_div, is_one, is_zero, size
 
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "relu2", "xielu")
 
@@ -67,8 +58,8 @@ class Mixture(Part):
     ``shared_gate`` scales it. ``routed_by_hash``: the token itself says which experts, there is no
     product (``hash_table`` elements are stored). ``runs_all``: code that runs every expert on every
     token and masks the others, as "computed" counts. ``router`` has the steps of a router that is
-    more than one product. ``dealt``: the experts are spread over so many devices in so many
-    ``nodes``, each with as many tokens: see `costlib.parallel.expert_parallel`.
+    more than one product. ``expert_parallel``: so many devices, in so many
+    ``nodes``, share the experts, each with as many tokens: see `costlib.parallel.expert_parallel`.
     """
 
     experts: Number
@@ -86,7 +77,7 @@ class Mixture(Part):
     hash_table: Number = 0
     runs_all: bool = False
     router: tuple[PerToken, ...] | None = None
-    dealt: Number = 1
+    expert_parallel: Number = 1
     nodes: Number = 1
     extra: tuple[PerToken, ...] = ()
 
@@ -101,7 +92,7 @@ class Mixture(Part):
         kind: dict[str, Any] = {"gated": self.gated, "activation": self.activation}
         into = d if self.latent is None else self.latent
         experts = mlp_steps("experts", into, self.width, into, bias=self.bias, **kind)
-        how: dict[str, Any] = {"dealt": self.dealt, "runs_all": self.runs_all}
+        how: dict[str, Any] = {"expert_parallel": self.expert_parallel, "runs_all": self.runs_all}
         steps = [
             *self._router(d),
             *(() if self.latent is None else linear_step("latent_down", d, self.latent)),
@@ -122,14 +113,17 @@ class Mixture(Part):
         linear = linear if self.router is None else self.router
         return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)
 
+    @property
+    def sends(self) -> bool:
+        """Where experts lie on several devices."""
+        return not is_one(self.expert_parallel)
+
     def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
         """Copies of tokens go to experts on other devices, and what comes of them goes back."""
-        if is_one(self.dealt):
-            return Ledger()
         copies = run.tokens * self.per_token * (d if self.latent is None else self.latent)
-        how: dict[str, Any] = {"inside": exact_div(self.dealt, self.nodes), "across": self.nodes}
-        how["count"] = 2 * layers * run.steps
-        return collective("all_to_all", copies, axis="expert", **how)
+        inside, count = exact_div(self.expert_parallel, self.nodes), 2 * layers * run.steps
+        tiers: dict[str, Any] = {"inside": inside, "across": self.nodes}
+        return collective("all_to_all", copies, axis="expert", count=count, **tiers)
 
     def saved(self, d: Number) -> tuple[Saved, ...]:
         """What the steps inside read, and each expert's input and output."""

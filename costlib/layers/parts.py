@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
-from functools import cache
 from typing import Any
 
 from costlib.layers.attention import FLOPS_PER_ELEMENT, FORMS, MASKED, SCORES, check_sizes
 from costlib.layers.matmul import product_flops
 from costlib.units.ledger import Elements, Ledger, Op
-from costlib.units.numbers import Number, choose, exact_div, is_symbolic, is_zero, minimum, size
+from costlib.units.numbers import (
+    Number,
+    choose,
+    exact_div,
+    is_one,
+    is_symbolic,
+    is_zero,
+    minimum,
+    plus,
+    set_field,
+    size,
+    times,
+)
 
 #: Weights per element that a normalisation stores.
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
@@ -49,10 +60,10 @@ class PerToken:
 
     Per token: FLOPs, activations read and written, elements written to the cache, and rows looked
     up in a ``table`` that is stored and never read whole. Once: ``weights``; of a routed step, once
-    for each of the ``experts`` in use, when every token is sent to ``chosen`` of them; these may be
-    ``dealt`` to so many devices, each with as many tokens of its own. ``gradient`` is the FLOPs of
-    the backward pass for each of the forward pass. ``borrowed``: the weights are another step's,
-    and stored there.
+    for each of the ``experts`` in use, when each token is sent to ``chosen`` of them, which may lie
+    on ``expert_parallel`` devices, each with as many tokens. ``gradient`` is the FLOPs of the
+    backward pass for each of the forward pass. ``tied``: the weights are another step's, and
+    stored there.
 
     >>> step = PerToken("up", flops=24, reads=3, writes=4, weights=12, is_matmul=True)
     >>> step.op(10).flops, step.op(10).reads
@@ -69,12 +80,12 @@ class PerToken:
     table: Number = 0
     experts: Number = 0
     chosen: Number = 0
-    dealt: Number = 1
+    expert_parallel: Number = 1
     is_matmul: bool = False
     gradient: Number = 2
     times: Number = 1
     runs_all: bool = False
-    borrowed: bool = False
+    tied: bool = False
 
     @property
     def is_expert(self) -> bool:
@@ -86,16 +97,21 @@ class PerToken:
         return self._scaled(times, (*_PER_TOKEN, "weights", "table", "times"))
 
     def routed(
-        self, experts: Number, chosen: Number, *, dealt: Number = 1, runs_all: bool = False
+        self,
+        experts: Number,
+        chosen: Number,
+        *,
+        expert_parallel: Number = 1,
+        runs_all: bool = False,
     ) -> PerToken:
         """The step of one expert, done by those chosen for each token; each has its own weights.
 
         ``runs_all`` marks code that runs every expert on every token and masks the others.
         """
+        scaled = replace(self._scaled(chosen, _PER_TOKEN), runs_all=runs_all)
         if is_zero(self.weights):
-            return replace(self._scaled(chosen, _PER_TOKEN), runs_all=runs_all)
-        scaled = self._scaled(chosen, _PER_TOKEN)
-        return replace(scaled, experts=experts, chosen=chosen, dealt=dealt, runs_all=runs_all)
+            return scaled
+        return replace(scaled, experts=experts, chosen=chosen, expert_parallel=expert_parallel)
 
     def _scaled(self, by: Number, names: tuple[str, ...]) -> PerToken:
         values = {name: getattr(self, name) for name in names}
@@ -103,11 +119,11 @@ class PerToken:
 
     def parameters(self, experts: Number | None = None) -> Any:
         """Parameters stored; of a routed step those of all experts, or of so many."""
-        if self.borrowed:
+        if self.tied:
             return 0
         if not self.is_expert:
             return plus(self.weights, self.table)
-        count = exact_div(self.experts, self.dealt) if experts is None else experts
+        count = exact_div(self.experts, self.expert_parallel) if experts is None else experts
         return self.weights * count
 
     def read_weights(self, tokens: Number, experts: str) -> Any:
@@ -117,23 +133,20 @@ class PerToken:
         if experts == "all":
             return self.parameters()
         count = experts_expected if experts == "expected" else experts_bound
-        if is_one(self.dealt):
+        if is_one(self.expert_parallel):
             return self.weights * count(self.experts, self.chosen, tokens)
-        met = count(self.experts, self.chosen, tokens * self.dealt)  # by the tokens of all devices
-        return self.weights * met / self.dealt
+        of_all = tokens * self.expert_parallel
+        met = count(self.experts, self.chosen, of_all)
+        return self.weights * met / self.expert_parallel
 
     def op(self, tokens: Number, experts: str = "expected", masked: str = "skipped") -> Op:
         """The step for so many tokens."""
-        weights = self.weights if self.experts is _ZERO else self.read_weights(tokens, experts)
-        flops = self._flops(tokens, masked)
-        if self.rows is not _ZERO:
+        weights = self.read_weights(tokens, experts) if self.is_expert else self.weights
+        if not is_zero(self.rows):
             weights = weights + self.rows * tokens
-        reads = Elements(weights, 0 if self.reads is _ZERO else self.reads * tokens)
-        writes = Elements(
-            0,
-            0 if self.writes is _ZERO else self.writes * tokens,
-            0 if self.kv_writes is _ZERO else self.kv_writes * tokens,
-        )
+        reads = Elements(weights, times(self.reads, tokens))
+        writes = Elements(0, times(self.writes, tokens), times(self.kv_writes, tokens))
+        flops = self._flops(tokens, masked) if self.runs_all else self.flops * tokens
         return Op(self.name, flops, reads, writes, self.is_matmul, self.times)
 
     def _flops(self, tokens: Number, masked: str) -> Any:
@@ -161,7 +174,6 @@ class PerToken:
         return Ledger((of_input, op("grad_weights", 1, into + out, stored)))
 
 
-_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to multiply
 _PER_TOKEN = ("flops", "reads", "writes", "kv_writes", "rows")
 
 
@@ -187,7 +199,7 @@ class Pass:
     def __post_init__(self) -> None:
         for name, among in OPTIONS.items():
             choose(name, getattr(self, name), among)
-        if self.encoded is not _ZERO:
+        if not is_zero(self.encoded):
             set_field(self, "encoded", size("encoded", self.encoded, least=0))
 
     @property
@@ -199,6 +211,11 @@ class Pass:
     def steps(self) -> Any:
         """Passes after one another."""
         return self.seq if self.one_by_one else 1
+
+    @property
+    def masking(self) -> str:
+        """What becomes of masked pairs: steps one by one compute none."""
+        return "skipped" if self.one_by_one else self.masked
 
     @property
     def cached(self) -> Any:
@@ -331,6 +348,11 @@ class Part:
         """The gradients of `mixing`: two products for each of its."""
         return tuple(gradient_of(op) for op in reversed(self.mixing(run, layers)))
 
+    @property
+    def sends(self) -> bool:
+        """Whether devices share the part in a way that takes `messages`."""
+        return False
+
     def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
         """What a device sends in so many layers for the part's sake, beside sums over all."""
         return Ledger()
@@ -401,8 +423,8 @@ class Block:
     """So many layers of the same parts, each part added to the residual stream.
 
     ``norms`` are those of d_model in each layer. ``parallel``: all parts read the same input.
-    ``borrowed``: how many of a layer's parameters are those of an earlier layer (Zamba uses one
-    block again and again). ``extra`` holds steps that no part has, of each layer.
+    ``shared_parameters``: how many of a layer's parameters are those of an earlier layer (Zamba
+    uses one block again and again). ``extra`` holds steps that no part has, of each layer.
     """
 
     layers: Number
@@ -410,7 +432,7 @@ class Block:
     norms: Number = 2
     norm: str = "rms_norm"
     parallel: bool = False
-    borrowed: Number = 0
+    shared_parameters: Number = 0
     residuals: Number | None = None
     extra: tuple[PerToken, ...] = ()
 
@@ -518,44 +540,8 @@ def same(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if type(a) is int or type(a) is str:
-        return bool(a == b)
     if is_dataclass(a):
-        for name in _names(a.__class__):  # once a kind: models compare layers by the thousand
-            one, other = getattr(a, name), getattr(b, name)
-            if one is not other and not same(one, other):
-                return False
-        return True
+        return all(same(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
     if isinstance(a, tuple):
-        if len(a) != len(b):
-            return False
-        for index, one in enumerate(a):
-            if one is not b[index] and not same(one, b[index]):
-                return False
-        return True
+        return len(a) == len(b) and all(same(*pair) for pair in zip(a, b, strict=True))
     return bool((isinstance(a, (int, float, str)) or is_symbolic(a)) and a == b)
-
-
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
-
-
-def is_one(value: Number) -> bool:
-    """A literal one."""
-    return type(value) is int and value == 1
-
-
-def plus(a: Number, b: Number) -> Any:
-    """The sum, passing over literal zeros."""
-    return b if is_zero(a) else a if is_zero(b) else a + b
-
-
-def times(steps: Iterable[PerToken], count: Number) -> tuple[PerToken, ...]:
-    """The steps so many times over; none where there is no time."""
-    return () if is_zero(count) else tuple(step * count for step in steps)
-
-
-def set_field(instance: object, name: str, value: Any) -> None:
-    """Set a field of a frozen dataclass while it is made."""
-    object.__setattr__(instance, name, value)

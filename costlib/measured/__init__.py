@@ -14,7 +14,14 @@ from costlib.measured.calibration import (
     median_error,
     parts,
 )
-from costlib.measured.collectives import Collective, bus_factor, collectives
+from costlib.measured.collectives import (
+    Collective,
+    bus_factor,
+    collective_names,
+    collectives,
+    one_rate,
+    read_collectives,
+)
 from costlib.measured.plan_rows import (
     PlanRow,
     UnreadRow,
@@ -90,6 +97,7 @@ __all__ = [
     "best_seconds",
     "bus_factor",
     "calibrate",
+    "collective_names",
     "collectives",
     "error",
     "fit_served",
@@ -104,6 +112,7 @@ __all__ = [
     "machine",
     "measure",
     "median_error",
+    "one_rate",
     "parts",
     "plan_errors",
     "plan_of",
@@ -111,6 +120,7 @@ __all__ = [
     "plan_seconds",
     "plan_sources",
     "published",
+    "read_collectives",
     "read_plans",
     "read_served",
     "regime_errors",

@@ -289,6 +289,13 @@ _ALSO = {
     "gemma431b": "gemma-4-31b",
     "mistral7b": "mistral-7b-v0.3",
     "nemotronsuper49b": "nemotron-super-49b",
+    "nemotronv3nano": "nemotron-3-nano-30b-a3b",
+    "nemotronv3super": "nemotron-3-super-120b-a12b-nvfp4",
+    "nemotronv3ultra": "nemotron-3-ultra-550b-a55b",
+    "qwen3moe30b": "qwen3-30b-a3b",
+    "qwen330b": "qwen3-30b-a3b",
+    "qwen3moe235b": "qwen3-235b-a22b",
+    "qwen3235b": "qwen3-235b-a22b",
 }
 
 
@@ -318,7 +325,9 @@ def read_model(text: str, plan: str = "") -> tuple[Transformer, tuple[str, ...]]
     extra = _content()["models"]
     for key in sorted({**_KNOWN, **_ALSO, **extra}, key=len, reverse=True):
         at = flat.find(key)
-        goes_on = key[-1].isdigit() and flat[at + len(key) : at + len(key) + 1].isdigit()
+        rest = flat[at + len(key) :] if at >= 0 else ""
+        is_size = re.match(r"\d{3,}b", rest) is not None  # "DeepSeek V3 671B"
+        goes_on = key[-1].isdigit() and rest[:1].isdigit() and not is_size
         if at < 0 or goes_on or len(key) < 5:
             continue
         if key in extra:
@@ -329,14 +338,14 @@ def read_model(text: str, plan: str = "") -> tuple[Transformer, tuple[str, ...]]
 
 def _with_heads(model: Transformer, key: str, text: str) -> Transformer:
     """DeepSeek-V3 trains with the layer that predicts a further token, unless told not to."""
-    if key != "deepseekv3" or "w/o mtp" in text or not model.ahead:
+    if key != "deepseekv3" or "w/o mtp" in text or not model.mtp_blocks:
         return model
     return _further(model)
 
 
 @cache
 def _further(model: Transformer) -> Transformer:
-    return model.with_prediction_heads()
+    return model.with_mtp_layers()
 
 
 def _by_sizes(text: str, plan: str, layers: int, width: int, heads: int) -> Transformer:
@@ -361,11 +370,23 @@ def _by_sizes(text: str, plan: str, layers: int, width: int, heads: int) -> Tran
     return _gpt(**sizes)
 
 
+#: What a name must begin with to mean a GPT of the usual proportions.
+_GPTS = r"(?:an? )?(?:~?[\d.]+ ?[bmt]\b|gpt|mt-nlg|t-nlg|turing|megatron|opt\b|bloom|llama|palm)"
+
+
 def _by_parameters(text: str, plan: str) -> Transformer:
-    """A GPT whose width is 128 times its depth, unless its width is told."""
+    """A GPT whose width is 128 times its depth, unless its width is told.
+
+    >>> _by_parameters("Grok MoE 314B", "")
+    Traceback (most recent call last):
+        ...
+    costlib.measured.plan_rows.UnreadRow: model 'Grok MoE 314B': its parameters alone tell no sizes
+    """
     found = re.search(r"(\d+(?:\.\d+)?)\s*([bmt])\b", text.lower())
     if not found:
         raise UnreadRow(f"model {text!r}: neither sizes nor a name of the catalogue")
+    if not re.match(_GPTS, text.lower()) or re.search(r"moe|expert|\ba\d+b\b", text.lower()):
+        raise UnreadRow(f"model {text!r}: its parameters alone tell no sizes")
     count = float(found[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[found[2]]
     vocab = _vocab(text.lower())
     width = _number(r"\bh(\d+)\b", text.lower())
@@ -403,6 +424,7 @@ _DEVICES: tuple[tuple[str, str, str, float], ...] = (
     ("a100-40", "A100-40GB", "DGX-A100", 1),
     ("a100_40", "A100-40GB", "DGX-A100", 1),
     ("a100", "A100-80GB", "DGX-A100", 1),
+    ("ampere", "A100-80GB", "DGX-A100", 1),
     ("mi300", "MI300X", "8xMI300X", 1),
     ("mi355", "MI355X", "8xMI355X", 1),
     ("v100", "V100", "DGX-1", 1),
@@ -478,7 +500,13 @@ def read_devices(text: str) -> tuple[Device, Node, int]:
     if slices:
         count = int(int(slices[2]) * each) * int(slices[1] or 1)
     else:
-        times = re.search(r"(\d+)(?:-ish)? ?x(?=[\s-]|$)", low) or re.search(r"\bx ?(\d+)", low)
+        patterns = (
+            r"(\d+)(?:-ish)? ?x(?=[\s-]|$)",
+            r"\bx ?(\d+)",
+            r"\b(\d+) (?:[\w.-]+ ){0,3}(?:tpus?|gpus?|chips|devices|accelerators)\b",
+            r"\b(\d+) (?:tpu|nvidia|google|amd|ampere)\b",
+        )
+        times = next((m for pattern in patterns if (m := re.search(pattern, low))), None)
         if not times:
             raise UnreadRow(f"devices {text!r}: how many is not told")
         count = int(int(times[1]) * max(each, 1))
@@ -515,12 +543,20 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     if found["chunks"] == 1 and found["pipeline"] > 1 and "interleaved" in low:
         found["chunks"] = 2
     found |= _sharding(low, number("fsdp"), number("shard"))
+    if together := re.search(r"model[- ]parallel(?: size)?[- =]*(\d+)", low):
+        inside = min(8, int(together[1]))  # tensor in a node, stages beyond: SC21's own advice
+        stages, rest = divmod(int(together[1]), inside)
+        if rest == 0 and found["tensor"] == found["pipeline"] == 1:
+            found |= {"tensor": inside, "pipeline": stages}
+            assumed = (*assumed, "tensor in a node, stages beyond it")
     found["offload"] = bool(re.search(r"offload(?!=false)", low))
     is_elsewhere = re.search(r"\bsee (repo|recipe)", low) is not None
     if is_elsewhere:
         split, named = _sharded_fully(low, number("gbs"), seq, count)
         found, assumed = {**found, **split}, (*assumed, *named)
     group = found["tensor"] * found["pipeline"] * found["context"]
+    if found["shard"] and found["shard"] * group <= count:
+        found["shard"] *= found["context"]  # a sequence's devices share the weights' parts too
     if count % group:
         raise UnreadRow(f"plan {text!r}: {group} does not divide {count} devices")
     told = _batch(low, number, count // group, seq, found["pipeline"])
@@ -613,7 +649,7 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
             micro, batch = batch, None
     tokens = _tokens(low)
     if micro and pipeline > 1 and "local batch" in low:
-        micro = max(1, micro // pipeline)  # cut into as many microbatches as there are stages
+        batch, micro = batch or micro * data, 1  # a replica's batch, in microbatches of one
     batch = batch or (tokens and max(1, tokens // seq)) or (each and each * data)
     assumed: tuple[str, ...] = ()
     if batch is None and micro is not None:

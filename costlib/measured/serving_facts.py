@@ -22,7 +22,7 @@ from costlib.units.numbers import size
 
 __all__ = [
     "Acceptance",
-    "Layout",
+    "PackedBlock",
     "TokenPrice",
     "Trace",
     "acceptance",
@@ -36,7 +36,7 @@ _QUANTILES = {"min": 0.0, "max": 1.0, **{f"p{n}": n / 100 for n in (10, 25, 50, 
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PackedBlock:
     """A block of packed weights: ``bits`` of each weight's code, and bytes ``beside`` the codes.
 
     ``published`` is the bytes of the whole block as its source states them.
@@ -140,13 +140,13 @@ def _content() -> Any:
     return json.loads(_FILE.read_text(encoding="utf-8"))
 
 
-def layouts() -> dict[str, Layout]:
+def layouts() -> dict[str, PackedBlock]:
     """How formats lay packed weights, by name.
 
     >>> [name for name, layout in layouts().items() if layout.bits_per_weight == 4.25]
     ['GGUF IQ4_XS', 'GGUF MXFP4', 'compressed-tensors MXFP4', 'ModelOpt MXFP4', 'gpt-oss MXFP4']
     """
-    return {name: Layout(*values) for name, *values in _content()["layouts"]}
+    return {name: PackedBlock(*values) for name, *values in _content()["layouts"]}
 
 
 def acceptance(what: str = "", **facts: str) -> list[Acceptance]:

@@ -5,8 +5,8 @@ A row is a dict of texts with the columns of `COLUMNS`, as a CSV gives them. `se
 of it, or says in an `Unread` what the row does not tell. Names are matched by pattern, and looked
 up in the catalogue; models and devices that it lacks are in served.json, each with its source.
 
-Left out: rows about latency and money, and rows whose speed hangs on drafts, on a prefix cache, or
-on lengths that their source does not give.
+Left out: rows about money, percentiles of latencies, which hang on queues, and rows whose speed
+hangs on drafts, on a prefix cache, or on lengths that their source does not give.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def setup(row: Row) -> Setup:
     >>> setup(row | {"metric": "TTFT p99", "unit": "ms"})
     Traceback (most recent call last):
         ...
-    costlib.measured.tables.Unread: TTFT p99 is no throughput
+    costlib.measured.tables.Unread: TTFT p99 hangs on a queue, whose percentiles are not predicted
     """
     if row["read"].lower().startswith("no"):
         raise Unread("nobody has read its source")
@@ -175,12 +175,31 @@ def _measures(row: Row) -> str:
     metric, unit = row["metric"].lower(), row["unit"].lower()
     if unit == "requests/s":
         return "requests"
+    if unit in SECONDS:
+        return _latency(row, metric)
     if not unit.startswith(("tokens/s", "tok/s")):
         raise Unread(f"{row['metric']} is no throughput")
     for pattern, kind in _COUNTED:
         if re.search(pattern, metric):
             return kind
     raise Unread(f"{row['metric']!r} is not one that is known")
+
+
+#: Seconds of a unit of latency.
+SECONDS = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "µs": 1e-6, "ms/token": 1e-3, "s/token": 1.0}
+
+
+def _latency(row: Row, metric: str) -> str:
+    """Which latency is meant: of a further token, or of the first one."""
+    if re.search(r"p9\d|max|min\b|std", metric):
+        raise Unread(f"{row['metric']} hangs on a queue, whose percentiles are not predicted")
+    if re.search(r"itl may be|chunk", row["load"], re.I):
+        raise Unread("its times between tokens are of several tokens at once")
+    if re.search(r"ttft|first.?token", metric):
+        return "first token"
+    if re.search(r"tpot|\bitl\b|per.?token|inter.?token|token latency", metric):
+        return "per token"
+    raise Unread(f"{row['metric']} is no throughput and no time of a token")
 
 
 def _per(row: Row) -> str:
@@ -195,7 +214,7 @@ def _refuse(row: Row, measures: str) -> None:
     drafts = drafts or re.search(r"eagle|medusa", row["framework+version"].lower())
     if drafts and "no mtp" not in plan and "no specul" not in row["metric"].lower():
         raise Unread("it drafts, and its acceptance is not in the row")
-    if "prefix cach" in load and measures == "prefill":
+    if "prefix cach" in load and measures in ("prefill", "first token"):
         raise Unread("its prompts may have been cached")
     if "maxq" in row["device"].lower():
         raise Unread("its devices were held below their rated power")
@@ -262,6 +281,23 @@ def _device(row: Row) -> tuple[Device, int]:
         if re.search(pattern, text):
             return _named_device(name, row["framework+version"]), max(1, count)
     raise Unread(f"no device of the catalogue is {row['device']!r}")
+
+
+def device_named(text: str) -> Device | None:
+    """The device of the catalogue that a log names; None where it has none such.
+
+    >>> device_named("NVIDIA H100 80GB HBM3").name, device_named("abacus") is None
+    ('H100-SXM', True)
+    """
+    text = text[:_LONGEST].lower()
+    for pattern, name in content()["device_names"]:
+        if re.search(pattern, text) and name in devices:
+            found: Device = devices[name]
+            return found
+    return None
+
+
+_LONGEST = 200  # letters of a name that are looked at
 
 
 def _named_device(name: str, framework: str) -> Device:
@@ -408,7 +444,7 @@ def _lengths(row: Row, measures: str) -> tuple[int, int, int | None]:
         prompt = 64
     run = _run(row)
     scale = run.get("share of nominal length", 1)
-    if measures == "prefill":
+    if measures == "prefill" or (measures == "first token" and answer is None):
         answer = 1
     if measures in ("input",) and answer is None:
         answer = 1
@@ -434,6 +470,8 @@ def _batch(row: Row, measures: str, expert: int) -> int | None:
         return int(found[1]) * expert
     found = re.search(r"(?:batch(?: size)?|concurrency|conc|\bbs) ?=?(\d+)", load)
     found = found or re.search(r"\b(\d+) concurrent", load)
-    if found is None and measures == "user":
+    if found is None and measures in ("user", "per token", "first token"):
+        if measures == "first token" and re.search(r"batch 1\b", row["metric"].lower()):
+            return 1
         raise Unread("it does not say how many requests there were at once")
     return int(found[1]) if found else None

@@ -155,7 +155,7 @@ def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> I
     seen: list[tuple[Block, list[PerToken]]] = []  # kinds of layers take turns
     for block in blocks:
         layers = int(block.layers)
-        if not is_zero(block.borrowed):
+        if not is_zero(block.shared_parameters):
             raise ValueError("layers share weights: what packing saves of them is not counted")
         alike = (known for other, known in seen[-8:] if _alike(other, block))
         steps = next(alike, None)
@@ -218,7 +218,7 @@ def _is_product(step: PerToken) -> bool:
 _HALVES = {"kv_b_proj": ("q_absorb", "v_absorb")}
 
 #: Steps that no format packs: a router is small and decides much, a head's input is no layer.
-_NEVER_PACKED = ("router", "shared_gate", "ahead.proj")
+_NEVER_PACKED = ("router", "shared_gate", "mtp.proj")
 
 _PREFIXES = (
     "model.layers.{i}",

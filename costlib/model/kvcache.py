@@ -14,14 +14,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 from costlib.layers.attention import SCORES
-from costlib.layers.parts import Block, Cache, PerToken, is_one, plus
+from costlib.model.engines import Engine, engine_of
 from costlib.units.device import RESERVE, Device
 from costlib.units.display import latex
 from costlib.units.ledger import Holding
-from costlib.units.numbers import Number, choose, is_symbolic, is_zero, maximum, minimum, size
+from costlib.units.numbers import (
+    Number,
+    choose,
+    is_one,
+    is_symbolic,
+    is_zero,
+    maximum,
+    minimum,
+    plus,
+    size,
+)
 from costlib.units.precision import Precision, precision_of
 
 __all__ = [
@@ -38,23 +48,7 @@ __all__ = [
 ]
 
 
-class Model(Protocol):
-    """What memory is counted from: `costlib.Transformer` has it."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]: ...
-    @property
-    def layers(self) -> Any: ...
-    @property
-    def d_model(self) -> Any: ...
-    @property
-    def vocab(self) -> Any: ...
-    @property
-    def precision(self) -> Precision: ...
-    def params(self) -> Any: ...
-    def weight_bytes(self, precision: Precision | str | None = None, /) -> Any: ...
-    def caches(self) -> tuple[tuple[Cache, Number], ...]: ...
-    def steps(self) -> tuple[PerToken, ...]: ...
+Model = Any  #: a `costlib.Transformer`, which is built on this module
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +200,14 @@ def largest_batch(
     room: Number | Device,
     context: Number,
     precision: Precision | str | None = None,
+    *,
+    engine: Engine | str | None = None,
 ) -> Fit:
     """The most sequences of ``context`` tokens that fit: ⌊(room − weights) / cache of one⌋.
 
-    ``room`` is bytes, or a device: its memory less the `RESERVE`.
+    ``room`` is bytes, or a device: its memory less the `RESERVE`. With an ``engine`` they are as
+    many as that engine would take on: what it gives its caches, by what it charges a sequence (see
+    `costlib.model.engines`).
 
     >>> from costlib.model.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
@@ -219,12 +217,33 @@ def largest_batch(
     >>> from costlib import devices
     >>> largest_batch(model, devices["A100-80GB"], 4096).largest
     29
+    >>> largest_batch(model, devices["A100-80GB"], 4096, engine="vllm").largest
+    28
     """
+    if engine is not None:
+        return _charged_batch(model, room, context, precision, engine)
     given = _bytes(room)
     one = memory(model, 1, size("context", context) - 1, precision)
     each = one.kv + one.activations
     largest = maximum(0, (given - one.weights) // each)
     return Fit(_whole(largest), f"{_tex(one.weights)} + B \\cdot {_tex(each)} \\le {_tex(given)}")
+
+
+def _charged_batch(
+    model: Model,
+    room: Number | Device,
+    context: Number,
+    precision: Precision | str | None,
+    engine: Engine | str,
+) -> Fit:
+    """The most sequences that an engine would take on."""
+    _bytes(room)  # says so where there is no capacity
+    whole, name = (room.capacity, room.name) if isinstance(room, Device) else (room, "")
+    charges = engine_of(engine, whole, name)
+    given = charges.given(model, whole, precision)
+    each = charges.charged(model, size("context", context), precision)
+    largest = _whole(maximum(0, given // each))
+    return Fit(largest, f"B \\cdot {_tex(each)} \\le {_tex(given)}")
 
 
 def largest_context(

@@ -15,68 +15,42 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from costlib.layers.attention import MLA, check_groups, check_sizes
-from costlib.layers.attention_kinds import Attention, Latent
-from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
+from costlib.layers.attention import MLA, check_sizes
 from costlib.layers.parts import (
     NORM_WEIGHTS,
     Block,
     Cache,
-    Part,
     Pass,
     PerToken,
     experts_bound,
     experts_expected,
-    is_one,
-    plus,
-    same,
-    set_field,
 )
-from costlib.layers.table import Table, count_rows
 from costlib.model.checkpoint import Storage, step_bytes, weight_bytes
 from costlib.model.families import from_hf
 from costlib.model.kvcache import Memory, kv_bytes, memory
+from costlib.model.sizes import BIASES, SIZES, MoE, blocks_of, completed, same_layers, sizes_in
+from costlib.model.table import StepTable
 from costlib.units.display import facts_html, quantity
-from costlib.units.ledger import Holding, Ledger, Op, Unfolded
+from costlib.units.ledger import Holding, Ledger, Op
 from costlib.units.messages import collective, message
 from costlib.units.numbers import (
     Number,
     choose,
-    divides,
     exact_div,
     is_long,
-    is_zero,
-    maximum,
-    minimum,
+    is_one,
+    plus,
+    set_field,
     size,
+    times,
+    total,
 )
 from costlib.units.precision import Precision, precision_of
+from costlib.units.unfolded import Unfolded
 
 __all__ = ["MLA", "MoE", "PerToken", "Transformer", "experts_bound", "experts_expected"]
 
-BIASES = ("qkv", "o_proj", "ffn", "router", "experts", "unembedding")
 RECOMPUTE = (None, "selective", "full")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoE:
-    """A mixture of experts: ``per_token`` of ``experts`` feed-forward layers of ``width`` each.
-
-    ``shared_width`` is one more that all tokens use (``shared_gate``: scaled by a gate of its own);
-    the first ``dense_layers`` layers have a plain feed-forward layer instead.
-    """
-
-    experts: Number
-    per_token: Number
-    width: Number
-    shared_width: Number = 0
-    shared_gate: bool = False
-    dense_layers: Number = 0
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "experts", "per_token", "width")
-        check_sizes(self, "shared_width", "dense_layers", least=0)
-        size("experts - per_token", self.experts - self.per_token, least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +68,14 @@ class Transformer:
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
     steps beside the embedding, and before the unembedding. ``embedding_width`` is that of both
     where it is not d_model. ``head`` has the steps of a classifier in place of the unembedding,
-    done once a token or, if ``pooled``, once a sequence. ``ahead`` holds layers that predict
-    further tokens, which `with_prediction_heads` counts: ``predicted`` is then their number, and
-    ``copied`` says that each has embeddings of its own. ``left_out`` names what a config had
+    done once a token or, if ``pooled``, once a sequence. ``mtp_blocks`` holds layers that predict
+    further tokens, which `with_mtp_layers` counts: ``mtp_layers`` is then their number, and
+    ``mtp_embeddings`` whether each has embeddings of its own. ``left_out`` names what a config had
     beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
-    packs the weights. ``sharers`` is how many devices share each layer, in so many
-    ``sharer_nodes``: see `costlib.parallel.tensor_parallel`. Of a pipeline's stages (see
+    packs the weights. ``tensor_parallel`` is how many devices share each layer, in so many
+    ``tensor_nodes``: see `costlib.parallel.tensor_parallel`. Of a pipeline's stages (see
     `costlib.parallel.stage_models`) the first alone has an embedding, ``is_first``; the last has
-    the unembedding, and all others send what they make over the axis ``hands_on``.
+    the unembedding, and all others send what they make over the axis ``sends_over``.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
@@ -145,13 +119,13 @@ class Transformer:
     embedding_width: Number | None = field(default=None, repr=False)
     head: tuple[PerToken, ...] = field(default=(), repr=False)
     pooled: bool = field(default=False, repr=False)
-    ahead: tuple[Block, ...] = field(default=(), compare=False, repr=False)
-    predicted: Number = field(default=0, repr=False)
-    copied: bool = field(default=False, repr=False)
-    sharers: Number = 1
-    sharer_nodes: Number = field(default=1, repr=False)
+    mtp_blocks: tuple[Block, ...] = field(default=(), compare=False, repr=False)
+    mtp_layers: Number = field(default=0, repr=False)
+    mtp_embeddings: bool = field(default=False, repr=False)
+    tensor_parallel: Number = 1
+    tensor_nodes: Number = field(default=1, repr=False)
     is_first: bool = field(default=True, repr=False)
-    hands_on: str = field(default="", repr=False)
+    sends_over: str = field(default="", repr=False)
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
     storage: Storage | None = field(default=None, repr=False)
@@ -159,21 +133,36 @@ class Transformer:
     _table: Any = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        check_sizes(self, "d_model", "vocab", "sharers", "sharer_nodes")
+        check_sizes(self, "d_model", "vocab", "tensor_parallel", "tensor_nodes")
         choose("norm", self.norm, tuple(NORM_WEIGHTS))
         for bias in self.biases:
             choose("biases", bias, BIASES)
         for name in _FLAGS:
             choose(name, getattr(self, name), (True, False))
         if self.blocks:
-            _read_blocks(self)
+            self._check_no_sizes()
+            found, derived = sizes_in(self.blocks, self.biases), tuple(SIZES)
         else:
-            check_sizes(self, "layers", "heads", "d_ff")
-            _complete(self)
-            set_field(self, "blocks", _blocks(self))
+            check_sizes(
+                self, "layers", "heads", "d_ff", *([] if self.window is None else ["window"])
+            )
+            check_sizes(self, "norms", least=0)
+            found = completed(self)
+            derived = (*(name for name in found if getattr(self, name) is None), "blocks")
+        for name, value in found.items():
+            set_field(self, name, value)
+        set_field(self, "_derived", derived)
+        if not self.blocks:
+            set_field(self, "blocks", blocks_of(self))
         check_sizes(self, "positions", least=0)
         check_sizes(self, *([] if self.embedding_width is None else ["embedding_width"]))
-        set_field(self, "_table", Table(self))
+        set_field(self, "_table", StepTable(self))
+
+    def _check_no_sizes(self) -> None:
+        for name, usual in SIZES.items():
+            if getattr(self, name) not in (usual, None):
+                text = f"a model is given by its sizes or by its blocks, got {name} and both"
+                raise ValueError(text)
 
     @classmethod
     def from_hf(cls, config: Mapping[str, Any] | str | os.PathLike[str]) -> Transformer:
@@ -197,43 +186,45 @@ class Transformer:
         >>> wider.kv_heads, wider.head_dim
         (8, 16)
         """
-        is_inside = not set(changes) <= set(_OUTSIDE_BLOCKS)
-        if "blocks" in self._derived and is_inside:
-            return replace(self, **{**_defaults(self._derived), **changes})
-        if not is_inside or "blocks" in changes:
+        inside = {*changes} & _INSIDE_BLOCKS
+        if "blocks" in self._derived and inside:
+            return replace(self, **{**_not_given(self._derived), **changes})
+        if not inside or "blocks" in changes:
             outside = tuple(bias for bias in self.biases if bias == "unembedding")
-            return replace(self, **{**_defaults(_SIZES), "biases": outside, **changes})
+            return replace(self, **{**SIZES, "biases": outside, **changes})
         found = _by_sizes(self)
         if found is None:
-            names = ", ".join(sorted(set(changes) - set(_OUTSIDE_BLOCKS)))
+            names = ", ".join(sorted(inside))
             raise ValueError(
                 f"the layers of this model differ, so that it has no one {names}: change its blocks"
             )
         return found.with_(**changes)
 
-    def with_prediction_heads(self, *, copied: bool = False) -> Transformer:
+    def with_mtp_layers(self, *, own_embeddings: bool = False) -> Transformer:
         """The same model with its heads for further tokens, where a config says it has some.
 
         DeepSeek-V3, GLM 4.5 and others are trained to predict more than the next token, and draft
         with those heads when they are served. A head joins the last layer's output and the next
         token's embedding, and is one more layer, with a cache, and the unembedding once more. Every
         pass runs each of them once, over all its tokens; verifying drafts is a decode of as many
-        ``new`` tokens. Embedding and unembedding are the model's own, unless they are ``copied``,
-        as some checkpoints have them.
+        ``new`` tokens. Embedding and unembedding are the model's, unless it has ``own_embeddings``
+        of each head, as some checkpoints do.
 
         >>> from costlib import models
         >>> model = models["deepseek-v3"]
-        >>> heads = model.with_prediction_heads()
+        >>> heads = model.with_mtp_layers()
         >>> round((heads.params() - model.params()) / 1e9, 1), heads.layers - model.layers
         (11.6, 1)
         """
-        if not self.ahead:
+        if not self.mtp_blocks:
             raise ValueError("nothing is known of heads for further tokens of this model")
         heads: Number = 0
-        for block in self.ahead:
+        for block in self.mtp_blocks:
             heads = plus(heads, block.layers)
-        blocks = (*self.blocks, *self.ahead)
-        return self.with_(blocks=blocks, ahead=(), predicted=heads, copied=copied)
+        blocks = (*self.blocks, *self.mtp_blocks)
+        return self.with_(
+            blocks=blocks, mtp_blocks=(), mtp_layers=heads, mtp_embeddings=own_embeddings
+        )
 
     @property
     def is_uniform(self) -> bool:
@@ -264,16 +255,11 @@ class Transformer:
         return self._parameters(active=True)
 
     def _parameters(self, *, active: bool = False) -> Any:
-        total: Number = 0
-        for step in self.steps():
-            if not (self.tied and step.name == "unembedding"):
-                total = plus(total, step.parameters(step.chosen if active else None))
-        for part, layers in self._table.mixers:
-            total = plus(total, layers * part.mixing_weights)
-        for block in self.blocks:
-            if not is_zero(block.borrowed):
-                total = total - block.layers * block.borrowed
-        return total
+        stored = (step for step in self.steps() if not (self.tied and step.name == "unembedding"))
+        counts = [step.parameters(step.chosen if active else None) for step in stored]
+        counts += [layers * part.mixing_weights for part, layers in self._table.mixers]
+        shared = total(times(b.shared_parameters, b.layers) for b in self.blocks)
+        return plus(total(counts), times(shared, -1))
 
     def weight_bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes of the weights: at a precision, or as the model's own checkpoint packs them.
@@ -427,11 +413,12 @@ class Transformer:
         >>> model.kv_elements_per_token()
         262144
         """
-        total: Number = 0
-        for cache, layers in self._table.caches:
-            each = layers * cache.per_token
-            total = plus(total, each if is_one(cache.every) else each / cache.every)
-        return total
+        return total(
+            layers * cache.per_token / cache.every
+            if not is_one(cache.every)
+            else layers * cache.per_token
+            for cache, layers in self._table.caches
+        )
 
     def kv_elements_per_layer(self) -> Any:
         """Elements that each token adds to the cache of one layer, where all layers are alike.
@@ -452,10 +439,7 @@ class Transformer:
         >>> Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000).state_elements()
         0
         """
-        total: Number = 0
-        for cache, layers in self._table.caches:
-            total = plus(total, layers * cache.state if not is_zero(cache.state) else 0)
-        return total
+        return total(times(cache.state, layers) for cache, layers in self._table.caches)
 
     def caches(self) -> tuple[tuple[Cache, Number], ...]:
         """What layers keep of a sequence, and how many layers keep it.
@@ -514,10 +498,10 @@ class Transformer:
 
     def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
         """What treats all tokens of a pass alike, before tokens are mixed and after."""
-        table, how = self._table, (run.experts, run.masked)
+        table, tokens, how = self._table, run.tokens, (run.experts, run.masked)
         unembedded = self._unembedded(run)
-        before = [step.op(run.tokens, *how) for step in table.before]
-        after = [step.op(run.tokens, *how) for step in table.after]
+        before = [step.op(tokens, *how) for step in table.before]
+        after = [step.op(tokens, *how) for step in table.after]
         after += [step.op(unembedded) for step in table.last]
         if run.one_by_one:
             return [op * run.seq for op in before], [op * run.seq for op in after]
@@ -545,16 +529,15 @@ class Transformer:
         """What a device sends: its part of every sum to those that share each layer, tokens to
         their experts, what a stage has made to the next."""
         stream, found = run.tokens * self.d_model, Ledger()
-        if not is_one(self.sharers):
+        if not is_one(self.tensor_parallel):
             each = run.steps * sum(b.layers * (1 if b.parallel else b.added) for b in self.blocks)
-            tiers = {"inside": exact_div(self.sharers, self.sharer_nodes)}
-            tiers["across"] = self.sharer_nodes
+            tiers = {"inside": exact_div(self.tensor_parallel, self.tensor_nodes)}
+            tiers["across"] = self.tensor_nodes
             found = collective("all_reduce", stream, axis="tensor", count=each, **tiers)
-        for block in self.blocks:
-            for part in block.parts:
-                found = found + part.messages(run, block.layers, self.d_model)
-        if self.hands_on:
-            found = found + message("send", run.steps, stream, self.hands_on)
+        for part, layers in self._table.senders:
+            found = found + part.messages(run, layers, self.d_model)
+        if self.sends_over:
+            found = found + message("send", run.steps, stream, self.sends_over)
         return list(found)
 
     def _backward(self, run: Pass) -> Ledger:
@@ -589,149 +572,22 @@ _OUTSIDE_LAYERS = (
 #: What a model is or is not.
 _FLAGS = (
     *("gated", "tied", "final_norm", "embedding_norm", "parallel", "sinks"),
-    *("pooled", "copied", "is_first"),
-)
-
-#: Fields that say how a layer is made, and so are blocks in short.
-_SIZES = (
-    "layers",
-    "heads",
-    "d_ff",
-    "kv_heads",
-    "head_dim",
-    "gated",
-    "activation",
-    "norms",
-    "qk_norm",
-    "rotary_dim",
-    "parallel",
-    "window",
-    "local_layers",
-    "sinks",
-    "moe",
-    "mla",
-)
-_OUTSIDE_BLOCKS = (
-    "blocks",
-    "left_out",
-    "storage",
-    "vocab",
-    "tied",
-    "final_norm",
-    "embedding_norm",
-    "positions",
-    "first",
-    "last",
-    "embedding_width",
-    "head",
-    "pooled",
-    "ahead",
-    "predicted",
-    "copied",
-    "sharers",
-    "sharer_nodes",
-    "is_first",
-    "hands_on",
+    *("pooled", "mtp_embeddings", "is_first"),
 )
 
 
-def _complete(model: Transformer) -> None:
-    """Fill in what follows from the other sizes, and check what must agree."""
-    heads, mla = model.heads, model.mla
-    optional = ("kv_heads", "head_dim", "rotary_dim", "local_layers")
-    derived = tuple(name for name in optional if getattr(model, name) is None)
-    set_field(model, "_derived", (*derived, "blocks"))
-    if model.kv_heads is None:
-        set_field(model, "kv_heads", heads)
-    if model.head_dim is None:
-        if mla is None and not divides(heads, model.d_model):
-            raise ValueError(
-                f"d_model={model.d_model} is not a multiple of heads={heads}: give head_dim"
-            )
-        set_field(model, "head_dim", mla.head_dim if mla else exact_div(model.d_model, heads))
-    check_sizes(model, "kv_heads", "head_dim", *([] if model.window is None else ["window"]))
-    check_groups(heads, model.kv_heads)
-    if model.rotary_dim is None:
-        set_field(model, "rotary_dim", mla.rope_dim if mla else model.head_dim)
-    if model.window is None and model.local_layers:
-        raise ValueError("local_layers needs a window")
-    if model.local_layers is None:
-        set_field(model, "local_layers", 0 if model.window is None else model.layers)
-    check_sizes(model, "rotary_dim", "local_layers", "norms", least=0)
-    size("layers - local_layers", model.global_layers, least=0)
-    choose("activation", model.activation, ACTIVATIONS)
-    choose("qk_norm", model.qk_norm, (None, "head", "full"))
-    if mla and (model.window is not None or model.qk_norm or model.biases or model.sinks):
-        raise ValueError("mla goes with no window, qk_norm, biases or sinks")
+#: Fields that a change of the layers may follow from.
+_INSIDE_BLOCKS = {*SIZES, "d_model", "norm", "biases"}
 
 
-def _blocks(model: Transformer) -> tuple[Block, ...]:
-    """The blocks that sizes stand for: dense layers first, and of each kind global ones first."""
-    mixers: tuple[Part, ...] = _mixers(model)
-    dense, sparse = _feeds(model)
-    plain: Number = model.moe.dense_layers if model.moe else model.layers
-    if is_zero(model.local_layers) or is_zero(model.global_layers):
-        counts: tuple[Number, ...] = (plain, 0, model.layers - plain, 0)
-        mixers = mixers if is_zero(model.local_layers) else mixers[::-1]
-    elif model.moe is None or is_zero(plain):
-        split = (model.global_layers, model.local_layers)
-        counts = (*split, 0, 0) if model.moe is None else (0, 0, *split)
-    else:
-        overlap = minimum(plain, model.global_layers)
-        rest = maximum(0, plain - model.global_layers)
-        counts = (overlap, rest, model.global_layers - overlap, model.local_layers - rest)
-    made = zip(counts, ((dense, 0), (dense, 1), (sparse, 0), (sparse, 1)), strict=True)
-    how: dict[str, Any] = {"norms": model.norms, "norm": model.norm, "parallel": model.parallel}
-    return tuple(
-        Block(layers=count, parts=(mixers[which], feed), **how)
-        for count, (feed, which) in made
-        if not is_zero(count)
-    )
-
-
-def _mixers(model: Transformer) -> tuple[Part, Part]:
-    """Attention of global and of local layers."""
-    if model.mla:
-        latent = Latent(heads=model.heads, mla=model.mla, norm=model.norm)
-        return latent, latent
-    named = (("qkv", ("q_proj", "k_proj", "v_proj")), ("o_proj", ("o_proj",)))
-    biases = tuple(name for bias, names in named if bias in model.biases for name in names)
-    everywhere = Attention(
-        heads=model.heads,
-        kv_heads=model.kv_heads,
-        head_dim=model.head_dim,
-        biases=biases,
-        norm=model.norm,
-        qk_norm=model.qk_norm,
-        rotary_dim=model.rotary_dim,
-        sinks=model.sinks,
-    )
-    return everywhere, replace(everywhere, window=model.window)
-
-
-def _feeds(model: Transformer) -> tuple[Mlp, Part]:
-    """The dense feed-forward layer, and the mixture."""
-    moe = model.moe
-    kind: dict[str, Any] = {"gated": model.gated, "activation": model.activation}
-    dense = Mlp(width=model.d_ff, bias="ffn" in model.biases, **kind)
-    if moe is None:
-        return dense, dense
-    sparse = Mixture(
-        experts=moe.experts,
-        per_token=moe.per_token,
-        width=moe.width,
-        shared_width=moe.shared_width,
-        shared_gate=moe.shared_gate,
-        router_bias="router" in model.biases,
-        bias="experts" in model.biases,
-        **kind,
-    )
-    return dense, sparse
+def _not_given(names: Iterable[str]) -> dict[str, Any]:
+    """Fields as they are where nobody gives them."""
+    return {name: () if name == "blocks" else SIZES[name] for name in names}
 
 
 def _by_sizes(model: Transformer) -> Transformer | None:
     """A model that is given by its blocks, written by its sizes, where these say the same."""
-    sizes = {name: getattr(model, name) for name in _SIZES}
+    sizes = {name: getattr(model, name) for name in SIZES}
     heads, layers = model.heads, model.layers
     usual = {"kv_heads": (heads,), "rotary_dim": (model.head_dim,), "local_layers": (0, layers)}
     known = heads is not None and model.head_dim is not None
@@ -745,111 +601,4 @@ def _by_sizes(model: Transformer) -> Transformer | None:
         found = replace(model, **{**sizes, "blocks": ()})
     except (TypeError, ValueError):
         return None
-    return found if _same_layers(found.blocks, model.blocks) else None
-
-
-def _biases_in(model: Transformer) -> tuple[str, ...]:
-    """The short names of biases that the blocks have."""
-    found = set(model.biases)
-    for part in (part for block in model.blocks for part in block.parts):
-        if isinstance(part, Attention):
-            named = (("qkv", "q_proj"), ("o_proj", "o_proj"))
-            found |= {short for short, name in named if name in part.biases}
-        if isinstance(part, Mlp) and part.bias:
-            found.add("ffn")
-        if isinstance(part, Mixture):
-            found |= {"router"} if part.router_bias else set()
-            found |= {"experts"} if part.bias else set()
-    return tuple(bias for bias in BIASES if bias in found)
-
-
-def _same_layers(some: tuple[Block, ...], others: tuple[Block, ...]) -> bool:
-    """Whether there are as many layers of each kind, in whatever order."""
-    counts = []
-    for blocks in (some, others):
-        rows: list[tuple[Block, Number]] = []
-        for block in blocks:
-            count_rows(rows, replace(block, layers=1), block.layers)
-        counts.append(rows)
-    return len(counts[0]) == len(counts[1]) and all(
-        any(same(one, other) and same(count, number) for other, number in counts[1])
-        for one, count in counts[0]
-    )
-
-
-def _defaults(names: Iterable[str]) -> dict[str, Any]:
-    usual = {
-        "gated": True,
-        "activation": "silu",
-        "norms": 2,
-        "parallel": False,
-        "sinks": False,
-        "blocks": (),
-    }
-    return {name: usual.get(name) for name in names}
-
-
-def _read_blocks(model: Transformer) -> None:
-    """Sizes that all layers share, for those who ask a model for them."""
-    blocks = model.blocks
-    for name in _SIZES:
-        if getattr(model, name) not in (_defaults([name])[name], None):
-            raise ValueError(f"a model is given by its sizes or by its blocks, got {name} and both")
-    set_field(model, "_derived", _SIZES)
-    total: Number = 0
-    for block in blocks:
-        total = plus(total, block.layers)
-    set_field(model, "layers", total)
-    parts = [(part, block) for block in blocks for part in block.parts]
-    _read_attention(model, parts)
-    _read_feeds(model, parts)
-    set_field(model, "biases", _biases_in(model))
-    set_field(model, "norms", _common(block.norms for block in blocks))
-    set_field(model, "parallel", any(block.parallel for block in blocks))
-
-
-def _read_attention(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
-    mixers = [(part, block) for part, block in parts if isinstance(part, (Attention, Latent))]
-    set_field(model, "heads", _common(part.heads for part, _ in mixers))
-    set_field(model, "mla", _common(getattr(part, "mla", None) for part, _ in mixers))
-    plain = [(part, block) for part, block in mixers if isinstance(part, Attention)]
-    for name in ("kv_heads", "head_dim", "rotary_dim", "qk_norm"):
-        set_field(model, name, _common(getattr(part, name) for part, _ in plain))
-    if model.mla:
-        set_field(model, "kv_heads", model.heads)
-        set_field(model, "head_dim", model.mla.head_dim)
-        set_field(model, "rotary_dim", model.mla.rope_dim)
-    set_field(model, "sinks", any(part.sinks for part, _ in plain))
-    local = [(part.reach, block.layers) for part, block in plain if part.reach is not None]
-    set_field(model, "window", _common(reach for reach, _ in local))
-    count: Number = 0
-    for _, layers in local:
-        count = plus(count, layers)
-    set_field(model, "local_layers", count)
-
-
-def _read_feeds(model: Transformer, parts: list[tuple[Part, Block]]) -> None:
-    dense = [part for part, _ in parts if isinstance(part, Mlp)]
-    mixtures = [(part, block) for part, block in parts if isinstance(part, Mixture)]
-    set_field(model, "d_ff", _common(part.width for part in dense))
-    kinds: list[Mlp | Mixture] = [*dense, *(part for part, _ in mixtures)]
-    set_field(model, "gated", all(part.gated for part in kinds))
-    set_field(model, "activation", _common(part.activation for part in kinds))
-    mixture = _common(part for part, _ in mixtures)
-    if mixture is None:
-        return
-    count: Number = 0
-    for _, block in mixtures:
-        count = plus(count, block.layers)
-    names = ("experts", "per_token", "width", "shared_width", "shared_gate")
-    sizes = {name: getattr(mixture, name) for name in names}
-    set_field(model, "moe", MoE(dense_layers=model.layers - count, **sizes))
-    if not dense:
-        set_field(model, "d_ff", mixture.width)
-
-
-def _common(values: Iterable[Any]) -> Any:
-    """What all of them are, or None."""
-    found = list(values)
-    is_common = bool(found) and all(same(found[0], other) for other in found[1:])
-    return found[0] if is_common else None
+    return found if same_layers(found.blocks, model.blocks) else None

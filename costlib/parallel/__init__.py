@@ -9,7 +9,6 @@ True
 """
 
 from costlib.parallel import hiding
-from costlib.parallel.attending import attention_by_heads, ring_attention, ring_backward, zigzag
 from costlib.parallel.cluster import Cluster, Tiers
 from costlib.parallel.collectives import (
     ALGORITHMS,
@@ -19,16 +18,24 @@ from costlib.parallel.collectives import (
     two_tier_sent,
 )
 from costlib.parallel.machine import Machine, TooManyMessages, together, within
-from costlib.parallel.pipeline import ORDERS, Played, Task, bubble, in_flight, order, played
-from costlib.parallel.plan import Plan, Planned
-from costlib.parallel.price import HIDES
-from costlib.parallel.search import plan_of, search
-from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
-from costlib.parallel.shares import (
+from costlib.parallel.model_parallel import (
+    context_parallel,
     expert_parallel,
     optimizer_memory,
     tensor_parallel,
 )
+from costlib.parallel.network import REACHED, Reached, collective_seconds
+from costlib.parallel.pipeline import ORDERS, Task, Timeline, bubble, in_flight, order, played
+from costlib.parallel.plan import Plan, Planned
+from costlib.parallel.price import HIDES
+from costlib.parallel.ring_attention import (
+    attention_by_heads,
+    ring_attention,
+    ring_backward,
+    zigzag,
+)
+from costlib.parallel.search import plan_of, search
+from costlib.parallel.sharding import Layout, Way, cheapest, gradients, product, ways
 from costlib.parallel.stages import Stage, dealt, stage_models, stages
 from costlib.units.messages import all_reduce
 
@@ -36,13 +43,15 @@ __all__ = [
     "ALGORITHMS",
     "HIDES",
     "ORDERS",
+    "REACHED",
     "Algorithm",
     "Cluster",
     "Layout",
     "Machine",
     "Plan",
     "Planned",
-    "Played",
+    "Reached",
+    "Timeline",
     "Stage",
     "Task",
     "Tiers",
@@ -52,6 +61,8 @@ __all__ = [
     "attention_by_heads",
     "bubble",
     "cheapest",
+    "collective_seconds",
+    "context_parallel",
     "dealt",
     "expert_parallel",
     "gradients",

@@ -16,19 +16,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from costlib.layers.parts import is_one
 from costlib.model.catalog import Node, device_of, devices, nodes
 from costlib.units.device import Device, Link
 from costlib.units.ledger import Ledger
 from costlib.units.messages import collective
-from costlib.units.numbers import Number, ceil_div, is_symbolic, maximum, minimum, size
+from costlib.units.numbers import (
+    Number,
+    ceil_div,
+    is_one,
+    is_symbolic,
+    maximum,
+    minimum,
+    size,
+    where,
+)
 
 __all__ = ["Cluster", "Tiers", "cluster_of", "machine_of", "placed", "times"]
 
 
-#: Seconds of a round: eight A100s take 43.8 µs to add up 32 KiB in the 14 rounds of a ring (see
-#: `costlib.measured.collectives`).
-ROUND = 3.1e-6
+#: Seconds of a round between nodes: a hop of a tree's short messages, as NCCL reckons when it
+#: chooses an algorithm (src/graph/tuning.cc, hwLat of NET).
+NETWORK_ROUND = 5e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +80,14 @@ class Cluster:
     """So many nodes of one kind; a node is a `costlib.catalog.Node`, a device, or a name of either.
 
     ``per_node`` uses fewer devices of each node than it has: jobs on racks of 72 often use 64.
-    ``latency`` is the seconds that each round of a collective waits. Unless given, training waits a
-    hop of a torus or `ROUND`, while a server's times are the least that a datasheet allows: there
-    no round waits (see `costlib.serving.Server`).
+    ``latency`` is the seconds that each round of a collective waits inside a node. Unless given,
+    training waits what is published of this node, and nothing where nothing is. Between nodes a
+    round waits `NETWORK_ROUND`; with a latency of 0 none waits. A server's times are the least that
+    a datasheet allows: there no round waits unless told (see `costlib.serving.Server`).
 
     >>> cluster = Cluster("DGX-H100", nodes=16)
     >>> cluster.devices, cluster.device.name, cluster.device.link("data.network")
-    (128, 'H100-SXM', (50000000000, 3.1e-06))
+    (128, 'H100-SXM', (50000000000, 5e-06))
     >>> Cluster("GB200-NVL72", nodes=8, per_node=64).devices
     512
     >>> Cluster("T4").devices
@@ -107,7 +116,7 @@ class Cluster:
 
         >>> slower = Cluster("DGX-H100").with_(nodes=4, interconnect_efficiency=0.8)
         >>> slower.nodes, slower.device.link("data.network")
-        (4, (40000000000.0, 3.1e-06))
+        (4, (40000000000.0, 5e-06))
         """
         found = self.node.with_(device=self.node.device.with_(**changes))
         many = self.nodes if nodes is None else nodes
@@ -125,25 +134,27 @@ class Cluster:
 
     @property
     def wait(self) -> Any:
-        """Seconds that a round waits: ``latency``, or what is usual."""
-        if self.latency is not None:
-            return self.latency
-        is_hop = self.node.topology == "torus" and self.node.latency is not None
-        return self.node.latency if is_hop else ROUND
+        """Seconds that a round inside a node waits: ``latency``, or what is published of it."""
+        own = 0 if self.node.latency is None else self.node.latency
+        return own if self.latency is None else self.latency
 
     def device_on(self, axes: Mapping[str, Tiers], wait: Number | None = None) -> Device:
         """One device with the links that each axis has; devices of a mesh or torus reach some of
-        their neighbours with a share of their links alone."""
+        their neighbours with a share of their links alone, and on a torus a round goes all the way
+        round a ring, hop by hop."""
         node = self.node
-        wait = self.wait if wait is None else wait
+        near = self.wait if wait is None else wait
+        told = self.latency if wait is None else wait
+        far = NETWORK_ROUND if told is None else where(told > 0, NETWORK_ROUND, 0)
         links = {}
         if node.network is not None:
-            links["network"] = Link(node.network, wait)
+            links["network"] = Link(node.network, far)
         if node.link is not None:
-            links["node"] = Link(node.link, wait)
+            links["node"] = Link(node.link, near)
             if node.topology != "switch":
                 for axis, tiers in axes.items():
-                    links[axis] = Link(node.link_among(tiers.inside), wait)
+                    hops = maximum(tiers.inside - 1, 1) if node.topology == "torus" else 1
+                    links[axis] = Link(node.link_among(tiers.inside), hops * near)
         return node.device.with_(links=links)
 
     def tiers(self, devices: Number, stride: Number = 1) -> Tiers:

@@ -22,9 +22,11 @@ device has (n − 1)/n of what it holds to give away.
 
 Latency. Whatever depends on one device's value is known to one device at first, and to at most
 twice as many after each round. Everyone's result depends on everyone's value, so ⌈log₂ n⌉ rounds
-are needed.
+are needed. Behind a switch a device may send to all others in one round: it then has many ports,
+and one round is enough.
 
-Left out: links that add up what passes through them (NVLink SHARP), which send half as much.
+Left out: switches that add up what passes through them, which break a premise of the first
+argument: `costlib.parallel.network` has them, and how long all of this takes.
 """
 
 from __future__ import annotations
@@ -156,6 +158,41 @@ def halving_all_reduce(rank: int, devices: int, value: Any) -> Program:
     return whole[: np.size(value)].reshape(np.shape(value))
 
 
+# ------------------------------------------------------------------------ all others at once
+
+
+def direct_reduce_scatter(rank: int, devices: int, value: Any) -> Program:
+    """Everybody sends everybody's part at once, and adds up what arrives of its own."""
+    mine = parts(value, devices)
+    if devices > 1:
+        arrived = yield {to: mine[to] for to in range(devices) if to != rank}
+        mine[rank] = sum(arrived.values(), mine[rank])
+    return mine[rank]
+
+
+def direct_all_gather(rank: int, devices: int, part: Any) -> Program:
+    """Everybody sends its part to all others at once."""
+    found = {rank: part}
+    if devices > 1:
+        found |= yield {to: part for to in range(devices) if to != rank}
+    return np.concatenate([found[which] for which in range(devices)])
+
+
+def two_shot_all_reduce(rank: int, devices: int, value: Any) -> Program:
+    """A round that adds up parts, and one that hands them out: no element more than a ring."""
+    part = yield from direct_reduce_scatter(rank, devices, value)
+    whole = yield from direct_all_gather(rank, devices, part)
+    return whole[: np.size(value)].reshape(np.shape(value))
+
+
+def one_shot_all_reduce(rank: int, devices: int, value: Any) -> Program:
+    """Everybody sends its whole value to all others, and all add up: one round, many bytes."""
+    if devices == 1:
+        return value
+    arrived = yield {to: value for to in range(devices) if to != rank}
+    return sum(arrived.values(), value)
+
+
 # ------------------------------------------------------------------------------- all to all
 
 
@@ -257,6 +294,14 @@ def _bruck_sent(elements: Number, devices: Any) -> Any:
     return moved * ceil_div(elements, devices)
 
 
+def _at_once(rounds: int) -> Callable[[Any], Any]:
+    """So many rounds, however many devices there are."""
+    return lambda devices: rounds * min(devices - 1, 1)
+
+
+#: Ports of a device behind a switch: it reaches all others at once.
+SWITCHED = 2**20
+
 #: By name. Elements are those of one device's value; of the whole result for an all-gather.
 ALGORITHMS = {
     "ring reduce-scatter": Algorithm(
@@ -290,6 +335,22 @@ ALGORITHMS = {
         _around(2),
         lambda n: 2 * _doublings(n),
         powers_of_two=True,
+    ),
+    "direct reduce-scatter": Algorithm(
+        "reduce_scatter", direct_reduce_scatter, _around(1), _at_once(1), ports=SWITCHED
+    ),
+    "direct all-gather": Algorithm(
+        "all_gather", direct_all_gather, _around(1), _at_once(1), ports=SWITCHED
+    ),
+    "two-shot all-reduce": Algorithm(
+        "all_reduce", two_shot_all_reduce, _around(2), _at_once(2), ports=SWITCHED
+    ),
+    "one-shot all-reduce": Algorithm(
+        "all_reduce",
+        one_shot_all_reduce,
+        lambda elements, n: (n - 1) * elements,
+        _at_once(1),
+        ports=SWITCHED,
     ),
     "pairwise all-to-all": Algorithm(
         "all_to_all", pairwise_all_to_all, _around(1), lambda n: n - 1
@@ -332,10 +393,15 @@ def two_tier_sent(does: str, elements: Number, *, node: Number, nodes: Number) -
     return sum(op.sends for op in sent if op.axis == "any"), sent.over("any.network").sends
 
 
-def least_rounds(devices: int) -> int:
-    """Rounds in which what one device knows can reach all others: it doubles at best.
+def least_rounds(devices: int, ports: int = 1) -> int:
+    """Rounds in which what one device knows can reach all others: at best it is known to
+    ``ports`` + 1 times as many after each.
 
-    >>> least_rounds(8), least_rounds(9)
-    (3, 4)
+    >>> least_rounds(8), least_rounds(9), least_rounds(9, ports=8)
+    (3, 4, 1)
     """
-    return _doublings(int(size("devices", devices)))
+    devices, ports = int(size("devices", devices)), int(size("ports", ports))
+    rounds, known = 0, 1
+    while known < devices:
+        rounds, known = rounds + 1, known * (ports + 1)
+    return rounds

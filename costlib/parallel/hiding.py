@@ -41,14 +41,15 @@ def ridge(
     """FLOPs that a device does while a collective sends its share of each byte of a value.
 
     ``rate`` is its FLOP/s, ``link`` and ``network`` bytes/s within a node and between nodes, and
-    ``inside`` and ``across`` the devices of the axis: see `costlib.units.messages`.
+    ``inside`` and ``across`` the devices of the axis: see `costlib.units.messages`. Two tiers work
+    at the same time, so that the longer one counts.
 
     >>> from costlib import symbols
     >>> pi, beta, G = symbols("pi beta G")
     >>> ridge(pi, beta, inside=G)
     pi*(G - 1)/(G*beta)
     >>> round(ridge(989e12, 450e9, inside=8, across=8, network=50e9))  # 64 of 8 in a node
-    4086
+    2163
     """
     seconds: Any = 0
     whole = inside * across  # so many bytes, that none is rounded up
@@ -56,7 +57,7 @@ def ridge(
         wire = link if op.axis == "axis" else network
         if wire is None:
             raise ValueError("network must be bytes/s where devices lie in several nodes, got None")
-        seconds = seconds + op.sends / whole / wire
+        seconds = maximum(seconds, op.sends / whole / wire)
     return rate * seconds
 
 

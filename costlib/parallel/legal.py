@@ -17,7 +17,7 @@ from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
-from costlib.parallel.shares import degrees, tensor_parallel
+from costlib.parallel.model_parallel import degrees, tensor_parallel
 from costlib.training import recipe_of
 from costlib.units.numbers import Number, is_symbolic, is_zero, size
 
@@ -340,7 +340,7 @@ SERVED = (
     ),
     Rule(
         "pipeline",
-        lambda a: a.plan.pipeline == 1 or all(is_zero(b.borrowed) for b in a.model.blocks),
+        lambda a: a.plan.pipeline == 1 or all(is_zero(b.shared_parameters) for b in a.model.blocks),
         lambda a: f"pipeline={a.plan.pipeline}: layers of this model share weights",
     ),
     *(

@@ -27,7 +27,7 @@ from typing import Any
 
 from costlib.units.numbers import Number, choose, minimum, size
 
-__all__ = ["ORDERS", "Played", "Task", "bubble", "in_flight", "order", "played"]
+__all__ = ["ORDERS", "Timeline", "Task", "bubble", "in_flight", "order", "played"]
 
 ORDERS = ("gpipe", "1f1b", "interleaved")
 
@@ -42,7 +42,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class Timeline:
     """When every task began and ended, device by device in the order that they ran."""
 
     devices: tuple[tuple[tuple[Task, Any, Any], ...], ...]  #: (task, begin, end)
@@ -145,7 +145,7 @@ def played(
     chunks: int = 1,
     forward: Number | Sequence[Number] = 1,
     backward: Number | Sequence[Number] = 2,
-) -> Played:
+) -> Timeline:
     """Begin and end of every task, with so many seconds for each piece, or a list of each one's.
 
     >>> done = played("1f1b", stages=4, microbatches=8)
@@ -171,7 +171,7 @@ def played(
                 moved = True
         if not moved:
             raise RuntimeError(f"{how}: every device waits for another")
-    return Played(tuple(tuple(one) for one in done))
+    return Timeline(tuple(tuple(one) for one in done))
 
 
 def _seconds(given: Number | Sequence[Number], pieces: int) -> Sequence[Number]:

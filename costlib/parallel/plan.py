@@ -29,7 +29,7 @@ from costlib.parallel.degrees import ORDER, Degrees
 from costlib.parallel.legal import broken
 from costlib.parallel.mesh import Mesh
 from costlib.parallel.stages import Stage, stages
-from costlib.parallel.whole import whole_step
+from costlib.parallel.training_step import whole_step
 from costlib.parallel.work import Cut
 from costlib.training import Recipe, flops_per_token, hfu_over_mfu, recipe_of
 from costlib.units.device import Device
@@ -190,10 +190,10 @@ class Planned:
         return price.kinds(self.model, self.cut, self.device, self.recipe, self.hides, tied=tied)
 
     @cached_property
-    def layout(self) -> price.Layout:
+    def layout(self) -> price.StepLayout:
         """What the step follows from beside those."""
         plan, mesh = self.plan, self.mesh
-        return price.Layout(
+        return price.StepLayout(
             stages=self.stages,
             pipeline=plan.pipeline,
             chunks=plan.chunks,

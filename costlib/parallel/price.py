@@ -182,7 +182,7 @@ def kinds(
 def params_of(share: Transformer, cut: Cut) -> Params:
     """Parameters of one layer: experts are divided among their devices."""
     block, d = share.blocks[0], share.d_model
-    total = block.parameters(d) - block.borrowed
+    total = block.parameters(d) - block.shared_parameters
     steps = [*block.extra]
     for part in block.parts:
         steps += [*part.before(d), *part.after(d), *part.mixed]
@@ -192,8 +192,8 @@ def params_of(share: Transformer, cut: Cut) -> Params:
     inside = sum(step.parameters() for step in routed if step.is_matmul)
     own = ceil_div(experts * (cut.tensor if cut.whole_experts else 1), cut.expert)
     return Params(
-        matrices - inside - block.borrowed,
-        total + block.borrowed - matrices - experts + inside,
+        matrices - inside - block.shared_parameters,
+        total + block.shared_parameters - matrices - experts + inside,
         own,
     )
 
@@ -216,22 +216,23 @@ def _priced(work: Work, device: Device, recipe: Recipe, hides: Mapping[str, floa
     for ops in passes:
         found = {}
         for name, these in ops.items():
-            own = full if name == "products" or "." in name else sixteen
+            own = full if name == "products" else sixteen
             found[name] = _time(Ledger(tuple(these)), device, own)
         times.append(found)
     computing = {name: _pair(times, name) for name in COMPUTING}
-    sent = {name: _pair(times, name) for name in {*times[0], *times[1]} if ":" in name}
     exposed = {}
     for axis in SENDING[:-1]:
-        total = _plus([each for name, each in sent.items() if name.startswith(f"{axis}:")])
         behind = computing["attention" if axis == "context" else "products"]
         exposed[axis] = tuple(
-            _exposed(each, hides[axis], over) for each, over in zip(total, behind, strict=True)
+            _exposed(each, hides[axis], over)
+            for each, over in zip(_pair(times, axis), behind, strict=True)
         )
     sending: dict[str, Both] = {}
-    for name, each in sent.items():
-        axis = name.partition(":")[2]
-        sending[axis] = _plus([sending.get(axis, (0, 0)), each])
+    for which, ops in enumerate(passes):
+        for op in (op for name in SENDING for op in ops.get(name, ()) if op.axis):
+            both = [*sending.get(op.axis, (0, 0))]
+            both[which] = both[which] + _time(Ledger((op,)), device, sixteen)
+            sending[op.axis] = (both[0], both[1])
     return Kind(computing, exposed, sending)
 
 
@@ -241,12 +242,11 @@ def _is_wide(compute: str | None) -> bool:
 
 
 def sorted_out(ledger: Ledger, work: Work) -> dict[str, list[Op]]:
-    """Ops by their part of the step; messages by their part and axis."""
+    """Ops by their part of the step, messages of both tiers together."""
     found: dict[str, list[Op]] = {}
     for op in ledger:
         if op.axis:
-            axis = "sequence" if op.name == "gather_again" else op.axis.partition(".")[0]
-            name = f"{axis}:{op.axis}"
+            name = "sequence" if op.name == "gather_again" else op.axis.partition(".")[0]
         elif op.name in work.mixing:
             name = "attention"
         elif not op.is_matmul:
@@ -285,7 +285,7 @@ def _exposed(sent: Number, share: float, behind: Number) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class StepLayout:
     """All that a step's time and memory follow from, beside the kinds of layers."""
 
     stages: tuple[Stage, ...]
@@ -344,7 +344,7 @@ class _Stage:
 
 
 def seconds(
-    found: tuple[Sequence[Kind], Kind, Kind], layout: Layout
+    found: tuple[Sequence[Kind], Kind, Kind], layout: StepLayout
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Where a step's seconds go, by part: they add up. And seconds of all messages, by tier."""
     held = [of_stage(stage, found, layout) for stage in layout.stages]
@@ -377,7 +377,7 @@ def _most(values: Sequence[Any]) -> Any:
     return most
 
 
-def of_stage(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Layout) -> _Stage:
+def of_stage(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: StepLayout) -> _Stage:
     """What a stage does for one microbatch."""
     each, first, last = found
     rows = [(kind, count) for kind, count in zip(each, stage.layers, strict=True) if count]
@@ -396,7 +396,7 @@ def of_stage(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Lay
 
 
 def _to_next_stage(
-    computing: Mapping[str, Both], sending: dict[str, Both], stage: Stage, layout: Layout
+    computing: Mapping[str, Both], sending: dict[str, Both], stage: Stage, layout: StepLayout
 ) -> Both:
     """Every piece sends on, but the last; and back, but the first. What does not hide."""
     if layout.pipeline == 1:
@@ -416,12 +416,13 @@ def _to_next_stage(
 _BYTES = Precision(weights=1)
 
 
-def _data(stage: _Stage, layout: Layout) -> tuple[Any, dict[str, Any]]:
+def _data(stage: _Stage, layout: StepLayout) -> tuple[Any, dict[str, Any]]:
     """Seconds of gradients and weights between replicas: what does not hide, and all by tier."""
     zero, m, sent = layout.zero, layout.microbatches, dict[str, Any]()
     forward, backward = (layout.hides["data"] * each for each in stage.busy)
-    sums, gathers, reduces = (_gradients(stage, layout, which) for which in _GRADIENTS)
-    once = [_total(each) for each in (sums, gathers, reduces)]
+    found = [_gradients(stage, layout, which) for which in _GRADIENTS]
+    sums, gathers, reduces = (each for _, each in found)
+    once = [each for each, _ in found]
     whole = maximum(0, once[0] - backward)
     gather, scatter = maximum(0, once[1] - forward), maximum(0, once[2] - backward)
     both = maximum(0, once[1] + once[2] - backward)
@@ -437,11 +438,12 @@ def _data(stage: _Stage, layout: Layout) -> tuple[Any, dict[str, Any]]:
 _GRADIENTS = ("all_reduce", "all_gather", "reduce_scatter")
 
 
-def _gradients(stage: _Stage, layout: Layout, does: str) -> dict[str, Any]:
-    """Seconds by tier of one collective over all replicas: among those that divide the state, and
-    for sums also among the groups of them."""
+def _gradients(stage: _Stage, layout: StepLayout, does: str) -> tuple[Any, dict[str, Any]]:
+    """Seconds of one collective over all replicas, and by tier: among those that divide the state,
+    and for sums also among the groups of them."""
     wire = stage.params.wire("weights" if does == "all_gather" else "gradients", layout.recipe)
     found: dict[str, Any] = {}
+    total: Any = 0
     for count, groups in zip(wire, (layout.replicas, layout.expert_replicas), strict=True):
         inner, outer = groups
         rows = []
@@ -452,17 +454,12 @@ def _gradients(stage: _Stage, layout: Layout, does: str) -> dict[str, Any]:
         if does == "reduce_scatter":
             rows.append(("all_reduce", ceil_div(count, inner.devices), outer))
         for what, elements, tiers in rows:
-            for op in tiers.send(what, elements, "data", kind="weights"):
+            sent = tiers.send(what, elements, "data", kind="weights")
+            total = total + _time(sent, layout.device, _BYTES)
+            for op in sent:
                 each = _time(Ledger((op,)), layout.device, _BYTES)
                 found[op.axis] = found.get(op.axis, 0) + each
-    return found
-
-
-def _total(found: Mapping[str, Any]) -> Any:
-    total: Any = 0
-    for each in found.values():
-        total = total + each
-    return total
+    return total, found
 
 
 def _by_stage(zero: Number, values: Sequence[Any]) -> Any:
@@ -473,7 +470,7 @@ def _by_stage(zero: Number, values: Sequence[Any]) -> Any:
     return found
 
 
-def _optimizer(params: Params, layout: Layout) -> Any:
+def _optimizer(params: Params, layout: StepLayout) -> Any:
     """Seconds of reading and writing all that the optimizer needs, and nothing else."""
     op = Op("optimizer", 0, Elements(weights=layout.optimizer_bytes(params)))
     return _time(Ledger((op,)), layout.device, _BYTES)
@@ -482,7 +479,7 @@ def _optimizer(params: Params, layout: Layout) -> Any:
 # ----------------------------------------------------------------------------------- memory
 
 
-def memory(found: tuple[Sequence[Kind], Kind, Kind], layout: Layout) -> list[Memory]:
+def memory(found: tuple[Sequence[Kind], Kind, Kind], layout: StepLayout) -> list[Memory]:
     """What a device of each stage holds, those alike as one."""
     return [_memory(stage, found, layout) for stage in layout.stages]
 
@@ -502,7 +499,7 @@ def fullest(held: Sequence[Memory]) -> Memory:
     return most
 
 
-def _memory(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Layout) -> Memory:
+def _memory(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: StepLayout) -> Memory:
     each, _, last = found
     rows = [(kind, count) for kind, count in zip(each, stage.layers, strict=True) if count]
     held, recipe = of_stage(stage, found, layout), layout.recipe
@@ -522,7 +519,7 @@ def _memory(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Layo
     )
 
 
-def _buffers(params: Sequence[Params], layout: Layout) -> Any:
+def _buffers(params: Sequence[Params], layout: StepLayout) -> Any:
     """What is whole for a moment where only parts are kept: in ZeRO 3 the weights of a layer and of
     the next one; from ZeRO 2 on the gradients of a layer."""
     is_divided = where(layout.replicas[0].devices > 1, 1, 0)

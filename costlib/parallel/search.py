@@ -23,8 +23,8 @@ from costlib.model.catalog import model_of
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.legal import Asked, legal
+from costlib.parallel.model_parallel import tensor_parallel
 from costlib.parallel.plan import Plan, Planned
-from costlib.parallel.shares import tensor_parallel
 from costlib.training import Recipe, flops_per_token, recipe_of
 from costlib.units.numbers import Number, extra, size
 

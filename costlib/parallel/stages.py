@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from costlib.layers import Block
 from costlib.layers.parts import same
-from costlib.parallel.shares import remembered
+from costlib.parallel.model_parallel import remembered
 from costlib.units.numbers import size
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _stage_models(
     for at, count in enumerate(dealt(len(order), pipeline)):
         blocks = _in_blocks([different[kind] for kind in order[start : start + count]])
         storage = model.storage and replace(model.storage, first_layer=start)
-        ends = {"is_first": at == 0, "hands_on": "" if at == pipeline - 1 else axis}
+        ends = {"is_first": at == 0, "sends_over": "" if at == pipeline - 1 else axis}
         stage = model.with_(blocks=blocks, storage=storage, tied=False, **ends)
         if found and _alike(stage, found[-1][0]):
             found[-1] = (found[-1][0], found[-1][1] + 1)
@@ -131,7 +131,7 @@ def _in_blocks(layers: list[Block]) -> tuple[Block, ...]:
 
 def _alike(one: Transformer, other: Transformer) -> bool:
     """Whether two stages hold and do the same, packed weights too."""
-    ends = [(stage.is_first, stage.hands_on) for stage in (one, other)]
+    ends = [(stage.is_first, stage.sends_over) for stage in (one, other)]
     if ends[0] != ends[1] or not same(one.blocks, other.blocks):
         return False
     return one.storage is None or one.precision == other.precision

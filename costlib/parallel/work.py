@@ -26,12 +26,11 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from costlib.layers import Attention, Block, Latent, Mixture, Pass
-from costlib.layers.parts import is_one
 from costlib.parallel.cluster import Tiers
-from costlib.parallel.shares import remembered, tensor_parallel
+from costlib.parallel.model_parallel import remembered, tensor_parallel
 from costlib.parallel.stages import layer_kinds
 from costlib.units.ledger import Elements, Ledger, Op
-from costlib.units.numbers import Number, is_zero, minimum
+from costlib.units.numbers import Number, is_one, is_zero, minimum
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
@@ -146,7 +145,7 @@ def share_of(model: Transformer, tensor: Number) -> Transformer:
 @lru_cache(maxsize=256)
 def _share_of(model: Transformer, tensor: Number) -> Transformer:
     share = tensor_parallel(model, tensor)
-    return share if is_one(share.sharers) else share.with_(sharers=1)
+    return share if is_one(share.tensor_parallel) else share.with_(tensor_parallel=1)
 
 
 def single_layers(model: Transformer) -> list[Transformer]:
@@ -161,8 +160,8 @@ def _single_layers(model: Transformer) -> tuple[Transformer, ...]:
 
 def outside(model: Transformer) -> tuple[frozenset[str], frozenset[str]]:
     """Names of the steps that belong to no layer: before all of them, and after."""
-    first = {"embedding", "positions", "embedding_norm", "ahead.embedding"}
-    last = {"final_norm", "unembedding", "unembedding.bias", "ahead.unembedding"}
+    first = {"embedding", "positions", "embedding_norm", "mtp.embedding"}
+    last = {"final_norm", "unembedding", "unembedding.bias", "mtp.unembedding"}
     first |= {step.name for step in model.first}
     return frozenset(first), frozenset(last | {s.name for s in (*model.last, *model.head)})
 
@@ -350,7 +349,7 @@ def _dealt(part: Mixture, cut: Cut, copies: Number) -> Ledger:
     across = Tiers(1, tiers.across).send(
         "all_to_all", _part(copies, part.per_token) * fewer, "expert", count=2
     )
-    return across + Tiers(tiers.inside).send("all_to_all", copies, "expert", count=2)
+    return Tiers(tiers.inside).send("all_to_all", copies, "expert", count=2) + across
 
 
 def kv_width(part: Attention | Latent) -> Any:

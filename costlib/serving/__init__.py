@@ -10,17 +10,26 @@
 (True, 2000.0)
 """
 
-from costlib.serving.bits import ridge_batch, weight_gain
 from costlib.serving.clock import Clock
 from costlib.serving.contexts import Lines, crossings, even_context, mixing_flops, read_lines
 from costlib.serving.disaggregation import disaggregate, machine_ratio, transfer
-from costlib.serving.frontier import Best, Frontier, Regimes, best_batch, frontier, regimes
+from costlib.serving.frontier import (
+    Best,
+    Frontier,
+    Regimes,
+    RoomGain,
+    best_batch,
+    frontier,
+    regimes,
+    room_gain,
+)
 from costlib.serving.load import Overloaded, Saturation, chunk_extra_reads, saturation
+from costlib.serving.low_precision import ridge_batch, weight_gain
 from costlib.serving.mixtures import expert_exchange, experts_share, tokens_per_expert
 from costlib.serving.money import RENTALS, Bill, Rental, bill, per_million
 from costlib.serving.pages import Pages, empty_slots, mean_empty, prefix_saving
 from costlib.serving.requests import Requests, listed, lognormal, poisson, uniform
-from costlib.serving.run import Run
+from costlib.serving.run import ServingRun
 from costlib.serving.server import Server
 from costlib.serving.simulator import Policy, simulate
 from costlib.serving.speculation import (
@@ -32,6 +41,7 @@ from costlib.serving.speculation import (
     speculate,
     speed_up,
 )
+from costlib.serving.tensor_limit import TensorLimit, tensor_limit
 
 __all__ = [
     "RENTALS",
@@ -45,10 +55,12 @@ __all__ = [
     "Policy",
     "Regimes",
     "Rental",
+    "RoomGain",
     "Requests",
-    "Run",
+    "ServingRun",
     "Saturation",
     "Server",
+    "TensorLimit",
     "best_batch",
     "best_drafts",
     "best_length",
@@ -74,12 +86,14 @@ __all__ = [
     "prefix_saving",
     "read_lines",
     "regimes",
+    "room_gain",
     "ridge_batch",
     "saturation",
     "simulate",
     "speculate",
     "speed_up",
     "tokens_per_expert",
+    "tensor_limit",
     "transfer",
     "uniform",
     "weight_gain",

@@ -21,7 +21,7 @@ from costlib.timing.roofline import Limit, limits
 from costlib.units.display import facts_html, quantity
 from costlib.units.ledger import Ledger
 from costlib.units.numbers import amount, is_zero, size
-from costlib.units.precision import Precision
+from costlib.units.precision import Precision, precision_of
 
 __all__ = ["Answer", "Answers", "answer"]
 
@@ -106,6 +106,7 @@ def answer(
     pipeline: int = 1,
     expert: int = 1,
     data: int = 1,
+    dcp: int = 1,
     latency: float | None = None,
     batch: int = 1,
     context: int = 4096,
@@ -113,13 +114,15 @@ def answer(
     precision: Precision | str | None = None,
     price_per_hour: float | None = None,
     watts: float | None = None,
+    engine: Any = None,
 ) -> Answers:
     """All that a model on a device, or cut over many, is asked before it is rented.
 
     Device and cuts are those of `costlib.serving.Server`: "H100-SXMx8" are eight that share every
     layer unless told. A step writes one token for each of ``batch`` sequences of a copy with
     ``context`` tokens cached; a prompt has as many, or ``prompt``. Price and watts, of one device,
-    are yours.
+    are yours. With an ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm") what fits is what
+    that engine takes on, with its pages and what it keeps for itself.
 
     >>> found = answer("llama-3.1-8b", "H100-SXM", batch=8, context=8192, price_per_hour=3.99)
     >>> found.fits, found["largest_batch"], round(found["all_tokens_per_s"])
@@ -130,7 +133,7 @@ def answer(
     >>> next(row.why for row in found if row.key == "held_bytes").partition(": ")[2]
     '63 of 126 layers and the unembedding, on the fullest of 16 devices'
     """
-    server = Server(model, device, precision, tensor, pipeline, expert, data, latency)
+    server = Server(model, device, precision, tensor, pipeline, expert, data, latency, engine, dcp)
     batch, context = int(size("batch", batch)), int(size("context", context))
     prompt = context if prompt is None else int(size("prompt", prompt))
     rows = [*_of_model(server), *_of_memory(server, batch, context)]
@@ -189,6 +192,9 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     sums = f"weights {held.weights / 1e9:.4g} + cache {held.kv / 1e9:.4g} + activations "
     sums += f"{held.activations / 1e9:.2g} GB{_which(server, share)}"
     yield Answer("held_bytes", "memory it takes", held.total, "B", sums, where)
+    if server.engine is not None:
+        yield from _as_charged(server, batch, context)
+        return
     capacity = f"{server.device.capacity / 1e9:.4g} GB less {RESERVE:.0%} for what else needs room"
     yield Answer("given_bytes", "memory given out", given, "B", capacity, where)
     sign = "≤" if held.total <= given else ">"
@@ -211,13 +217,53 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     yield Answer("largest_context", "longest context", long, "tokens", why, where)
 
 
+def _as_charged(server: Server, batch: int, context: int) -> Iterator[Answer]:
+    """What an engine gives its caches, and charges for them, on the fullest device."""
+    engine, precision, capacity = server.engine, server.precision, server.device.capacity
+    where = "kvcache.html#what-engines-charge"
+    stages = [stage for stage, _ in server.stages]
+    least = min(stages, key=lambda stage: server.room_of(stage, context + 1))
+    given = max(0, engine.given(least, capacity, precision))
+    loaded = engine.weights(least, precision) / 1e9
+    why = f"{engine.share:.0%} of the memory ({engine.setting} of {engine.name} {engine.version}) "
+    why += f"less weights, {loaded:.4g} GB as loaded, and what a pass needs"
+    yield Answer("given_bytes", "memory for caches", given, "B", why, where)
+    each = engine.charged(least, context + 1, precision)
+    exact = least.kv_bytes(1, context + 1, precision)
+    times = f", {each / exact:.2f} times the {exact / 1e9:.4g} GB that it fills" if exact else ""
+    why = f"a sequence of {context + 1:,} tokens in the pages of {engine.name}{times}"
+    yield Answer("charged_bytes", "cache as charged", each, "B", why, where)
+    most = server.room(context + 1)
+    sign = "≤" if batch <= most else ">"
+    why = f"{batch:,} × {each / 1e9:.4g} GB {sign} {given / 1e9:.4g} GB"
+    yield Answer("fits", "fits", bool(batch <= most), "", why, where)
+    why = f"{given / 1e9:.4g} GB / {each / 1e9:.4g} GB a sequence"
+    why += ", in each copy" if server.data > 1 else ""
+    yield Answer("largest_batch", "largest batch", most, "", why, where)
+    each = "one sequence" if batch == 1 else f"each of {batch:,} sequences"
+    why = f"so many tokens of {each}, and one that is written, are charged at most that"
+    long = _longest_charged(server, batch)
+    yield Answer("largest_context", "longest context", long, "tokens", why, where)
+
+
+def _longest_charged(server: Server, batch: int) -> Any:
+    """The longest context at which so many sequences fit, by halving; one token is written."""
+    low, high = 0, 2**26
+    if server.room(high) >= batch:
+        return inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if server.room(middle) >= batch else (low, middle)
+    return max(0, low - 1)
+
+
 def _which(server: Server, stage: Transformer) -> str:
     """Which devices hold so much, in words."""
     if server.devices == 1:
         return ""
     if server.pipeline == 1:
         return f", each of {server.devices} devices"
-    ends = "" if stage.hands_on else " and the unembedding"
+    ends = "" if stage.sends_over else " and the unembedding"
     ends = " and the embedding" if stage.is_first else ends
     of = f"{stage.layers} of {server.model.layers} layers{ends}"
     return f": {of}, on the fullest of {server.devices} devices"
@@ -305,19 +351,41 @@ def _of_time(
 ) -> Iterator[Answer]:
     where, roof = "serving.html#one-step-four-limits", "roofline.html#every-op-is-a-point"
     why = f"a prompt of {prompt:,} tokens: {first.why}"
-    yield Answer("first_token_s", "time to first token", first.seconds, "s", why, where)
+    yield Answer("first_token_s", "time to first token (TTFT)", first.seconds, "s", why, where)
     most = "what most of that time goes into"
     yield Answer("first_token_bound", "a prompt is bound by", first.binds, "", most, roof)
     why = f"{batch:,} × {context:,} tokens: {step.why}"
-    yield Answer("per_token_s", "time per token", step.seconds, "s", why, where)
+    yield Answer("per_token_s", "time per output token (TPOT)", step.seconds, "s", why, where)
     yield Answer("per_token_bound", "a step is bound by", step.binds, "", most, roof)
     each, gives = 1 / step.seconds, "serving.html#what-one-gives-up-all-get"
     why = f"1 / {quantity(step.seconds, 's')}"
-    yield Answer("one_tokens_per_s", "tokens a second, one", each, "tokens/s", why, gives)
+    yield Answer("one_tokens_per_s", "tokens a second for each user", each, "tokens/s", why, gives)
     many = server.data * batch
     why = f"{batch:,} / {quantity(step.seconds, 's')}"
     why += f" × {server.data} copies" if server.data > 1 else ""
-    yield Answer("all_tokens_per_s", "tokens a second, all", many * each, "tokens/s", why, gives)
+    yield Answer(
+        "all_tokens_per_s", "tokens a second for all users", many * each, "tokens/s", why, gives
+    )
+    yield from _when_full(server, context)
+
+
+def _when_full(server: Server, context: int) -> Iterator[Answer]:
+    """As many sequences as fit; and with weights in 4 bits, which leave room for more of them."""
+    where = "serving.html#fewer-bits-make-room"
+    own: Precision = server.model.precision
+    if server.precision is not None:
+        own = precision_of(server.precision)
+    names = [("full_tokens_per_s", "tokens a second, full batch", server)]
+    if own.weights > 1:
+        packed = server.with_(precision=own.with_(weights="int4"))
+        names.append(("int4_full_tokens_per_s", "full batch, weights in int4", packed))
+    for key, name, each in names:
+        most = each.room(context + 1)
+        if 0 < most < inf:
+            rate = float(each.data * most / each.step(most, context))
+            why = f"as many as fit: {most:,} sequences of {context:,} tokens"
+            why += ", in each copy" if each.data > 1 else ""
+            yield Answer(key, name, rate, "tokens/s", why, where)
 
 
 # ---------------------------------------------------------------- money and energy
@@ -335,16 +403,21 @@ def _of_money(
     of = "1 device" if many == 1 else f"{many} devices"
     read = float(server.busy(prompt)) / (prompt * server.data)
     written = step / (batch * server.data)
-    for name, seconds in (("read", read), ("written", written)):
+    for name, kind, seconds in (("read", "input", read), ("written", "output", written)):
         each = f"{quantity(seconds, 's')} a token"
         if price is not None:
             paid = per_million(seconds, amount("price_per_hour", price, least=0) * many)
             why = f"10⁶ × {each} × ${price:g} an hour × {of}"
-            told = f"a million tokens {name}"
+            told = f"a million {kind} tokens"
             yield Answer(f"dollars_per_million_{name}", told, paid, "$", why, where)
         if watts is not None:
             joules = 1e6 * seconds * amount("watts", watts, least=0) * many
             why = f"10⁶ × {each} × {watts:g} W × {of}"
             yield Answer(
-                f"joules_per_million_{name}", f"energy of a million {name}", joules, "J", why, where
+                f"joules_per_million_{name}",
+                f"energy of a million {kind} tokens",
+                joules,
+                "J",
+                why,
+                where,
             )

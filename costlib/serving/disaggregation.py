@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.requests import Requests, listed
-from costlib.serving.run import Run
+from costlib.serving.run import ServingRun
 from costlib.serving.server import Server, server_of
 from costlib.serving.simulator import simulate
 from costlib.units.numbers import Number, amount, size
@@ -60,7 +60,7 @@ def disaggregate(
     readers: int = 1,
     writers: int = 1,
     **policy: Any,
-) -> Run:
+) -> ServingRun:
     """What happens to every request where ``readers`` read, one prompt at a time, and others write.
 
     Who is read is sent to the writers in turn. The rest are fields of `costlib.serving.Policy`.
@@ -88,7 +88,7 @@ def disaggregate(
         total = _sum(total, run)
     assert total is not None
     finish = np.where(requests.answer == 1, first, finish)
-    found = Run(requests, total.pages, began, first, finish, rows=total.rows)
+    found = ServingRun(requests, total.pages, began, first, finish, rows=total.rows)
     found.steps, found.passes, found.written = total.steps, total.passes, total.written
     found.read, found.put_back = int(requests.prompt.sum()) + total.read, total.put_back
     return found
@@ -108,7 +108,7 @@ def _read(requests: Requests, reader: Server, readers: int) -> tuple[Any, Any]:
     return np.array(began), np.array(done)
 
 
-def _sum(total: Run | None, run: Run) -> Run:
+def _sum(total: ServingRun | None, run: ServingRun) -> ServingRun:
     """Totals of several machines; the trace is the first one's."""
     if total is None:
         return run

@@ -22,8 +22,18 @@ import numpy as np
 
 from costlib.serving.server import OutOfReach, Server, server_of
 from costlib.units.numbers import Number, amount, size
+from costlib.units.precision import precision_of
 
-__all__ = ["Best", "Frontier", "Regimes", "best_batch", "frontier", "regimes"]
+__all__ = [
+    "Best",
+    "Frontier",
+    "Regimes",
+    "RoomGain",
+    "best_batch",
+    "frontier",
+    "regimes",
+    "room_gain",
+]
 
 _POINTS = 10_000
 _FAR = 2**24  # sequences: so many that whatever can be computed faster than read, is
@@ -119,6 +129,21 @@ class Regimes:
         """Tokens a second that no batch can pass."""
         return 1 / max(self.reading, self.computing)
 
+    @property
+    def full(self) -> float:
+        """Tokens a second of as many sequences as fit, 0 where none does."""
+        return float(self.capacity / self.step(self.capacity)) if self.capacity else 0.0
+
+    @property
+    def ends_in(self) -> str:
+        """What ends the throughput of a full server: "memory", so that whatever makes room raises
+        it, or "arithmetic", so that room buys nothing.
+
+        >>> Regimes(weights=4e-3, reading=1e-4, rest=0, computing=2e-4, capacity=30).ends_in
+        'memory'
+        """
+        return "memory" if self.capacity < self.bend else "arithmetic"
+
     def step(self, batch: Any) -> Any:
         """The larger of the two lines."""
         return np.maximum(self.weights + batch * self.reading, self.rest + batch * self.computing)
@@ -155,8 +180,57 @@ def regimes(server: Server, context: Number) -> Regimes:
 
 
 @dataclass(frozen=True, slots=True)
+class RoomGain:
+    """What a full server gains by a format: how many sequences fit, and tokens a second of all,
+    before and after.
+
+    >>> RoomGain(before=10, after=40, throughput_before=100.0, throughput_after=250.0).gain
+    2.5
+    """
+
+    before: int
+    after: int
+    throughput_before: float
+    throughput_after: float
+
+    @property
+    def gain(self) -> float:
+        """How many times the throughput."""
+        return self.throughput_after / self.throughput_before if self.before else inf
+
+
+def room_gain(server: Server, context: Number, weights: Any = "int4") -> RoomGain:
+    """What fewer bits of weights buy a full server: room first, and by it throughput.
+
+    The same model with its weights in another format, caches and arithmetic as they were. While
+    memory ends the batch, the bytes saved hold more caches; where arithmetic does, they buy
+    nothing.
+
+    >>> from costlib.serving import Server
+    >>> found = room_gain(Server("llama-3.1-70b", "H100-SXM", tensor=2), 1000)
+    >>> found.before, found.after, round(found.gain, 2)
+    (41, 360, 4.35)
+    >>> round(room_gain(Server("llama-3.1-70b", "H100-SXM", tensor=4), 1000).gain, 2)
+    1.0
+    """
+    server, context = server_of(server), int(size("context", context))
+    own = server.model.precision if server.precision is None else precision_of(server.precision)
+    packed = server.with_(precision=own.with_(weights=weights))
+    rooms = [int(each.room(context + 1)) for each in (server, packed)]
+    rates = [
+        server.data * many / float(each.step(many, context)) if many else 0.0
+        for each, many in zip((server, packed), rooms, strict=True)
+    ]
+    return RoomGain(*rooms, *rates)
+
+
+@dataclass(frozen=True, slots=True)
 class Best:
-    """The largest batch within a target, what it gives, and what keeps a larger one out."""
+    """The largest batch within a target, what it gives, and what keeps a larger one out.
+
+    Where that is "memory", whatever makes room gives more: fewer bits (`room_gain`), a cache shared
+    by tokens, more devices.
+    """
 
     batch: int
     per_token: float

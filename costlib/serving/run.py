@@ -11,11 +11,11 @@ from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
 from costlib.units.numbers import choose
 
-__all__ = ["Run"]
+__all__ = ["ServingRun"]
 
 
 @dataclass(slots=True)
-class Run:
+class ServingRun:
     """Seconds at which each request was begun, had its first token and its last; and totals.
 
     ``steps`` are decode steps, ``passes`` those and the passes over prompts alone; ``read`` and

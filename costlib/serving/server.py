@@ -14,6 +14,10 @@ A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
 - `expert`: of the copies, so many share one set of experts, each with E/e of every layer's;
   attention and all that is no expert is copied, as copies have tokens of their own.
 
+Beside them ``dcp`` (decode context parallelism) cuts the caches alone: so many of the devices that
+share every layer, and would keep the same keys and values or latents, keep every so many-th token
+of them. It needs no more devices.
+
 Times are the least that a datasheet allows, of one device and of many: however the machine is
 named, no round of messages waits. ``latency`` says how long one does; at some microseconds each,
 the many rounds of few tokens can take longer than all else.
@@ -31,9 +35,16 @@ from math import inf
 from typing import Any
 
 from costlib.model.catalog import Node, model_of
+from costlib.model.engines import engine_of
 from costlib.model.kvcache import Memory, kv_bytes, largest_batch, memory
 from costlib.model.transformer import Transformer
-from costlib.parallel import Cluster, expert_parallel, stage_models, tensor_parallel
+from costlib.parallel import (
+    Cluster,
+    context_parallel,
+    expert_parallel,
+    stage_models,
+    tensor_parallel,
+)
 from costlib.parallel.cluster import machine_of
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.legal import SERVED, broken
@@ -46,8 +57,8 @@ from costlib.units.precision import Precision, precision_of
 
 __all__ = ["CUTS", "OutOfReach", "Server", "server_of"]
 
-#: The four ways in which a server is cut.
-CUTS = ("tensor", "pipeline", "expert", "data")
+#: The ways in which a server is cut.
+CUTS = ("tensor", "pipeline", "expert", "data", "dcp")
 
 
 class OutOfReach(ValueError):
@@ -60,10 +71,11 @@ class Server:
 
     ``device`` is a device, a node or a `costlib.parallel.Cluster`; names of the catalogue will do,
     and "H100-SXMx8" for eight of one. A device has as many others beside it as the plan asks for,
-    over its ``interconnect``. Each round of messages waits ``latency`` seconds, or if not given, a
-    cluster's own, or not at all. Unless given, ``tensor`` is what the other cuts leave of the
-    devices.
-    Without a precision the model's own is meant. Batches are those of one copy.
+    over its ``interconnect``. Each round of messages in a node waits ``latency`` seconds, or if not
+    given, a cluster's own, or not at all; where it waits, so does a network's (see `Cluster`).
+    Unless given, ``tensor`` is what the other cuts leave of the devices.
+    Without a precision the model's own is meant. Batches are those of one copy. With an ``engine``
+    there is room for as many sequences as that engine would take on: see `costlib.model.engines`.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> print(f"{1000 * server.step(1, 1000):.2f} ms a token, {1000 * server.prefill(1000):.1f} ms")
@@ -90,6 +102,8 @@ multiple, got 3; the nearest is 2
     expert: int = 1
     data: int = 1
     latency: Number | None = None
+    engine: Any = None  # an Engine; its name while it is made
+    dcp: int = 1
     #: What a device of each kind of stage holds and computes, and how many stages are of a kind.
     stages: tuple[tuple[Transformer, int], ...] = field(init=False, repr=False, compare=False)
     #: The cluster it is cut for, or the device of which there are as many as the plan needs.
@@ -101,14 +115,17 @@ multiple, got 3; the nearest is 2
             precision_of(self.precision)
         put = object.__setattr__
         many = place.devices if isinstance(place, Cluster) else many
-        for name in ("pipeline", "expert", "data"):
+        for name in ("pipeline", "expert", "data", "dcp"):
             put(self, name, int(size(name, getattr(self, name))))
         rest = max(1, (many or 1) // (self.pipeline * self.data))
         put(self, "tensor", rest if self.tensor is None else int(size("tensor", self.tensor)))
         put(self, "model", model)
         put(self, "place", place)
+        if self.engine is not None:
+            inside = place.node.device if isinstance(place, Cluster) else place
+            put(self, "engine", engine_of(self.engine, inside.capacity, inside.name))
         cluster = place if isinstance(place, Cluster) else _of_one_node(place, many or self.devices)
-        plan = Degrees(**self.plan)
+        plan = Degrees(**{name: many for name, many in self.plan.items() if name != "dcp"})
         for wrong in broken(plan, model, cluster, self.data, 1, rules=SERVED):
             raise ValueError(wrong)
         mesh = Mesh(plan, cluster)
@@ -122,13 +139,14 @@ multiple, got 3; the nearest is 2
         else:
             put(self, "device", _waiting(place, waits))
         share = tensor_parallel(model, self.tensor, nodes=axes["tensor"].across)
+        share = context_parallel(share, model, self.dcp)
         share = expert_parallel(share, self.expert, nodes=mesh.expert.across)
         axis = "pipeline.network" if mesh.neighbour.across > 1 else "pipeline"
         put(self, "stages", stage_models(share, self.pipeline, axis=axis))
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The four degrees by name."""
+        """The degrees by name."""
         return {name: getattr(self, name) for name in CUTS}
 
     @property
@@ -213,7 +231,8 @@ multiple, got 3; the nearest is 2
 
     def room_of(self, stage: Transformer, context: Number) -> Any:
         """The same of a device that has one of `stages`."""
-        return largest_batch(stage, self.device, context, self.precision).largest
+        each = self.precision
+        return largest_batch(stage, self.device, context, each, engine=self.engine).largest
 
     @property
     def fits(self) -> bool:
@@ -259,6 +278,15 @@ of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
             raise OutOfReach(
                 f"batch must be at most {room:,}, as many sequences of {context:,} tokens as fit "
                 f"beside the weights on {self.machine}, got {batch:,}"
+            )
+        if self.engine is not None:
+            stage = min((each for each, _ in self.stages), key=lambda each: self.room_of(each, 1))
+            given = self.engine.given(stage, self.device.capacity, self.precision) / 1e9
+            each = self.engine.charged(stage, context, self.precision) / 1e9
+            raise OutOfReach(
+                f"a sequence of {context:,} tokens does not fit: {self.engine.name} charges "
+                f"{each:.1f} GB for its cache and has {max(0, given):.1f} GB for caches on each of "
+                f"{self.machine}; {self._devices_that_do(context)}"
             )
         one, given = self.fullest(1, context - 1)[1].total, self.device.usable
         text = (

@@ -31,7 +31,7 @@ from costlib.serving.clock import Clock
 from costlib.serving.load import warn_if_overloaded
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
-from costlib.serving.run import Run
+from costlib.serving.run import ServingRun
 from costlib.serving.server import Server, server_of
 from costlib.units.display import bar
 from costlib.units.numbers import choose, size
@@ -69,7 +69,7 @@ class Policy:
 
 def simulate(
     requests: Requests, server: Server, *, progress: bool = False, **policy: int | str | bool | None
-) -> Run:
+) -> ServingRun:
     """What happens to every request on one copy of a server; the rest are fields of `Policy`.
 
     >>> from costlib.serving import Server, poisson
@@ -104,7 +104,7 @@ class _Loop:
         self.clock = Clock(server, sequences=policy.most, longest=longest)
         self.clock.learn(self.all_pieces())
         started, first, finish = (np.full(len(requests), nan) for _ in range(3))
-        self.result = Run(requests, self.pages, started, first, finish)
+        self.result = ServingRun(requests, self.pages, started, first, finish)
         self.now, self.step, self.next, self.gone = 0.0, 0, 0, 0
         self.line: deque[int] = deque()
         self.reading: tuple[int, int, int] | None = None  # who, tokens cached, tokens wanted
@@ -130,7 +130,7 @@ class _Loop:
             found += [(min(each, end - at), at) for at in range(start, end, each)]
         return found
 
-    def run(self, progress: bool) -> Run:
+    def run(self, progress: bool) -> ServingRun:
         """Until everybody has left."""
         total, shown = len(self.prompt), 0
         while self.gone < total:

@@ -170,7 +170,7 @@ def speculate(
     drafts = size("drafts", drafts, least=0)
     plain = server.step(batch, context)
     if draft is None:
-        heads = server.with_(model=server.model.with_prediction_heads())
+        heads = server.with_(model=server.model.with_mtp_layers())
         spent = heads.step(batch, context, drafts + 1)
     else:
         spent = server.step(batch, context, drafts + 1) + drafts * draft.step(batch, context)

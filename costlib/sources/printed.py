@@ -9,10 +9,10 @@ from costlib.sources import deepml, jamesnulliu, saha_ye, sparq, suresh
 from costlib.units.display import quantity
 from costlib.units.numbers import choose
 
-__all__ = ["Figure", "printed"]
+__all__ = ["PrintedFigure", "printed"]
 
 
-class Figure(NamedTuple):
+class PrintedFigure(NamedTuple):
     """A figure as printed, and as computed here, written with as many digits."""
 
     what: str
@@ -20,7 +20,7 @@ class Figure(NamedTuple):
     computed: str
 
 
-def printed(source: str) -> list[Figure]:
+def printed(source: str) -> list[PrintedFigure]:
     """The figures of a source.
 
     >>> [each.printed for each in printed("deepml")[:3]]
@@ -29,7 +29,7 @@ def printed(source: str) -> list[Figure]:
     True
     """
     choose("source", source, tuple(_SOURCES))
-    return [Figure(*row) for row in _SOURCES[source]()]
+    return [PrintedFigure(*row) for row in _SOURCES[source]()]
 
 
 def _deepml() -> Iterator[tuple[str, str, str]]:

@@ -105,9 +105,10 @@ def limits(
     each = meant(work, precision, device)
     compute = each.compute or device.sixteen_bits
     rates = device.compute_rate(compute), device.memory_rate
+    ops = ops_of(work)
     return tuple(
-        Limit(op.name, op.flops, op.bytes(each), *op_seconds(op, device, each, rates), compute)
-        for op in ops_of(work)
+        Limit(op.name, op.flops, op.bytes(each), *seconds, compute)
+        for op, seconds in zip(ops, each_seconds(ops, device, each, rates), strict=True)
     )
 
 
@@ -151,6 +152,30 @@ def op_seconds(
     if not is_zero(latency):
         overhead = overhead + op.rounds * latency
     return compute, memory, overhead, op.bytes_sent(precision) / rate, blend, floor
+
+
+def each_seconds(
+    ops: tuple[Op, ...], device: Device, precision: Precision, rates: tuple[Number, Number]
+) -> list[tuple[Any, Any, Any, Any, Any, Any]]:
+    """What `op_seconds` says of each op, with the two tiers of a collective at once.
+
+    Pieces are inside a node while others are across, so that the second tier adds no more than what
+    it takes longer than the first. On one link for both they take turns.
+    """
+    found: list[tuple[Any, Any, Any, Any, Any, Any]] = []
+    name, axis = "", ""
+    inside: Any = 0
+    for op in ops:
+        compute, memory, overhead, sending, blend, floor = op_seconds(op, device, precision, rates)
+        if op.axis:
+            own = sending
+            first, _, tier = op.axis.partition(".")
+            has_own = "network" in device.links or op.axis in device.links
+            if tier == "network" and has_own and name == op.name and axis == first:
+                sending = maximum(0, sending - inside)
+            name, axis, inside = op.name, op.axis, own
+        found.append((compute, memory, overhead, sending, blend, floor))
+    return found
 
 
 def meant(work: Ledger | Op, precision: Precision | str | None, device: Device) -> Precision:

@@ -13,15 +13,16 @@ from typing import Any
 from warnings import warn
 
 from costlib.model.catalog import device_of
-from costlib.model.kvcache import held_bytes
+from costlib.model.engines import Engine
+from costlib.model.kvcache import held_bytes, largest_batch
 from costlib.timing import sweeps
 from costlib.timing.limits import (
     DoesNotFit,
     Limit,
     as_computed,
+    each_seconds,
     limits,
     meant,
-    op_seconds,
     ops_of,
     overlapped,
     ratio,
@@ -29,9 +30,10 @@ from costlib.timing.limits import (
 )
 from costlib.timing.waves import TILES, heads_served, may_hold, product_shape, wave_factors
 from costlib.units.device import Device
-from costlib.units.ledger import Ledger, Op, Unfolded
+from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import Number, choose, extra, is_lazy, is_symbolic, is_zero, maximum
 from costlib.units.precision import Precision
+from costlib.units.unfolded import Unfolded
 
 __all__ = [
     "TILES",
@@ -96,21 +98,15 @@ def time(
     if isinstance(work, Ledger) and work.holds is not None and too_large != "ignore":
         _check_room(held_bytes(work.holds, each), device, too_large)
     rates = device.compute_rate(each.compute), device.memory_rate
+    each_op = each_seconds(ops, device, each, rates)
     spent: list[Number] = [device.overhead_per_step * steps]
-    computing, moving, floors = [], [], []
-    for op in ops:
-        compute, memory, overhead, sending, blend, floor = op_seconds(op, device, each, rates)
-        if granularity == "op" or overlap == "none":
-            busy = compute + memory if overlap == "none" else overlapped(compute, memory, blend)
-            spent.append(busy if is_zero(floor) else maximum(busy, floor))
-        else:
-            computing.append(compute)
-            moving.append(memory)
-            floors.append(floor)
-        spent += (overhead, sending)
-    if computing:
+    if each_op and overlap == "perfect" and granularity == "step":
+        computing, moving, waiting, sending, _, floors = map(list, zip(*each_op, strict=True))
         busy = overlapped(total(computing), total(moving), device.blend)
-        spent.append(maximum(busy, total(floors)))
+        return total([*spent, maximum(busy, total(floors)), *waiting, *sending])
+    for compute, memory, waits, sends, blend, floor in each_op:
+        busy = compute + memory if overlap == "none" else overlapped(compute, memory, blend)
+        spent += (busy if is_zero(floor) else maximum(busy, floor), waits, sends)
     return total(spent)
 
 
@@ -140,17 +136,34 @@ def table(work: Ledger | Op, device: Device | str, precision: Precision | str | 
     return rows
 
 
-def fits(work: Ledger, device: Device | str, precision: Precision | str | None = None) -> Any:
+def fits(
+    work: Ledger,
+    device: Device | str,
+    precision: Precision | str | None = None,
+    *,
+    engine: Engine | str | None = None,
+) -> Any:
     """Whether what a pass holds, weights and cache, lies in the device's memory less its reserve.
+
+    With an ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm"): whether that engine would
+    take the pass's sequences on, with its pages and what it keeps for itself.
 
     >>> from costlib import Transformer
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> fits(llama.decode(1, 4096), "RTX-4090"), fits(llama.decode(8, 4096), "RTX-4090")
     (True, False)
+    >>> from costlib import models
+    >>> step = models["gemma-3-12b"].decode(9, 16_383)
+    >>> fits(step, "A100-40GB"), fits(step, "A100-40GB", engine="vllm")
+    (True, False)
     """
     device = device_of(device)
     if work.holds is None:
         raise ValueError("only a whole pass, such as model.decode(1, 4096), says what it holds")
+    if engine is not None:
+        held = work.holds
+        found = largest_batch(held.model, device, held.context, precision, engine=engine)
+        return found.largest >= held.batch
     return held_bytes(work.holds, work.at(precision)) <= device.usable
 
 

@@ -25,9 +25,10 @@ from costlib.model.kvcache import memory
 from costlib.timing.limits import DoesNotFit, Limit, as_computed, limits
 from costlib.units.device import Device
 from costlib.units.display import bar
-from costlib.units.ledger import Ledger, Op, Unfolded
+from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import choose, extra, flag, is_zero, size
 from costlib.units.precision import Precision, precision_of
+from costlib.units.unfolded import Unfolded
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
@@ -211,14 +212,14 @@ class _Case:
 
     def _filled(self, batch: Any, context: Any, block: Callable[..., Any]) -> dict[str, Any]:
         """What ``block`` says of every row, worked out block by block."""
-        shape, found = np.broadcast_shapes(batch.shape, context.shape), {}
-        tables = self.tables(batch, context)
+        shape = np.broadcast_shapes(batch.shape, context.shape)
+        tables, found = self.tables(batch, context), dict[str, Any]()
         for place in _blocks(shape):
             rows, columns = (_part(each, place, shape) for each in (batch, context))
-            for name, values in block(rows, columns, tables).items():
-                if name not in found:
-                    found[name] = np.empty(shape, dtype=values.dtype)
-                found[name][place] = values
+            values = block(rows, columns, tables)
+            found = found or _space(values, shape)
+            for name, each in values.items():
+                found[name][place] = each
         return found
 
     def _block(self, batch: Any, context: Any, tables: _Tables | None) -> dict[str, Any]:
@@ -347,6 +348,16 @@ class _Case:
         if self.device.capacity is None:
             return np.ones(held.shape, dtype=bool)
         return held <= self.device.usable
+
+
+def _space(values: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Whole columns to be filled. Those of one kind lie together: so they fill large pages of
+    memory, and asking the system for small ones is what takes longest in a table."""
+    found: dict[str, Any] = {}
+    for kind in {each.dtype for each in values.values()}:
+        names = [name for name, each in values.items() if each.dtype == kind]
+        found |= dict(zip(names, np.empty((len(names), *shape), kind), strict=True))
+    return found
 
 
 def _summed(points: Iterable[Limit]) -> list[Any]:

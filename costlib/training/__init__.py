@@ -9,8 +9,8 @@
 """
 
 from costlib.training.activations import (
+    Activation,
     Activations,
-    Row,
     activations,
     saved_activations,
     training_memory,
@@ -34,8 +34,8 @@ from costlib.training.recipes import (
     recipe_of,
     state_bytes,
 )
-from costlib.training.run import Run
-from costlib.training.scaling import FITS, Fit, Optimum, optimum
+from costlib.training.run import TrainingRun
+from costlib.training.scaling import FITS, ComputeOptimum, LossFit, optimum
 
 __all__ = [
     "CONVENTIONS",
@@ -43,11 +43,11 @@ __all__ = [
     "RECIPES",
     "Activations",
     "Adapters",
-    "Fit",
-    "Optimum",
+    "LossFit",
+    "ComputeOptimum",
     "Recipe",
-    "Row",
-    "Run",
+    "Activation",
+    "TrainingRun",
     "activations",
     "adapter_params",
     "adapter_step",

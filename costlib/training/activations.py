@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import SCORES
-from costlib.layers.parts import Block, Saved, is_one, plus, saved_elements
+from costlib.layers.parts import Block, Saved, saved_elements
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
 from costlib.training.recipes import Adapters, Recipe, looked_up, recipe_of, state_bytes
@@ -28,20 +28,29 @@ from costlib.units.numbers import (
     exact_div,
     extra,
     flag,
+    is_one,
     is_zero,
     maximum,
     minimum,
+    plus,
     size,
 )
 
-__all__ = ["POLICIES", "Activations", "Row", "activations", "saved_activations", "training_memory"]
+__all__ = [
+    "POLICIES",
+    "Activations",
+    "Activation",
+    "activations",
+    "saved_activations",
+    "training_memory",
+]
 
 #: What is computed again: nothing, scores and what is made of them, or each layer.
 POLICIES = (None, "selective", "full")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Activation:
     """What is kept under one name: elements on one device, in all its layers.
 
     ``place`` is "layers", "outside" them, or "again": held by one layer while it is run again.
@@ -61,12 +70,13 @@ class Row:
 class Activations:
     """A list of what is kept.
 
-    >>> held = Activations((Row("queries", 10, "activations"), Row("mask", 6, "mask", "outside")))
+    >>> queries = Activation("queries", 10, "activations")
+    >>> held = Activations((queries, Activation("mask", 6, "mask", "outside")))
     >>> held.bytes(), held.of_layers(), held.outside(), held.again()
     (26, 20, 6, 0)
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Activation, ...]
 
     def bytes(self, recipe: Recipe | str | None = None) -> Any:
         """All of it: what is kept, and what one layer holds while it is run again."""
@@ -98,7 +108,7 @@ class Activations:
     def table(self, recipe: Recipe | str | None = None) -> Any:
         """A DataFrame with a row for each name; the last row is the total.
 
-        >>> Activations((Row("queries", 10, "activations"),)).table()["bytes"].tolist()
+        >>> Activations((Activation("queries", 10, "activations"),)).table()["bytes"].tolist()
         [20, 20]
         """
         with extra("tables"):
@@ -135,15 +145,15 @@ class _Step:
         parts = self.tensor if ways is None else minimum(self.tensor, ways)
         return exact_div(whole, parts) if divides(parts, whole) else ceil_div(whole, parts)
 
-    def rows(self, terms: Iterable[Saved], times: Number, place: str) -> Iterator[Row]:
+    def rows(self, terms: Iterable[Saved], times: Number, place: str) -> Iterator[Activation]:
         """What terms take for so many tokens times layers."""
         for term in terms:
             on_chip = self.scores == "on-chip"
             if term.is_needed(self.learning, on_chip=on_chip) and not (term.fusible and self.fused):
                 count = self.share(term.elements * times, term.split, term.ways)
-                yield Row(term.name, count, term.kind, place)
+                yield Activation(term.name, count, term.kind, place)
 
-    def of_scores(self, block: Block, place: str = "layers") -> Iterator[Row]:
+    def of_scores(self, block: Block, place: str = "layers") -> Iterator[Activation]:
         """What is kept for each pair of tokens, and with scores on chip a number for each row."""
         for part in block.parts:
             if is_zero(part.score_heads) and is_zero(part.encoder_layers):
@@ -151,15 +161,15 @@ class _Step:
             if self.scores == "on-chip":
                 rows = self.batch * self.seq * block.layers * part.score_heads
                 if not is_zero(rows):
-                    yield Row("softmax statistics", self.share(rows), "fp32", place)
+                    yield Activation("softmax statistics", self.share(rows), "fp32", place)
                 continue
             pairs = self.share(self.batch * block.layers * part.scores(self.seq, self.encoded))
-            yield Row("softmax", pairs, "scores", place)
+            yield Activation("softmax", pairs, "scores", place)
             if self.dropout:
-                yield Row("softmax dropout mask", pairs, "mask", place)
-                yield Row("softmax after dropout", pairs, "scores", place)
+                yield Activation("softmax dropout mask", pairs, "mask", place)
+                yield Activation("softmax after dropout", pairs, "scores", place)
 
-    def of_block(self, d: Number, block: Block, place: str = "layers") -> Iterator[Row]:
+    def of_block(self, d: Number, block: Block, place: str = "layers") -> Iterator[Activation]:
         """All that the layers of a block keep."""
         tokens = self.batch * self.seq * block.layers
         yield from self.rows(block.saved(d, dropout=self.dropout), tokens, place)
@@ -209,7 +219,7 @@ def activations(
         raise TypeError(f"adapters must be a recipe's, as lora(16).adapters, got {adapters!r:.40}")
     learning = None if adapters is None else adapters.targets
     step = _Step(batch, seq, encoded, scores, dropout, fused, tensor, sequence, learning)
-    rows: list[Row] = []
+    rows: list[Activation] = []
     for block in model.blocks:
         if recompute == "full":
             rows += _inputs(step, model.d_model, block)
@@ -223,7 +233,9 @@ def activations(
     return Activations(tuple(_merged(rows)))
 
 
-def _between(step: _Step, d: Number, block: Block, adapters: Adapters | None) -> Iterator[Row]:
+def _between(
+    step: _Step, d: Number, block: Block, adapters: Adapters | None
+) -> Iterator[Activation]:
     """What lies between an adapter's two matrices: as many elements as its rank."""
     if adapters is None:
         return
@@ -232,19 +244,19 @@ def _between(step: _Step, d: Number, block: Block, adapters: Adapters | None) ->
             if each.is_matmul and each.name in adapters.targets:
                 used = each.chosen if each.is_expert else 1
                 count = step.batch * step.seq * block.layers * used * adapters.rank
-                yield Row("between adapters", count, "inputs")
+                yield Activation("between adapters", count, "inputs")
 
 
-def _inputs(step: _Step, d: Number, block: Block) -> Iterator[Row]:
+def _inputs(step: _Step, d: Number, block: Block) -> Iterator[Activation]:
     """The input of each layer, and of each of an encoder's."""
     tokens = step.batch * step.seq * block.layers
     for part in block.parts:
         if not is_zero(part.encoder_layers):
             tokens = tokens + step.batch * step.encoded * block.layers * part.encoder_layers
-    yield Row("layers' inputs", step.share(tokens * d, "sequence"), "activations")
+    yield Activation("layers' inputs", step.share(tokens * d, "sequence"), "activations")
 
 
-def _again(step: _Step, model: Transformer, recompute: str | None) -> Iterator[Row]:
+def _again(step: _Step, model: Transformer, recompute: str | None) -> Iterator[Activation]:
     """What the largest layer holds while it, or its scores, are run again."""
     if recompute is None or (recompute == "selective" and step.scores == "on-chip"):
         return
@@ -260,7 +272,7 @@ def _again(step: _Step, model: Transformer, recompute: str | None) -> Iterator[R
             each = ceil_div(count, _depth(block)) if _depth(block) > 1 else count
             largest[kind] = maximum(largest[kind], each) if kind in largest else each
     for kind, count in largest.items():
-        yield Row(f"one layer run again: {kind}", count, kind, "again")
+        yield Activation(f"one layer run again: {kind}", count, kind, "again")
 
 
 def _depth(block: Block) -> int:
@@ -269,28 +281,28 @@ def _depth(block: Block) -> int:
     return 1 + sum(int(count) for count in inner if not is_zero(count))
 
 
-def _outside(step: _Step, model: Transformer) -> Iterator[Row]:
+def _outside(step: _Step, model: Transformer) -> Iterator[Activation]:
     """Embedding and logits: masks, the last norm, the unembedding's input, and its output."""
     tokens, d = step.batch * step.seq, model.d_model
     whole = step.share(tokens * d, "sequence")
     if step.dropout:
-        yield Row("embedding dropout mask", whole, "mask", "outside")
+        yield Activation("embedding dropout mask", whole, "mask", "outside")
     if model.final_norm:
-        yield Row("final norm's input", whole, "activations", "outside")
+        yield Activation("final norm's input", whole, "activations", "outside")
     if step.learning is None or "unembedding" in step.learning:
-        yield Row("unembedding's input", whole, "inputs", "outside")
-    heads = 1 if is_zero(model.predicted) else 1 + model.predicted
-    yield Row("logits", step.share(tokens * heads * model.vocab), "fp32", "outside")
+        yield Activation("unembedding's input", whole, "inputs", "outside")
+    heads = 1 if is_zero(model.mtp_layers) else 1 + model.mtp_layers
+    yield Activation("logits", step.share(tokens * heads * model.vocab), "fp32", "outside")
 
 
-def _merged(rows: Iterable[Row]) -> Iterator[Row]:
+def _merged(rows: Iterable[Activation]) -> Iterator[Activation]:
     """Rows of the same thing as one."""
     found: dict[tuple[str, str, str], Any] = {}
     for row in rows:
         key = (row.name, row.kind, row.place)
         found[key] = plus(found.get(key, 0), row.elements)
     for (name, kind, place), elements in found.items():
-        yield Row(name, elements, kind, place)
+        yield Activation(name, elements, kind, place)
 
 
 def saved_activations(model: Transformer | str) -> Any:

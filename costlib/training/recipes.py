@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.layers.parts import PerToken, plus
+from costlib.layers.parts import PerToken
 from costlib.model.catalog import models
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
-from costlib.units.numbers import Number, choose, exact_div, flag, is_zero, size
+from costlib.units.numbers import Number, choose, exact_div, flag, is_zero, plus, size
 from costlib.units.precision import FORMATS, Precision, grouped
 
 __all__ = [
@@ -234,8 +234,8 @@ def params_by_kind(model: Transformer | str) -> dict[str, Any]:
     for step in _products(model):
         matrices = plus(matrices, step.parameters())
     for block in model.blocks:
-        if not is_zero(block.borrowed):  # one block used again and again is stored once
-            matrices = matrices - block.layers * block.borrowed
+        if not is_zero(block.shared_parameters):  # one block used again and again is stored once
+            matrices = matrices - block.layers * block.shared_parameters
     return {"matrices": matrices, "others": model.params() - matrices}
 
 
@@ -274,7 +274,7 @@ def targeted(model: Transformer, adapters: Adapters) -> list[PerToken]:
 def _products(model: Transformer) -> Iterator[PerToken]:
     """The products of all layers, an encoder's and a scan's own aside."""
     for step in model.steps():
-        if step.is_matmul and step.name not in ("unembedding", "ahead.unembedding"):
+        if step.is_matmul and step.name not in ("unembedding", "mtp.unembedding"):
             yield step
     for block in model.blocks:
         for part in block.parts:
@@ -342,11 +342,11 @@ def _factors(model: Transformer) -> Any:
         matrices = plus(matrices, _sides(step))
     vectors = params_by_kind(model)["others"]
     for step in model.steps():
-        is_head = step.name in ("unembedding", "ahead.unembedding")
+        is_head = step.name in ("unembedding", "mtp.unembedding")
         if not is_zero(step.table):  # a row for each token, a column for each element
             width = exact_div(step.rows, step.times)
             vectors = vectors - step.table + plus(exact_div(step.table, width), step.rows)
-        elif is_head and not (model.tied or step.borrowed):
+        elif is_head and not (model.tied or step.tied):
             vectors = vectors - step.weights + _sides(step)
     return 4 * plus(matrices, vectors)
 

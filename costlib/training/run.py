@@ -12,14 +12,14 @@ from costlib.training.recipes import looked_up
 from costlib.units.device import Device
 from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 
-__all__ = ["Run"]
+__all__ = ["TrainingRun"]
 
 HOUR = 3600
 DAY = 24 * HOUR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class TrainingRun:
     """Tokens through a model on so many devices, at a model FLOPs utilisation.
 
     ``goodput`` is the share of the time in which steps are made: the rest goes to checkpoints,
@@ -27,7 +27,7 @@ class Run:
     Every cost beyond the ledger is the reader's: watts, dollars.
 
     >>> from costlib import devices, models
-    >>> run = Run(model=models["llama-2-7b"], tokens=2e12, device=devices["A100-80GB"],
+    >>> run = TrainingRun(model=models["llama-2-7b"], tokens=2e12, device=devices["A100-80GB"],
     ...           devices=1024, mfu=0.4, seq=4096)
     >>> round(run.device_hours), round(run.days, 1)
     (190814, 7.8)
@@ -71,11 +71,11 @@ class Run:
         devices: Number = 1,
         convention: str = "ledger",
         compute: str | None = None,
-    ) -> Run:
+    ) -> TrainingRun:
         """The run that took so many device-hours: its MFU is what is left to say.
 
         >>> from costlib import devices, models
-        >>> run = Run.measured(models["llama-2-7b"], devices["A100-80GB"], tokens=2e12,
+        >>> run = TrainingRun.measured(models["llama-2-7b"], devices["A100-80GB"], tokens=2e12,
         ...                    device_hours=184320, seq=4096)
         >>> round(run.mfu, 3)
         0.414
@@ -128,7 +128,7 @@ class Run:
         """What the hours cost at a price of your own."""
         return self.device_hours * amount("per_device_hour", per_device_hour, least=0)
 
-    def with_(self, **changes: Any) -> Run:
+    def with_(self, **changes: Any) -> TrainingRun:
         """The same run with some of it changed."""
         return replace(self, **changes)
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from costlib.units.numbers import Number, amount, choose
 
-__all__ = ["FITS", "Fit", "Optimum", "optimum"]
+__all__ = ["FITS", "LossFit", "ComputeOptimum", "optimum"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class LossFit:
     """Constants of the loss: what no model beats, and two terms that fall with size and tokens.
 
     >>> round(FITS["hoffmann"].loss(70e9, 1.4e12), 3)
@@ -56,17 +56,17 @@ class Fit:
 #: Published constants: Hoffmann et al. 2022 (third approach, with the digits that Besiroglu et
 #: al. found in its source), and Besiroglu et al. 2024, who fitted the data of its figures again.
 FITS = {
-    "hoffmann": Fit(
+    "hoffmann": LossFit(
         floor=1.6934, of_size=406.4, of_tokens=410.7, size_power=0.3392, token_power=0.2849
     ),
-    "besiroglu": Fit(
+    "besiroglu": LossFit(
         floor=1.8172, of_size=482.01, of_tokens=2085.43, size_power=0.3478, token_power=0.3658
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Optimum:
+class ComputeOptimum:
     """The best use of a budget: parameters, tokens, and the loss that the fit promises."""
 
     params: float
@@ -81,7 +81,7 @@ def optimum(
     train: Callable[[float], float] | None = None,
     serve: Callable[[float], float] | None = None,
     served: float = 0,
-) -> Optimum:
+) -> ComputeOptimum:
     """The model size that makes the most of a budget, whatever its FLOPs a token are.
 
     ``train`` says FLOPs of training per token of a model of N parameters (6·N unless given),
@@ -116,7 +116,7 @@ def optimum(
     if not tokens(best) > 0:
         text = f"served={served:g} tokens leave nothing of flops={flops:g} to train with"
         raise ValueError(text)
-    return Optimum(best, tokens(best), loss(log(best)))
+    return ComputeOptimum(best, tokens(best), loss(log(best)))
 
 
 def _lowest(of: Callable[[float], float], low: float, high: float) -> float:

@@ -33,7 +33,6 @@ RESERVE = 0.1
 _RATES = (1, 1e30)
 _SHARES = (1e-9, 1)
 _SECONDS = (0, 1e9)
-_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to add
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ got 100000000000000.0
         """
         found = self.links.get(axis) or self.links.get(axis.partition(".")[2] or "node")
         if found is None:
-            return self.link_rate, _ZERO
+            return self.link_rate, 0
         return found.bytes_per_s * self.interconnect_efficiency, found.latency
 
     @property

@@ -27,7 +27,7 @@ class Cost(Protocol):
     def elements(self) -> Any: ...
 
 
-class Table(Cost, Protocol):
+class Total(Cost, Protocol):
     """A total and what it is the total of."""
 
     @property
@@ -95,7 +95,7 @@ def facts_html(rows: Iterable[tuple[str, ...]]) -> str:
     return f'<table class="costlib-facts"><tbody>{body}</tbody></table>'
 
 
-def ledger_html(ledger: Table) -> str | None:
+def ledger_html(ledger: Total) -> str | None:
     """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic.
 
     >>> from costlib.layers.matmul import linear
@@ -118,7 +118,7 @@ def ledger_html(ledger: Table) -> str | None:
     )
 
 
-def ledger_latex(ledger: Table) -> str | None:
+def ledger_latex(ledger: Total) -> str | None:
     r"""A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers.
 
     >>> from costlib.layers.matmul import linear
@@ -139,7 +139,7 @@ def ledger_latex(ledger: Table) -> str | None:
     return rf"$\displaystyle\begin{{array}}{{lrrr}} {head} \\ \hline {body} \end{{array}}$"
 
 
-def _rows(ledger: Table) -> Iterator[tuple[str, Cost]]:
+def _rows(ledger: Total) -> Iterator[tuple[str, Cost]]:
     """Every op by its name, and the total."""
     yield from ((op.name, op) for op in ledger.ops)
     yield "total", ledger
@@ -149,7 +149,7 @@ def _escaped(name: str) -> str:
     return name.replace("_", r"\_")
 
 
-def _is_symbolic(ledger: Table) -> bool:
+def _is_symbolic(ledger: Total) -> bool:
     return is_symbolic(ledger.flops, ledger.elements)
 
 

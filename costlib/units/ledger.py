@@ -10,20 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
 from typing import Any, overload
 
 from costlib.units.display import ledger_html, ledger_latex
-from costlib.units.numbers import Number, extra, is_symbolic, is_zero, size, unwrappable
-from costlib.units.precision import Precision, precision_of
+from costlib.units.numbers import (
+    Number,
+    extra,
+    is_symbolic,
+    is_zero,
+    plus,
+    settle,
+    size,
+    times,
+    total,
+)
+from costlib.units.precision import KINDS, Precision, precision_of
 
 __all__ = ["Elements", "Holding", "Ledger", "Op"]
 
-_PLAIN = frozenset({int, float})
-_ZERO = 0  # compared by identity, the quickest way to see that there is nothing to add
 
-
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Elements:
     """Numbers of elements by kind of tensor.
 
@@ -37,67 +43,45 @@ class Elements:
     kv: Any = 0
     scores: Any = 0
 
-    def __init__(
-        self, weights: Number = 0, activations: Number = 0, kv: Number = 0, scores: Number = 0
-    ) -> None:  # by hand and without a loop: a pass makes dozens, and takes microseconds
-        _put_weights(self, weights if type(weights) in _PLAIN else unwrappable(weights))
-        _put_activations(
-            self, activations if type(activations) in _PLAIN else unwrappable(activations)
-        )
-        _put_kv(self, kv if type(kv) in _PLAIN else unwrappable(kv))
-        _put_scores(self, scores if type(scores) in _PLAIN else unwrappable(scores))
+    def __post_init__(self) -> None:
+        if {type(self.weights), type(self.activations), type(self.kv), type(self.scores)} != {int}:
+            settle(self, *KINDS)
 
     @property
     def total(self) -> Any:
         """Elements of every kind together."""
-        return _sum((self.weights, self.activations, self.kv, self.scores))
+        return total((self.weights, self.activations, self.kv, self.scores))
 
-    def bytes(self, precision: Precision | str | None = None, weights: Number | None = None) -> Any:
+    def bytes(self, precision: Precision | str | None = None, step: str = "") -> Any:
         """Bytes at a precision: each kind's elements times its bytes per element.
 
-        ``weights``: bytes of a weight, where a step's own are known.
+        ``step`` is the op that moves them, as a packed checkpoint has weights of several sizes.
         """
-        each = precision if type(precision) is Precision else precision_of(precision)
-        total: Number = 0
-        if self.weights is not _ZERO:
-            total = self.weights * (each.weights if weights is None else weights)
-        if self.activations is not _ZERO:
-            moved = self.activations * each.activations
-            total = moved if total is _ZERO else total + moved
-        if self.kv is not _ZERO:
-            moved = self.kv * each.kv
-            total = moved if total is _ZERO else total + moved
-        if self.scores is not _ZERO:
-            moved = self.scores * each.scores
-            total = moved if total is _ZERO else total + moved
-        return total
+        each = precision_of(precision)
+        weights = self.weights * (each.weights_in(step) if each.by_step else each.weights)
+        others = self.activations * each.activations + self.kv * each.kv
+        return weights + others + self.scores * each.scores
 
     def __add__(self, other: Elements) -> Elements:
         return Elements(
-            _plus(self.weights, other.weights),
-            _plus(self.activations, other.activations),
-            _plus(self.kv, other.kv),
-            _plus(self.scores, other.scores),
+            plus(self.weights, other.weights),
+            plus(self.activations, other.activations),
+            plus(self.kv, other.kv),
+            plus(self.scores, other.scores),
         )
 
-    def __mul__(self, times: Number) -> Elements:
+    def __mul__(self, by: Number) -> Elements:
         return Elements(
-            _times(self.weights, times),
-            _times(self.activations, times),
-            _times(self.kv, times),
-            _times(self.scores, times),
+            times(self.weights, by),
+            times(self.activations, by),
+            times(self.kv, by),
+            times(self.scores, by),
         )
 
     __rmul__ = __mul__
 
 
-# A slot's own setter is the quickest way past the freeze while an instance is made.
-_put_weights = Elements.__dict__["weights"].__set__
-_put_activations = Elements.__dict__["activations"].__set__
-_put_kv = Elements.__dict__["kv"].__set__
-_put_scores = Elements.__dict__["scores"].__set__
-
-#: Nothing moved: one value that all ops share.
+#: Nothing moved.
 NOTHING = Elements()
 
 
@@ -128,7 +112,7 @@ class _Cost:
     @property
     def elements(self) -> Any:
         """Elements moved between memory and chip: read and written."""
-        return _plus(self.reads, self.writes)
+        return plus(self.reads, self.writes)
 
     @property
     def sends(self) -> Any:
@@ -137,8 +121,7 @@ class _Cost:
 
     def bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes read and written at a precision (2 bytes per element unless said otherwise)."""
-        read, written = self.elements_read.bytes(precision), self.elements_written.bytes(precision)
-        return read if written is _ZERO else _plus(read, written)
+        return plus(self.elements_read.bytes(precision), self.elements_written.bytes(precision))
 
     def bytes_sent(self, precision: Precision | str | None = None) -> Any:
         """Bytes sent to other devices at a precision."""
@@ -150,7 +133,7 @@ class _Cost:
         return 0.0 if is_zero(moved) else self.flops / moved
 
 
-@dataclass(frozen=True, slots=True, repr=False, init=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Op(_Cost):
     """One step's cost: FLOPs, and the elements it reads, writes and sends.
 
@@ -183,43 +166,21 @@ class Op(_Cost):
     axis: str = ""
     rounds: Any = 0
 
-    def __init__(
-        self,
-        name: str,
-        flops: Number,
-        elements_read: Elements = NOTHING,
-        elements_written: Elements = NOTHING,
-        is_matmul: bool = False,
-        count: Number = 1,
-        *,
-        elements_sent: Elements = NOTHING,
-        axis: str = "",
-        rounds: Number = 0,
-    ) -> None:  # by hand, as that of Elements
-        _put_name(self, name)
-        _put_flops(self, flops if type(flops) in _PLAIN else unwrappable(flops))
-        _put_read(self, elements_read)
-        _put_written(self, elements_written)
-        _put_is_matmul(self, is_matmul)
-        _put_count(self, count if type(count) in _PLAIN else unwrappable(count))
-        _put_sent(self, elements_sent)
-        _put_axis(self, axis)
-        _put_rounds(self, rounds if type(rounds) in _PLAIN else unwrappable(rounds))
-        if elements_sent is not NOTHING and not axis:
-            raise ValueError(f"op {name!r} sends elements: name the axis that it sends over")
+    def __post_init__(self) -> None:
+        if type(self.flops) is not int:
+            settle(self, "flops", "count", "rounds")
+        if self.elements_sent is not NOTHING and not self.axis:
+            raise ValueError(f"op {self.name!r} sends elements: name the axis that it sends over")
 
     def bytes(self, precision: Precision | str | None = None) -> Any:
         """Bytes read and written at a precision (2 bytes per element unless said otherwise)."""
-        each = precision if type(precision) is Precision else precision_of(precision)
-        weights = each.weights_in(self.name) if each.by_step else each.weights
-        read = self.elements_read.bytes(each, weights)
-        written = self.elements_written.bytes(each, weights)
-        return read if written is _ZERO else _plus(read, written)
+        each = precision_of(precision)
+        read = self.elements_read.bytes(each, self.name)
+        return read + self.elements_written.bytes(each, self.name)
 
     def bytes_sent(self, precision: Precision | str | None = None) -> Any:
         """Bytes sent to other devices at a precision, a step's own for weights where it has one."""
-        each = precision if type(precision) is Precision else precision_of(precision)
-        return self.elements_sent.bytes(each, each.weights_in(self.name) if each.by_step else None)
+        return self.elements_sent.bytes(precision, self.name)
 
     @property
     def matmul_flops(self) -> Any:
@@ -242,7 +203,7 @@ class Op(_Cost):
             self.elements_written * times,
             self.is_matmul,
             self.count * times,
-            elements_sent=NOTHING if self.elements_sent is NOTHING else self.elements_sent * times,
+            elements_sent=self.elements_sent * times if self.axis else NOTHING,
             axis=self.axis,
             rounds=self.rounds * times,
         )
@@ -255,17 +216,6 @@ class Op(_Cost):
             f"<Op {self.name}: {_shown(self.flops)} FLOPs, "
             f"reads {_shown(self.reads)}, writes {_shown(self.writes)}{sent}>"
         )
-
-
-_put_name = Op.__dict__["name"].__set__
-_put_flops = Op.__dict__["flops"].__set__
-_put_read = Op.__dict__["elements_read"].__set__
-_put_written = Op.__dict__["elements_written"].__set__
-_put_is_matmul = Op.__dict__["is_matmul"].__set__
-_put_count = Op.__dict__["count"].__set__
-_put_sent = Op.__dict__["elements_sent"].__set__
-_put_axis = Op.__dict__["axis"].__set__
-_put_rounds = Op.__dict__["rounds"].__set__
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +255,12 @@ class Ledger(_Cost):
     @property
     def flops(self) -> Any:
         """FLOPs of every op."""
-        return _sum(op.flops for op in self.ops)
+        return total(op.flops for op in self.ops)
 
     @property
     def matmul_flops(self) -> Any:
         """FLOPs of the matmuls alone: what a matmul-only counter reports."""
-        return _sum(op.matmul_flops for op in self.ops)
+        return total(op.matmul_flops for op in self.ops)
 
     @property
     def elements_read(self) -> Elements:  # type: ignore[override]
@@ -339,20 +289,20 @@ class Ledger(_Cost):
         """Bytes read and written at a precision."""
         each = self.at(precision)
         if each.by_step:
-            return _sum(op.bytes(each) for op in self.ops)
-        return _plus(self.elements_read.bytes(each), self.elements_written.bytes(each))
+            return total(op.bytes(each) for op in self.ops)
+        return plus(self.elements_read.bytes(each), self.elements_written.bytes(each))
 
     def bytes_sent(self, precision: Precision | str | None = None) -> Any:
         """Bytes sent to other devices at a precision."""
         each = self.at(precision)
         if each.by_step:
-            return _sum(op.bytes_sent(each) for op in self.ops)
+            return total(op.bytes_sent(each) for op in self.ops)
         return self.elements_sent.bytes(each)
 
     @property
     def count(self) -> Any:
         """How many times an op runs, all together."""
-        return _sum(op.count for op in self.ops)
+        return total(op.count for op in self.ops)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -464,61 +414,9 @@ class Ledger(_Cost):
         return ledger_latex(self)
 
 
-class Unfolded(Ledger):
-    """A ledger of long columns whose ops are worked out when somebody first asks for them.
-
-    Whoever knows a shorter way to an answer, as `costlib.time` does, need not ask.
-    """
-
-    __slots__ = ("_made", "_make", "held")
-
-    held: Holding
-    _make: Callable[[], tuple[Op, ...]]
-    _made: tuple[Op, ...] | None
-
-    def __init__(self, make: Callable[[], tuple[Op, ...]], holds: Holding, own: Any) -> None:
-        values = {"_make": make, "_made": None, "held": holds, "holds": holds, "own": own}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def ops(self) -> tuple[Op, ...]:
-        """The ops, each with whole columns."""
-        if self._made is None:
-            object.__setattr__(self, "_made", self._make())
-        return self._made or ()
-
-    def __reduce__(self) -> Any:
-        return partial(Ledger, holds=self.holds, own=self.own), (self.ops,)
-
-
-def _plus(a: Number, b: Number) -> Any:
-    """a + b, passing over literal zeros: adding 0 to a big array is not free."""
-    if type(a) is int and a == 0:
-        return b
-    return a if type(b) is int and b == 0 else a + b
-
-
-def _times(count: Number, times: Number) -> Any:
-    """count · times; a literal zero stays one, however large an array it is multiplied by."""
-    return 0 if type(count) is int and count == 0 else count * times
-
-
-def _sum(values: Iterable[Number]) -> Any:
-    """The sum, passing over literal zeros."""
-    total: Number = 0
-    for value in values:
-        total = _plus(total, value)
-    return total
-
-
 def _all(parts: Iterable[Elements]) -> Elements:
     """The elements of all parts together, each kind by itself."""
-    total = NOTHING
-    for part in parts:
-        if part is not NOTHING:
-            total = part if total is NOTHING else total + part
-    return total
+    return sum(parts, NOTHING)
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,14 @@ inside and b across, one device sends
     send                          E to one neighbour: (a, b) is (2, 1) in the node, (1, 2) across
 
 where E is what one device holds, or for an all_gather what it ends with. Each is what the counted
-machine of `costlib.parallel.collectives` tallies.
+machine of `costlib.parallel.collectives` tallies. Values are cut into pieces, so that one is inside
+while another is across: together the two tiers take the longer of their times, not the sum (see
+`costlib.time`).
+
+Rounds are those of short messages. Behind a switch a device reaches all others at once, so that an
+all-reduce takes two rounds, one that adds up and one that hands out, and whatever does half of that
+takes one. Between nodes halving and doubling, or a tree, take ⌈log₂ b⌉ each way. None of them sends
+an element more than a ring, whose rounds grow with the devices.
 
 Left out: how a message is cut into packets, and what crosses a link twice because it failed.
 """
@@ -21,7 +28,7 @@ from __future__ import annotations
 from typing import Any
 
 from costlib.units.ledger import Elements, Ledger, Op
-from costlib.units.numbers import Number, ceil_div, choose, is_zero, size
+from costlib.units.numbers import Number, ceil_div, choose, doublings, is_zero, minimum, size
 
 __all__ = ["COLLECTIVES", "all_reduce", "all_reduces", "collective", "message"]
 
@@ -44,7 +51,8 @@ def all_reduces(count: Number, elements: Number, devices: Number, axis: str) -> 
     >>> all_reduces(2, 4096, 8, "tensor")
     <Op all_reduce: 0 FLOPs, reads 0, writes 0, sends 14,336 over tensor>
     """
-    return message("all_reduce", count, all_reduce(elements, devices), axis, 2 * (devices - 1))
+    rounds = 2 * minimum(devices - 1, 1)
+    return message("all_reduce", count, all_reduce(elements, devices), axis, rounds)
 
 
 def message(
@@ -80,8 +88,8 @@ def collective(
 
     >>> for op in collective("all_reduce", 4096, inside=8, across=4, axis="data"):
     ...     print(op.axis, op.sends, op.rounds)
-    data 7168 14
-    data.network 768 6
+    data 7168 2
+    data.network 768 4
     """
     choose("does", does, COLLECTIVES)
     inside, across = size("inside", inside), size("across", across)
@@ -110,7 +118,9 @@ def _sent(does: str, elements: Number, inside: Number, across: Number) -> tuple[
 
 
 def _rounds(does: str, inside: Number, across: Number) -> tuple[Any, Any]:
-    if does == "all_to_all":
-        return inside - 1, inside * (across - 1)
+    """Rounds of a short message: see the top of this module."""
+    near, far = minimum(inside - 1, 1), minimum(across - 1, 1)
+    if does in ("send", "all_to_all"):
+        return near, far
     times = 2 if does == "all_reduce" else 1
-    return times * (inside - 1), times * (across - 1)
+    return times * near, times * doublings(across)

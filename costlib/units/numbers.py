@@ -9,8 +9,9 @@ that the readings differ.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import ceil, log2
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,23 +22,28 @@ __all__ = [
     "certain",
     "choose",
     "divides",
+    "doublings",
     "exact_div",
     "extra",
     "flag",
     "is_lazy",
     "is_long",
+    "is_one",
     "is_symbolic",
     "is_zero",
     "maximum",
     "minimum",
+    "plus",
     "size",
     "sizes",
     "square_root",
     "symbols",
+    "times",
+    "total",
     "triangle",
     "unwrappable",
     "where",
-    "whole",
+    "whole_number",
 ]
 
 
@@ -108,7 +114,7 @@ def size(name: str, value: Number, *, least: int = 1) -> Any:
     if isinstance(value, (int, np.integer)):
         return size(name, int(value), least=least)
     if isinstance(value, (float, np.floating)):
-        return size(name, whole(name, float(value)), least=least)
+        return size(name, whole_number(name, float(value)), least=least)
     if hasattr(value, "dtype") and hasattr(value, "astype"):
         return _array_size(name, value, least)
     raise TypeError(f"{name} must be {_WANTED}, got {_shown(value)}{_hint(value)}")
@@ -156,12 +162,12 @@ def amount(name: str, value: Number, *, least: float | None = None) -> Any:
     return value
 
 
-def whole(name: str, value: float) -> int:
+def whole_number(name: str, value: float) -> int:
     """The int that a float stands for; a fraction, NaN or infinity is an error.
 
-    >>> whole("batch", 8.0)
+    >>> whole_number("batch", 8.0)
     8
-    >>> whole("batch", 2.5)
+    >>> whole_number("batch", 2.5)
     Traceback (most recent call last):
         ...
     ValueError: batch must be a whole number, got 2.5: did you mean 2 or 3?
@@ -213,6 +219,58 @@ def is_zero(value: Number) -> bool:
     return type(value) in _PLAIN and value == 0
 
 
+def is_one(value: Number) -> bool:
+    """True only for a plain 1.
+
+    >>> is_one(1), is_one(np.ones(2))
+    (True, False)
+    """
+    return type(value) in _PLAIN and value == 1
+
+
+def plus(a: Number, b: Number) -> Any:
+    """a + b, passing over a plain 0: adding it to a big array is not free.
+
+    >>> plus(0, 5), plus(2, 5)
+    (5, 7)
+    """
+    return b if is_zero(a) else a if is_zero(b) else a + b
+
+
+def times(count: Number, by: Number) -> Any:
+    """count · by; a plain zero stays one, however large an array it is multiplied by.
+
+    >>> times(0, np.ones(3)), times(2, 3)
+    (0, 6)
+    """
+    return 0 if is_zero(count) else count * by
+
+
+def total(values: Iterable[Number]) -> Any:
+    """The sum, passing over plain zeros.
+
+    >>> total([1, 0, 2.5])
+    3.5
+    """
+    found: Number = 0
+    for value in values:
+        found = plus(found, value)
+    return found
+
+
+def set_field(instance: object, name: str, value: Any) -> None:
+    """Set a field of a frozen dataclass while it is made."""
+    object.__setattr__(instance, name, value)
+
+
+def settle(instance: object, *names: str) -> None:
+    """Fields of a frozen dataclass, while it is made, in types that cannot wrap."""
+    for name in names:
+        value = getattr(instance, name)
+        if type(value) not in _PLAIN:
+            set_field(instance, name, unwrappable(value))
+
+
 def minimum(a: Number, b: Number) -> Any:
     """The smaller of two values, elementwise, in any reading.
 
@@ -261,6 +319,24 @@ def ceil_div(a: Number, b: Number) -> Any:
 
         return sympy.ceiling(a / b)
     return -(-a // b)
+
+
+def doublings(n: Number) -> Any:
+    """⌈log₂ n⌉: how often 1 is doubled until it is at least n.
+
+    >>> doublings(1), doublings(8), doublings(9), doublings(np.array([2, 3, 64]))
+    (0, 3, 4, array([1., 2., 6.]))
+    >>> doublings(symbols("G"))
+    ceiling(log(G)/log(2))
+    """
+    if is_symbolic(n):
+        import sympy
+
+        return sympy.ceiling(sympy.log(n, 2))
+    if isinstance(n, (int, float)):
+        return ceil(log2(n))
+    several = _namespace(n)
+    return several.ceil(several.log2(n))
 
 
 def exact_div(a: Number, b: Number) -> Any:

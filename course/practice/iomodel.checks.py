@@ -297,7 +297,7 @@ QUESTIONS = [
                 "stacked, but each head reads its keys",
                 lambda group, queries, keys, d, M: [
                     group * one(queries, keys, d, fitting(d, M)),
-                    group * one(queries, keys, d, fitting(d, M)) + 1,
+                    group * one(queries, keys, d, fitting(d, M)),
                 ],
                 "Stacked, a block of keys is read once for a block of queries of any heads.",
             ),

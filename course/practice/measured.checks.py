@@ -51,6 +51,11 @@ def _told(names, short):
     return interval(calibrate("A100-80GB", rows), rows, "overhead_per_op")
 
 
+def factor(low, high):
+    """Within which factor an interval tells a constant."""
+    return high / low
+
+
 def line(bytes_a, seconds_a, bytes_b, seconds_b):
     """Fixed seconds and rate of exercise 2."""
     rate = (bytes_b - bytes_a) / (seconds_b - seconds_a)
@@ -211,7 +216,7 @@ QUESTIONS = [
             ),
             Mistake(
                 "the models alone",
-                lambda names: told(names, short=False)[1] / told(names)[0] if names else 0,
+                lambda names: factor(*told(names, short=False)) if names else 0,
                 "Keep the fitted rows of GPT 20B, and add those of the models to them.",
             ),
             Mistake(

@@ -376,7 +376,7 @@ QUESTIONS = [
             Mistake(
                 "elements for bytes",
                 lambda heads, key_dim, value_dim, kv_heads, head_dim, **_: outgrown(
-                    7 * heads * key_dim * value_dim, 14 * kv_heads * head_dim * 3
+                    heads * key_dim * value_dim, 2 * kv_heads * head_dim
                 ),
                 "State and cache may have elements of different sizes.",
             ),

@@ -15,7 +15,7 @@ from costlib.parallel import (
     within,
 )
 from costlib.parallel.collectives import parts, ring_all_reduce, two_tier_all_reduce
-from costlib.units.messages import all_reduce
+from costlib.units.messages import all_reduce, collective
 from paths import ROOT
 
 SIZES = [
@@ -57,16 +57,37 @@ def test_every_algorithm_does_its_collective_at_its_price(name, devices, element
     for one, other in zip(found, ended(way.does, values), strict=True):
         assert np.array_equal(one, other)
     assert machine.busiest == way.sent(elements, devices)
-    assert len(machine.rounds) == way.rounds(devices) >= least_rounds(devices)
+    assert len(machine.rounds) == way.rounds(devices) >= least_rounds(devices, way.ports)
     if way.does != "broadcast":
         assert machine.busiest >= least_sent(way.does, elements, devices)
 
 
-@pytest.mark.parametrize("name", ["ring all-reduce", "halving all-reduce", "pairwise all-to-all"])
+LEAST = ["ring all-reduce", "halving all-reduce", "two-shot all-reduce", "pairwise all-to-all"]
+
+
+@pytest.mark.parametrize("name", LEAST)
 def test_some_send_no_element_more_than_they_must(name):
     way = ALGORITHMS[name]
     for devices in (2, 4, 8, 64, 1024):
         assert way.sent(3 * devices, devices) == least_sent(way.does, 3 * devices, devices)
+
+
+@pytest.mark.parametrize(("inside", "across"), [(8, 1), (1, 8), (8, 4), (4, 16), (2, 2), (1, 1)])
+@pytest.mark.parametrize("does", ["all_reduce", "reduce_scatter", "all_gather"])
+def test_a_ledgers_bytes_and_rounds_are_of_programs_that_were_run(does, inside, across):
+    """Behind a switch all at once, between nodes by halving and doubling."""
+    near = {"all_reduce": "two-shot all-reduce", "reduce_scatter": "direct reduce-scatter"}
+    far = {"all_reduce": "halving all-reduce", "reduce_scatter": "halving reduce-scatter"}
+    ways = near.get(does, "direct all-gather"), far.get(does, "doubling all-gather")
+    counted, size = {}, 48 * inside * across
+    for axis, name, devices in zip(("x", "x.network"), ways, (inside, across), strict=True):
+        way, value = ALGORITHMS[name], size if axis == "x" else size // inside
+        machine = Machine(devices, ports=way.ports)
+        machine.run(way.program, begun(does, devices, value))
+        counted[axis] = machine.busiest, len(machine.rounds)
+    sent = collective(does, size, inside=inside, across=across, axis="x")
+    found = {op.axis: (op.sends, op.rounds) for op in sent}
+    assert found == {axis: each for axis, each in counted.items() if each[1]}
 
 
 def test_the_formula_that_ledgers_use_is_the_ring_that_was_run():

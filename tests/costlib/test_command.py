@@ -124,7 +124,7 @@ def test_names_are_said_as_the_catalogue_spells_them(capsys):
 def test_four_choices_stand_side_by_side(capsys):
     plans = "tensor=8 tensor=4,data=2 tensor=2,pipeline=4 pipeline=8"
     shown = read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans}", capsys)
-    assert len(shown.splitlines()) == 1 + 2 + 14, "one block: a title, two lines of names, answers"
+    assert len(shown.splitlines()) == 1 + 2 + 16, "one block: a title, two lines of names, answers"
     said = json.loads(read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans} --json", capsys))
     rows = {row["answer"]: [*row.values()][1:] for row in said["rows"]}
     each = [Server("llama-3.1-70b", "H100-SXMx8", **asked.plan(plan)) for plan in plans.split()]
@@ -279,13 +279,13 @@ def test_programs_get_reasons_where_they_ask_for_them(capsys):
 
 def test_each_round_waits_as_long_as_is_said(capsys):
     asks = "llama-3.1-8b --on DGX-H100 --json"
-    ideal, waiting = (json.loads(read(asks + more, capsys)) for more in ("", " --wait 2"))
-    rounds = 2 * 32 * 14
+    ideal, waiting = (json.loads(read(asks + more, capsys)) for more in ("", " --wait 20"))
+    rounds = 2 * 32 * 2
     spent = [each["answers"]["per_token_s"] for each in (ideal, waiting)]
-    assert spent[1] - spent[0] == pytest.approx(2e-6 * rounds)
+    assert spent[1] - spent[0] == pytest.approx(20e-6 * rounds)
     assert waiting["answers"]["per_token_bound"] == "waiting"
-    assert f"waiting for messages {2e-3 * rounds:.3f} ms" in read(f"{asks} --wait 2 --why", capsys)
-    rows = json.loads(read(f"time {asks} --wait 2", capsys))["rows"]
+    assert f"waiting for messages {2e-2 * rounds:.2f} ms" in read(f"{asks} --wait 20 --why", capsys)
+    rows = json.loads(read(f"time {asks} --wait 20", capsys))["rows"]
     assert rows[-1]["bound"] == "waiting"
     assert "nodes of 8 are --on DGX-H100x2." in read("gpt2 --on H100-SXMx12", capsys)
 
@@ -435,11 +435,16 @@ def test_help_names_every_command(capsys):
     assert max(map(len, shown.splitlines())) <= 80
 
 
+#: A log for the example; its path has no blank on any machine, as it is relative.
+LOG = os.path.relpath(ROOT / "tests" / "data" / "logs" / "vllm-0.12-llama-3.1-8b.log")
+
+
 def test_examples_of_the_help_run(capsys):
     assert main([]) == 0
     _, examples = capsys.readouterr().out.split("examples:\n")
     for line in examples.strip().splitlines():
-        name, *words = line.replace("config.json", "llama-3.1-70b").split()
+        line = line.replace("config.json", "llama-3.1-70b").replace("server.log", LOG)
+        name, *words = line.split()
         assert (name, main(words)) == ("costlib", 0), line
 
 

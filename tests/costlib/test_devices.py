@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from costlib.model.catalog import Node, Nodes, devices, nodes
+from costlib.model.catalog import Node, Nodes, devices, nodes, prices
 
 WANTED = """
     A10 A40 A100-40GB A100-80GB H100-SXM H100-PCIe H200 B200 B300 GB200 GB300 H20 L4 L20 L40S
@@ -268,6 +268,23 @@ def test_every_source_is_used(catalog):
             if isinstance(about, dict) and "value" in about:
                 used |= {about["source"], about.get("checked", about["source"])}
     assert used == set(catalog.data["sources"])
+
+
+def test_a_rent_and_a_power_say_whose_and_of_when():
+    data = prices._data()
+    rents = {name: entry.get("dollars_per_hour") for name, entry in data["devices"].items()}
+    assert {*data["devices"]} <= {*devices}
+    assert {rent["source"] for rent in rents.values() if rent} == {*data["sources"]}
+    for source in data["sources"].values():
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", source["date"]), "prices are of a day"
+        assert source["url"].startswith("https://")
+    for name, entry in data["devices"].items():
+        watts = entry.get("watts", {"value": 70, "source": "t4"})
+        assert watts["source"] in devices.data["sources"], name
+        assert 50 < watts["value"] < 1500, name
+        known = prices.listed(name)
+        assert known.dollars_per_hour is None or 0.1 < known.dollars_per_hour < 15
+    assert prices.listed("M4") == prices.Listed()
 
 
 def test_sparse_figures_are_halved_once_and_say_so():

@@ -11,7 +11,6 @@ import pytest
 from costfigures import Figure
 from costfigures import matmul as figures
 from costfigures.tiles import tiles_of_product
-from costlib.iomodel.algorithms.products import matmul as tiled
 from costlib.iomodel.memory import TwoLevelMemory
 from figure_checks import (
     check_colours,
@@ -19,6 +18,7 @@ from figure_checks import (
     check_small_and_readable_on_a_phone,
     check_words_apart,
 )
+from schedules import matmul as tiled
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ def test_one_output() -> None:
 def test_intensity() -> None:
     alt = drawn("intensity").alt
     n = next(n for n in range(1, 10_000) if 2 * n**3 / (2 * 3 * n**2) > 312e12 / 2039e9)
-    assert f"A100-80GB at 153, passed from n = {n} on" in alt
+    assert f"A100-80GB at 153, which the square product passes at n = {n}" in alt
 
 
 def test_backward_multiplies_what_fits() -> None:

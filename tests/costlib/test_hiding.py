@@ -31,7 +31,7 @@ def test_gradients_and_gathers_hide_from_so_many_tokens_on(zero, recipe):
     gradients = 4 if recipe == "bf16-fp32-grads" else 2
     tokens = 1024
     found = Plan(data=64, zero=zero, recipe=recipe).on(WIDE, SPREAD, batch=64, seq=tokens)
-    sent, products = sum(found.sending.values()), found.parts["products"]
+    sent, products = max(found.sending.values()), found.parts["products"]  # of two tiers
     if zero == 3:
         expected = (2 * 2 + gradients) / 6 * ridge_of(SPREAD)  # both passes together
         backward = (2 + gradients) / 4 * ridge_of(SPREAD)
@@ -75,7 +75,7 @@ def test_experts_so_wide_compute_as_long_as_their_tokens_travel():
         experts = found.ledger().where(lambda op: op.name.startswith("experts.") and op.is_matmul)
         seconds = experts.flops / cluster.device.compute_rate()
         width = hiding.expert_width(ridge_of(cluster, "all_to_all"))
-        sent = sum(found.sending.get(f"expert{tier}", 0) for tier in ("", ".network"))
+        sent = max(found.sending.get(f"expert{tier}", 0) for tier in ("", ".network"))
         assert sent / seconds == pytest.approx(width / 4096, rel=0.01)
 
 
@@ -108,7 +108,7 @@ def test_when_a_ring_hides_at_a_million_tokens():
 
 @pytest.mark.parametrize(
     ("node", "near", "far"),
-    [("DGX-A100", 910, 2275), ("DGX-H100", 1924, 4088), ("NVL72", 2687, 2734)],
+    [("DGX-A100", 910, 1365), ("DGX-H100", 1924, 2164), ("NVL72", 2687, 2734)],
 )
 def test_tokens_that_hide_fsdp_on_three_nodes(node, near, far):
     """On 8 devices and on 64, of the nodes that the chapter compares."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from costlib.units.numbers import (
     ceil_div,
     divides,
+    doublings,
     exact_div,
     is_symbolic,
     maximum,
@@ -96,6 +97,14 @@ def test_helpers_agree_in_every_reading(a: int, b: int) -> None:
         assert helper(np.array([a], dtype=object), b)[0] == expected
         assert helper(x, y).subs({x: a, y: b}) == expected
     assert ceil_div(a, b) == (a + b - 1) // b
+
+
+def test_doublings_are_how_often_one_doubles() -> None:
+    for n in range(1, 200):
+        found = doublings(n)
+        assert 2**found >= n > (2**found) // 2
+        assert doublings(np.array([n]))[0] == found
+        assert doublings(symbols("x")).subs({symbols("x"): n}) == found
 
 
 @given(whole, whole)

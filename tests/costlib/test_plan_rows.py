@@ -174,7 +174,11 @@ WORDS = {
     "8-way tensor parallel, 4-way pipeline, GBS64": {"tensor": 8, "pipeline": 4, "batch": 64},
     "TP8 CP1 PP16 DP64, batch size/DP 32, 16M tokens/batch": {"tensor": 8, "pipeline": 16},
     "FSDP=32, TP=8, local batch size 16, full AC": {"zero": 3, "shard": 32, "recompute": "full"},
-    "FSDP 8, TP 8, PP 8, local batch 32; Schedule=Interleaved 1F1B": {"chunks": 2, "microbatch": 4},
+    "FSDP 8, TP 8, PP 8, local batch 32; Schedule=Interleaved 1F1B": {
+        "chunks": 2,
+        "microbatch": 1,
+        "batch": 512,
+    },
     "zero2(dp8) batch per DP 36": {"zero": 2, "batch": 36 * 1024},
     "HSDP No AC MBS2": {"zero": 3, "shard": 8, "recompute": None, "microbatch": 2},
     "TP4 PP4 4 micro-batches MBS1": {"batch": 64 * 4},

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from costlib.layers import Attention, Block, Encoder, Mlp
-from costlib.layers.attention_kinds import _on_both_sides
+from costlib.layers.grouped_attention import _on_both_sides
 from costlib.model.transformer import Transformer
 
 

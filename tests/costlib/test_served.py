@@ -185,7 +185,7 @@ def test_formats_set_bytes_and_the_rate():
         ({"precision": "(see post)"}, "is not one that is known"),
         ({"plan": "TP8"}, "its plan takes 8 devices, and it has 2"),
         ({"plan": "TP2, MTP3"}, "it drafts"),
-        ({"metric": "TTFT p99", "unit": "ms"}, "TTFT p99 is no throughput"),
+        ({"metric": "TTFT p99", "unit": "ms"}, "TTFT p99 hangs on a queue"),
         ({"read": "no (from memory)"}, "nobody has read its source"),
         ({"value": "n/a"}, "its value, 'n/a', is no number above 0"),
         ({"value": "0.0"}, "its value, '0.0', is no number above 0"),

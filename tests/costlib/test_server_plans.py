@@ -12,6 +12,7 @@ import costlib
 from costlib import Transformer, answer, models
 from costlib.model.transformer import MoE
 from costlib.parallel import Cluster, Plan, Tiers, expert_parallel, tensor_parallel
+from costlib.parallel.cluster import NETWORK_ROUND
 from costlib.parallel.work import layers
 from costlib.serving import (
     Server,
@@ -34,7 +35,7 @@ PIPED = {
     "packed by layers": models["nemotron-3.5-lightning-30b-a3b-nvfp4"],
     "mixed": models["deepseek-v3"],
     "windows": models["gemma-2-9b"],
-    "ahead": models["deepseek-v3"].with_prediction_heads(),
+    "ahead": models["deepseek-v3"].with_mtp_layers(),
     "by its sizes": Transformer(layers=7, d_model=64, heads=4, d_ff=256, vocab=1000),
 }
 #: A model with an encoder.
@@ -57,7 +58,9 @@ def test_stages_add_up_to_the_whole(name, pipeline):
     whole = PIPED[name]
     server = Server(whole, "H200", pipeline=pipeline)
     assert sum(alike for _, alike in server.stages) == pipeline
-    twice = whole.vocab * whole.d_model * (whole.tied + (whole.predicted and not whole.copied))
+    twice = (
+        whole.vocab * whole.d_model * (whole.tied + (whole.mtp_layers and not whole.mtp_embeddings))
+    )
     assert sum(n * stage.params() for stage, n in server.stages) == whole.params() + twice
     plain = 2 if whole.storage is None else whole.storage.plain
     held = sum(n * stage.weight_bytes() for stage, n in server.stages)
@@ -120,7 +123,7 @@ def test_copies_multiply_what_is_made_and_paid_and_nothing_else():
     assert four["all_tokens_per_s"] == 4 * one["all_tokens_per_s"]
     assert four.server.devices == 4 * one.server.devices
     changed = {key for key, value in four.plain().items() if value != one[key]}
-    assert changed == {"all_tokens_per_s"}
+    assert changed == {"all_tokens_per_s", "full_tokens_per_s", "int4_full_tokens_per_s"}
     servers = one.server, four.server
     assert [best_batch(s, 2000, 0.05).batch for s in servers][1:] == [
         best_batch(servers[0], 2000, 0.05).batch
@@ -131,6 +134,9 @@ def test_copies_multiply_what_is_made_and_paid_and_nothing_else():
     assert (curves[1].throughput == 4 * curves[0].throughput).all()
     bills = [bill(s, prompt=2000, answer=200, batch=8, per_hour=3) for s in servers]
     assert bills[0] == bills[1]
+
+
+TIERS = ("tensor", "tensor.network")
 
 
 @pytest.mark.parametrize("name", ["llama-3.1-70b", "gpt-oss-120b"])
@@ -216,15 +222,18 @@ def test_groups_in_several_nodes_cross_the_network():
     assert {op.axis for op in work.over("tensor")} == {"tensor", "tensor.network"}
     tiers = Tiers(8, 2).send("all_reduce", models["llama-3.1-70b"].d_model, "tensor", count=160)
     assert work.over("tensor").sends == tiers.sends
-    assert far.step(1, 1000) > near.step(1, 1000)
+    waits = [each.with_(latency=1e-6).step(1, 1000) for each in (near, far)]
+    assert waits[1] > waits[0]
     assert Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2)).step(1, 1000) == far.step(1, 1000)
-    rounds = sum(op.rounds for op in work)
+    near, across = (sum(op.rounds for op in work if op.axis == axis) for axis in TIERS)
     for waits in (
         Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=3.1e-6)),
         Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=1), latency=3.1e-6),
         Server("llama-3.1-70b", "DGX-H100x2", latency=3.1e-6),
     ):
-        assert waits.step(1, 1000) - far.step(1, 1000) == pytest.approx(rounds * 3.1e-6)
+        assert waits.step(1, 1000) - far.step(1, 1000) == pytest.approx(
+            near * 3.1e-6 + across * NETWORK_ROUND
+        )
 
 
 def test_many_batches_are_as_one_after_another():

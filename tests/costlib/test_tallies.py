@@ -6,7 +6,6 @@ import pytest
 from costlib import models
 from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import Cluster, Machine, Plan
-from costlib.parallel.attending import attention_by_heads, ring_attention, ring_backward, zigzag
 from costlib.parallel.collectives import (
     pairwise_all_to_all,
     ring_all_gather,
@@ -15,6 +14,12 @@ from costlib.parallel.collectives import (
     two_tier_all_gather,
     two_tier_reduce_scatter,
     two_tier_sent,
+)
+from costlib.parallel.ring_attention import (
+    attention_by_heads,
+    ring_attention,
+    ring_backward,
+    zigzag,
 )
 
 RNG = np.random.default_rng(0)

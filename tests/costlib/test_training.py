@@ -17,7 +17,7 @@ from costlib.training import (
     FITS,
     RECIPES,
     Recipe,
-    Run,
+    TrainingRun,
     activations,
     adapter_params,
     adapter_step,
@@ -497,7 +497,7 @@ def test_low_rank_training_costs_about_four_n():
 
 def test_a_run_by_hand():
     model, device = models["llama-2-7b"], devices["A100-80GB"]
-    run = Run(
+    run = TrainingRun(
         model=model, tokens=2e12, device=device, devices=512, mfu=0.4, seq=4096, convention="6N"
     )
     seconds = 6 * model.params() * 2e12 / (512 * 312e12 * 0.4)
@@ -508,7 +508,7 @@ def test_a_run_by_hand():
     assert run.dollars(per_device_hour=2) == pytest.approx(2 * run.device_hours)
     assert run.with_(goodput=0.5).days == pytest.approx(2 * run.days)
     assert run.with_(devices=1024).device_hours == pytest.approx(run.device_hours)
-    again = Run.measured(
+    again = TrainingRun.measured(
         model, device, tokens=2e12, device_hours=run.device_hours, seq=4096, convention="6N"
     )
     assert again.mfu == pytest.approx(0.4)
@@ -519,7 +519,7 @@ def test_a_run_by_hand():
         with pytest.raises(ValueError, match=next(iter(wrong))):
             run.with_(**wrong)
     with pytest.raises(ValueError, match="device_hours must be more than 0"):
-        Run.measured(model, device, tokens=2e12, device_hours=0, seq=4096)
+        TrainingRun.measured(model, device, tokens=2e12, device_hours=0, seq=4096)
     with pytest.raises(ValueError, match="overhead must be at least 1"):
         run.energy_kwh(watts=400, overhead=0.9)
     with pytest.raises(ValueError, match="per_device_hour must be at least 0"):
@@ -530,7 +530,7 @@ def test_a_run_by_hand():
 
 def test_a_run_is_swept_and_written_as_a_formula():
     D, P = symbols("D P")
-    run = Run(model=TINY, tokens=D, device=devices["A100-80GB"], devices=P, mfu=0.5, seq=16)
+    run = TrainingRun(model=TINY, tokens=D, device=devices["A100-80GB"], devices=P, mfu=0.5, seq=16)
     assert run.seconds.free_symbols == {D, P}
     value = run.seconds.subs({D: 10**9, P: 4})
     plain = run.with_(tokens=10**9, devices=4)
@@ -676,8 +676,10 @@ def test_an_optimum_with_another_count_of_flops():
         lambda model: mfu(model, "T4", tokens_per_s=1, seq=8),
         lambda model: hfu_over_mfu(model, 8, recompute="full"),
         lambda model: adapter_step(model, 1, 8, lora(8)).flops,
-        lambda model: Run(model=model, tokens=1e9, device="T4", devices=8, mfu=0.4, seq=8).days,
-        lambda model: Run.measured(model, "T4", tokens=1e9, device_hours=1e5, seq=8).mfu,
+        lambda model: (
+            TrainingRun(model=model, tokens=1e9, device="T4", devices=8, mfu=0.4, seq=8).days
+        ),
+        lambda model: TrainingRun.measured(model, "T4", tokens=1e9, device_hours=1e5, seq=8).mfu,
     ],
 )
 def test_a_name_will_do_where_a_model_is_meant(ask):

@@ -9,7 +9,6 @@ import math
 import re
 import shutil
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -223,9 +222,7 @@ def test_whatever_a_process_says_of_itself_only_its_moves_count(key: Key, tmp_pa
     names = [f"student-{i:02}" for i in range(len(LIES) + len(CHEATS))]
     which = dict(zip([*LIES, *CHEATS], names, strict=True))
     answers = {which[title]: code for title, code in (LIES | CHEATS).items()}
-    begin = time.monotonic()
     found = graded(tmp_path, answers, jobs=2)
-    assert time.monotonic() - begin < 200
     for title in LIES:
         assert found[which[title]].count == true_count(key, lambda _: 1), title
     for title in CHEATS:

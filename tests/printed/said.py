@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial, reduce
 from itertools import product
-from math import inf, isqrt
+from math import ceil, inf, isqrt, log2
 from typing import Any
 
 CASES: dict[str, Callable[[], Any]] = {}
@@ -251,7 +251,8 @@ def kinds() -> Any:
 @case
 def numbers() -> Any:
     rounded = round(2.5), round(0.125, 2), round(-2.675, 2), int(-2.5), int(7.9), isqrt(17)
-    return rounded, reduce(max, [1, 9, 3]), [*product((0, 1), repeat=2)], inf > 10**9
+    doubled = ceil(2.5), [ceil(log2(n)) for n in (1, 2, 3, 8, 9)]
+    return rounded, doubled, reduce(max, [1, 9, 3]), [*product((0, 1), repeat=2)], inf > 10**9
 
 
 @case

@@ -23,6 +23,7 @@ import sampling
 from browsing import EXPLORER, Visit, change, rest
 from costfigures import explorers as fallbacks
 from costlib.command import _TYPED, main
+from costlib.model.catalog.prices import listed
 from costlib.model.families.config import parsed
 from in_node import in_page, same
 from paths import ROOT, SITE
@@ -110,7 +111,7 @@ def test_each_choice_is_answered_as_its_line_of_python(told: list[Any]) -> None:
     """Values, sums, names and sections, or the same refusal in the same words."""
     for choice, page, line, _ in told:
         assert alike(page, run(line)), (choice, line)
-    assert sum(not isinstance(page, str) for _, page, *_ in told) > len(told) / 4
+    assert any(not isinstance(page, str) for _, page, *_ in told), "all were refused"
 
 
 def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
@@ -157,7 +158,7 @@ def test_what_is_suggested_is_so() -> None:
     assert cheap[written] < large[written]
     rows = {name: shown for name, shown, _ in fallbacks.calculator().rows}
     assert rows["largest batch"] == str(seen["largest_batch"])
-    assert rows["tokens a second, one"] == f"{seen['one_tokens_per_s']:.4g} tokens/s"
+    assert rows["tokens a second for each user"] == f"{seen['one_tokens_per_s']:.4g} tokens/s"
 
 
 # ---------------------------------------------------------------- side by side
@@ -182,6 +183,53 @@ def test_four_choices_are_one_text_and_come_back() -> None:
     mended = f"page.choicesOf({SETTINGS}, {{ model: 'a', n: 4, beside: state, place: '3' }})"
     [[one, two]] = in_page("side_by_side.js", mended, ["model=<b>&n=1e9&__proto__=4"])
     assert (one, two) == ({"model": "a", "n": 9}, {"model": "a", "n": 4})
+
+
+def test_the_first_line_answers_in_a_sentence() -> None:
+    """Does Llama 3.1 70B fit on two H100s, for how many at 8k, at what price?"""
+    asked = {"model": "llama-3.1-70b", "many": 2, "batch": 5, "prompt": 7192, "answer": 1000}
+    body = f"""((state) => {{
+      const {{ choices, found }} = page.compute({{ ...{FIRST}, ...state }});
+      return [page.sentence(choices[0], found[0]), found[0].held?.(choices[0].batch)];
+    }})(state)"""
+    devices = [{}, {"device": "T4", "many": 1}, {"device": "L4", "many": 8, "batch": 500}]
+    found = in_page("calculator.js", body, [asked | more for more in devices])
+    (fits, held), (tiny, _), (crowded, _) = found
+    server = costlib.serving.Server("llama-3.1-70b", "H100-SXMx2")
+    rent = listed("H100-SXM").dollars_per_hour
+    million = costlib.answer(
+        "llama-3.1-70b", "H100-SXMx2", batch=5, context=8192, prompt=7192, price_per_hour=rent
+    )["dollars_per_million_written"]
+    assert fits.startswith(
+        f"llama-3.1-70b on 2 × H100-SXM: yes, for up to {server.room(8193)} users at 8,192 tokens"
+    )
+    assert f"${2 * rent:g} an hour, ${million:.4g} per million output tokens" in fits
+    _, memory = server.fullest(5, 8192)
+    assert [held[key] for key in ("weights", "kv")] == [memory.weights, memory.kv]
+    assert held["usable"] == server.device.usable
+    assert "T4: no. " in tiny
+    assert "no, not for 500 users" in crowded
+    assert "$" not in crowded, "nobody lists a rent of an L4"
+
+
+def test_a_model_is_found_by_typing(page: Any) -> None:
+    """The list keeps the names with all words; Enter takes the first."""
+    box = page.get_by_label("Find a model")
+    box.fill("Llama 70B")
+    shown = f"[...document.querySelector('{FIELD}model').options].filter((o) => !o.hidden)"
+    names = page.evaluate(f"{shown}.map((option) => option.value)")
+    assert len(names) > 1
+    assert all("70b" in name or name == "llama-3.1-8b" for name in names)
+    with change(page):
+        box.press("Enter")
+    assert page.input_value(f"{FIELD}model") in names
+    assert "70b" in page.inner_text(".calculator-verdict")
+    bar = "[...document.querySelectorAll('.calculator-bar span')].map((e) => e.clientWidth)"
+    assert sum(page.evaluate(bar)) > 200, "the memory is drawn"
+    with change(page):
+        box.fill("no such model")
+        box.press("Enter")
+    assert "No model" in said(page)
 
 
 def test_the_best_is_told_among_those_that_fit() -> None:
@@ -367,6 +415,12 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     with pytest.raises(ValueError, match="'perceiver' is not one") as refused:
         costlib.Transformer.from_hf(unknown)
     assert wrong.inner_text() == str(refused.value)
+    box = page.get_by_label("A config.json", exact=True)
+    box.fill("")
+    box.focus()
+    page.keyboard.insert_text("[" * 10**6)  # as a paste does
+    wrong.filter(has_text="at most 200,000 characters").wait_for()
+    assert len(box.input_value()) < 500_000, "laid out, a whole one would hold the page up"
     with change(page):
         page.get_by_label("A config.json", exact=True).fill(CONFIG)
     assert said(page) == "brought-8b is read."
@@ -426,7 +480,7 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     page.focus("text=Add a choice beside")
     with change(page):
         page.keyboard.press("Enter")
-    choose(page, device="L40S")
+    choose(page, device="A100-80GB")
     both = columns(page)
     noted = re.compile(" (best|at .* an hour)$")
     assert {key: noted.sub("", cells[0]) for key, cells in both.items()} == {
@@ -435,10 +489,10 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     assert both["per_token_s"][0].endswith(" best")
     assert not both["per_token_s"][1].endswith(" best")
     heads = page.locator(".answers thead").first.locator("button[aria-pressed]")
-    assert heads.all_inner_texts() == ["1: H100-SXM", "2: L40S"]
+    assert heads.all_inner_texts() == ["1: H100-SXM", "2: A100-80GB"]
     assert page.locator(".chart-line").count() == 2
     page.wait_for_function(
-        "document.querySelector('.explorer-offscreen').innerText.includes('L40S')"
+        "document.querySelector('.explorer-offscreen').innerText.includes('A100-80GB')"
     )
     link = page.evaluate("location.href")
     assert "beside=" in link
@@ -455,18 +509,18 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     assert line.text_content() == ""  # nobody sees it
     page.click("summary:has-text('Take it along')")
     page.wait_for_function("document.querySelector('.calculator-line code').textContent")
-    assert re.search('"H100-SXM".*\\n.*"L40S"', line.text_content())
+    assert re.search('"H100-SXM".*\\n.*"A100-80GB"', line.text_content())
     taken = json.loads(copied(page, "Copy as JSON"))
-    assert [each["asked"]["on"] for each in taken] == ["H100-SXM", "L40S"]
+    assert [each["asked"]["on"] for each in taken] == ["H100-SXM", "A100-80GB"]
     with change(page):
         page.get_by_label("Take away 1: H100-SXM").press("Enter")
     assert columns(page).keys() == both.keys()
-    assert page.input_value(f"{FIELD}device") == "L40S"
+    assert page.input_value(f"{FIELD}device") == "A100-80GB"
     page.goto("about:blank")
     page.goto(link)
     rest(page)
     assert columns(page) == both
-    assert page.input_value(f"{FIELD}device") == "L40S"
+    assert page.input_value(f"{FIELD}device") == "A100-80GB"
     for _ in range(2):
         page.focus("text=Add a choice beside")
         with change(page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 import shutil
 import subprocess
@@ -124,6 +125,7 @@ def test_nbval_sees_a_changed_number_and_a_changed_figure(tmp_path: Path) -> Non
         text=True,
         check=False,
         cwd=tmp_path,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
     )
     assert "2 failed, 2 passed" in done.stdout, done.stdout
     assert "FAILED number.ipynb" in done.stdout

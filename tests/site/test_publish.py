@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -24,12 +25,12 @@ from tools.site.identity import identity, of
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 COMMIT = {"BOOK_COMMIT": "c0ffee" * 6 + "c0ff", "BOOK_DATE": "2026-11-21"}
-PAGES = ("index", "matmul", "notation", "bibliography")
+PAGES = ("index", "matmul", "io_bounds", "notation", "bibliography")
 SITE = ROOT / "_build" / "html"
 
 
 def small_book(folder: Path) -> Path:
-    """The repository with four of its pages: what is published of it takes seconds."""
+    """The repository with five of its pages: what is published of it takes seconds."""
     for name in (*PACKAGES, "course", "tools", "book/_static"):
         if (ROOT / name).is_dir():
             skipped = shutil.ignore_patterns("__pycache__")
@@ -170,10 +171,33 @@ def test_a_page_cannot_also_lead_elsewhere(tmp_path: Path) -> None:
 
 def test_an_address_that_is_not_there(published: dict[str, Path]) -> None:
     html = (published["ada"] / "404.html").read_text("utf-8")
-    assert '<base href="/notes/" />' in html
-    links = re.findall(r'(?:href|src)="(?!https?:|data:)([^"#?]+)', html)
-    assert [x for x in links if x != "/notes/" and not (published["ada"] / x).exists()] == []
-    assert 'href="#' not in html
+    links = re.findall(r'(?:href|src)="(?!https?:|data:|#)([^"#?]+)', html)
+    assert len(links) > 15
+    assert [link for link in links if not link.startswith("/notes/")] == []
+    files = [published["ada"] / link.removeprefix("/notes/") for link in links]
+    assert [file for file in files if not file.exists()] == []
+    within = re.findall(r'href="#([^"]+)"', html)
+    assert within, "the link past the bars"
+    assert [name for name in within if f'id="{name}"' not in html] == []
+
+
+def test_only_built_scripts_run_and_only_from_here(published: dict[str, Path]) -> None:
+    """What stands in a page is known by its digest: a script put into it would not be."""
+    texts = {page: page.read_text("utf-8") for page in published["ada"].rglob("*.html")}
+    pages = {page: html for page, html in texts.items() if "<html" in html and "<script" in html}
+    assert len(pages) > len(PAGES)
+    for page, html in pages.items():
+        (rules,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+        assert html.index("Content-Security-Policy") < html.index("<script"), page
+        asked = dict(rule.strip().split(" ", 1) for rule in rules.split(";"))
+        assert asked["default-src"] == "'self'"
+        assert asked["object-src"] == asked["base-uri"] == "'none'"
+        assert "unsafe-inline" not in asked["script-src"]
+        assert not re.search(r"https?:|\*", rules), page
+        soup = BeautifulSoup(html, "html.parser")
+        for script in soup.find_all("script", src=False):
+            known = b64encode(sha256(script.encode_contents()).digest()).decode()
+            assert not script.string or f"'sha256-{known}'" in asked["script-src"], page
 
 
 def test_wheels_that_saved_notebooks_need_stay(tmp_path: Path) -> None:
@@ -243,6 +267,27 @@ def test_pdf_has_pages_links_and_no_date_of_its_own(paper: bytes) -> None:
     assert outside
     assert not [address for address in outside if not address.startswith(b"http")]
     assert re.search(rb"/S /GoTo|/Dest ", paper), "links within the book stay within it"
+
+
+def test_the_page_of_bounds_is_a_pdf_of_its_own(published: dict[str, Path]) -> None:
+    """It has every statement and its proof, in a few pages, and nothing of the rest of the book."""
+    [(page, name)] = publish.ALONE.items()
+    site, who = published["ada"], of("ada-l/notes", date="2026-11-21")
+    text = BeautifulSoup(publish.one_page(site, who, page), "html.parser").get_text(" ")
+    assert text.count("Statement.") == 6
+    assert text.count("∎") >= 8
+    assert "Predict." not in text, "which every chapter has"
+    made = publish.print_book(site, who, only=page, name=name)
+    if made is None and not os.environ.get("REQUIRE_BROWSER"):
+        pytest.skip("no chromium here: no PDF was made")
+    assert made == site / "io-bounds.pdf"
+    pdf = made.read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert 5 <= len(re.findall(rb"/Type /Page\b", pdf)) < 40
+    titles = b"".join(re.findall(rb"/Title \(([^)]*)\)", pdf))
+    for letter in "ABCDEFG":
+        assert f"Theorem {letter}:".encode() in titles
+    made.unlink()
 
 
 def test_pages_of_the_pdf_share_no_id(published: dict[str, Path]) -> None:

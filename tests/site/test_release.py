@@ -110,7 +110,7 @@ class Installed:
 
     def run(self, program: str, folder: Path, *extras: str) -> subprocess.CompletedProcess[str]:
         """A program in an empty folder, by somebody new here, with no more than was installed."""
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         others = {*packages_distributions()} - self.brought(*extras) - {"costlib"}
         alone = ALONE.format(others=others, home=str(self.home))
         return subprocess.run(
@@ -156,6 +156,9 @@ for name, *words in {lines!r}:
     print("answered")
 assert not {{"pandas", "sympy", "matplotlib"}} & set(sys.modules)
 """
+    (tmp_path / "empty").mkdir()
+    log = ROOT / "tests" / "data" / "logs" / "vllm-0.12-llama-3.1-8b.log"
+    shutil.copy(log, tmp_path / "empty" / "server.log")
     done = installed.run(program, tmp_path / "empty")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines().count("answered") == len(lines)

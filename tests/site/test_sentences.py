@@ -252,12 +252,12 @@ def test_without_javascript_an_answer_unfolds(browser: Any, address: str) -> Non
     with Visit(browser, address, PAGE, java_script_enabled=False) as visit:
         box = visit.page.locator("blockquote.predict").first
         assert box.locator("li").count() == 3
-        assert not box.get_by_text("The section on bytes").is_visible()
+        assert not box.get_by_text("The section on the ridge").is_visible()
         box.locator("summary").click()
-        assert box.get_by_text("The section on bytes").is_visible()
+        assert box.get_by_text("The section on the ridge").is_visible()
         visit.page.emulate_media(media="print")
         box.locator("summary").click()
-        assert box.get_by_text("The section on bytes").is_visible()
+        assert box.get_by_text("The section on the ridge").is_visible()
 
 
 def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> None:

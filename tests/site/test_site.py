@@ -191,8 +191,8 @@ def test_little_of_a_page_is_laid_out_at_first(page: Path) -> None:
     parts = re.split(r'(?=<section class="later")', html)
     counts = [len(re.findall(r"<[a-z]", part)) for part in parts]
     assert counts[0] <= (3000 if page.stem == "models" else 2000), "one long table"
-    assert max(counts[1:], default=0) <= 4500
-    assert sum(counts) <= 13_000
+    assert max(counts[1:], default=0) <= 5000
+    assert sum(counts) <= 20_000
 
 
 def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
@@ -232,7 +232,9 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
 def test_what_a_phone_breaks_is_copied_whole(browser: Any, address: str) -> None:
     with Visit(browser, address, "book/kvcache.html", viewport=PHONE) as visit:
         shown, said = visit.page.evaluate(
-            """() => { const cell = document.querySelector('.highlight pre:has(.long)');
+            """() => {
+              const seen = '.cell:not(.tag_hide-input) .highlight pre:has(.long)';
+              const cell = document.querySelector(seen);
               return [cell.innerText, cell.textContent]; }"""
         )
     assert shown.strip() == said.strip()
@@ -488,8 +490,12 @@ def test_what_goes_wrong_is_seen_and_no_other_host_is_found(browser: Any, addres
     with Visit(browser, address, "book/glossary.html", locale="en") as visit:
         reached = "fetch('https://example.org').then(() => true, () => false)"
         assert visit.page.evaluate(f"localStorage.mine = 1, {reached}") is False
+        assert visit.elsewhere == [], "the page's policy lets no script ask"
+        assert any("Content Security Policy" in error for error in visit.errors)
         with visit.page.expect_event("pageerror"):
             visit.page.evaluate("setTimeout(() => { throw new Error('thrown') }), void 0")
+        visit.page.goto(f"{address}/llms.txt")  # has no policy
+        assert visit.page.evaluate(reached) is False
     assert any("thrown" in error for error in visit.errors)
     assert visit.elsewhere == ["https://example.org/"]
     with Visit(browser, address, "book/glossary.html", locale="en") as again:
@@ -516,20 +522,33 @@ def test_icons_are_drawn(browser: Any, address: str) -> None:
 
 
 def test_theme_can_be_switched_by_keyboard(browser: Any, address: str) -> None:
+    """Each press is the next theme; where newer themes of the site have a menu, by its arrows."""
     with Visit(browser, address, "book/matmul.html", color_scheme="light") as visit:
-        button = visit.page.locator("button.theme-switch-button:visible").first
-        button.focus()
-        for _ in range(3):
-            visit.page.keyboard.press("Enter")
-            if visit.page.evaluate("document.documentElement.dataset.theme") == "dark":
+        visit.page.locator("button.theme-switch-button:visible").first.focus()
+        is_dark = "document.documentElement.dataset.theme === 'dark'"
+        at = "document.activeElement.dataset.mode"
+        has_menu = visit.page.locator(".theme-change-button").count() > 0
+        for _ in range(4):
+            visit.page.keyboard.press("ArrowDown" if has_menu else "Enter")
+            if visit.page.evaluate(f"{at} === 'dark' || {is_dark}"):
                 break
-        assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
+        if has_menu:
+            visit.page.keyboard.press("Enter")
+        assert visit.page.evaluate(is_dark)
 
 
 def test_the_list_of_headings_says_where_one_is(browser: Any, address: str) -> None:
     with Visit(browser, address, "book/kvcache.html", viewport=DESK) as visit:
-        visit.page.evaluate("document.querySelector('#what-fits').scrollIntoView()")
-        visit.page.wait_for_selector('.bd-sidebar-secondary a[aria-current][href="#what-fits"]')
+        within = "#capacity-the-largest-batch-and-the-longest-context"
+        # what lies above is laid out as it is passed, so that one scroll may end short of it
+        visit.page.wait_for_function(
+            """(one) => {
+              document.querySelector(one).scrollIntoView({ behavior: 'instant' });
+              const [said] = document.querySelectorAll('.bd-sidebar-secondary a[aria-current]');
+              return said?.hash === one;
+            }""",
+            arg=within,
+        )
         assert visit.errors == []
 
 

@@ -19,10 +19,11 @@ from tools import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests" / "costlib" / "iomodel"))
 
+from partial import PartialGame, PartialOptimum
 from pebble_graphs import build, optima
 
 from costlib.iomodel import bounds
-from costlib.iomodel.pebbles import Dag, Game, PartialGame, PartialOptimum, Progress
+from costlib.iomodel.pebbles import Dag, Game, Progress
 
 FORMAT = "{:22} {:>2} {:>9} {:>7} {:>9} {:>8} {:>7}"
 FORMS = {"recompute": True, "once": False}

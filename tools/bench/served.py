@@ -15,7 +15,9 @@ A file has one row a measurement, and these columns, in any order (others are no
     metric, value, unit     "output tokens/s", 1234, "tokens/s" or "tokens/s/GPU" or "requests/s"
     source, read        where it is from, and "yes" if somebody has read it there
 
-What is printed: errors by table and by regime, at the levels of `costlib.measured.served`; which
+What is printed: errors by table and by regime, at the levels of `costlib.measured.served`, beside
+the simplest rival, one constant rate (FLOP/s) of a device, told by the library's own rows or by the
+same two rows of a table; which
 two constants carry best; the rows that are furthest off; and what could not be predicted, and why.
 """
 
@@ -59,23 +61,63 @@ def shown(error: float) -> str:
     return "–" if isnan(error) else f"{error:.0%}"
 
 
+LEVELS = {
+    "datasheet": "datasheet",
+    "typical": "typical",
+    "rate": "one rate a device",
+    "fitted": "two rows fitted (90th)",
+    "rate_fitted": "one rate, the same rows",
+}
+
+
 def by_table(errors: Sequence[TableError]) -> list[str]:
-    """The first table: a line for each, and the medians over those that two rows were fitted of."""
-    lines = [
-        "| table | rows | datasheet | typical | two rows fitted (90th) |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    """The first table: a line for each, and the medians over all of them and over those that two
+    rows were fitted of."""
+    lines = [f"| table | rows | {' | '.join(LEVELS.values())} |", "|---|---:" + 5 * "|---:" + "|"]
     for each in errors:
-        fitted = f"{shown(each.fitted)} ({shown(each.worst)})"
-        told = (each.name, str(each.rows), shown(each.datasheet), shown(each.typical), fitted)
-        lines.append(f"| {' | '.join(told)} |")
-    fitted_ones = [each for each in errors if not isnan(each.fitted)]
-    if fitted_ones:
-        inside = sum(each.fitted <= 0.2 for each in fitted_ones)
-        middle = np.median([each.fitted for each in fitted_ones])
-        lines.append(f"\nTables of four rows or more: {len(fitted_ones)}; within 20 %: {inside};")
-        lines.append(f"median of their medians with two rows fitted: {middle:.1%}")
+        told = {level: shown(getattr(each, level)) for level in LEVELS}
+        told["fitted"] += f" ({shown(each.worst)})"
+        lines.append(f"| {each.name} | {each.rows} | {' | '.join(told.values())} |")
+    long = [each for each in errors if not isnan(each.fitted)]
+    lines.append(
+        f"\nMedian of the tables' medians, of {len(errors)} tables, and of the {len(long)}"
+    )
+    lines.append(f"with four rows or more ({len(errors) - len(long)} are shorter):\n")
+    for level, name in LEVELS.items():
+        every = float("nan") if "fitted" in level else middle(errors, level)
+        lines.append(f"  {name}: {exact(every)}, {exact(middle(long, level))}")
+    inside = sum(each.fitted <= 0.2 for each in long)
+    lines.append(f"\nWith two rows fitted {inside} of {len(long)} are within 20 %.")
     return lines
+
+
+def middle(errors: Sequence[TableError], level: str) -> float:
+    """The median over tables, of a level."""
+    return float(np.median([getattr(each, level) for each in errors])) if errors else float("nan")
+
+
+def exact(error: float) -> str:
+    """A percentage with a decimal; a dash where there is none."""
+    return "–" if isnan(error) else f"{error:.1%}"
+
+
+def by_kind(groups: Mapping[str, Sequence[Served]]) -> list[str]:
+    """Typical errors of mixtures and of dense models, medians of the tables that have them."""
+    lines = []
+    for name, is_mixture in (("mixtures of experts", True), ("dense models", False)):
+        found = []
+        for rows in groups.values():
+            here = [row for row in rows if has_experts(row) == is_mixture]
+            ratios = [row.predicted() / row.value for row in here]
+            found += [float(np.median(np.abs(np.array(ratios) - 1)))] if ratios else []
+        if found:
+            lines.append(f"Typical, {name}: {np.median(found):.1%}, of {len(found)} tables.")
+    return lines
+
+
+def has_experts(row: Served) -> bool:
+    """Whether a row's model is a mixture."""
+    return any(step.is_expert for step in row.setup.model.steps())
 
 
 def by_regime(groups: Mapping[str, Sequence[Served]]) -> list[str]:
@@ -127,11 +169,9 @@ def furthest(groups: Mapping[str, Sequence[Served]], most: int = 40) -> list[str
 
 def reasons(others: Sequence[tuple[Mapping[str, str], str]]) -> list[str]:
     """What was not predicted, by reason."""
-    rest = " is no throughput"
-    counted = Counter(
-        (row["what"], "they are latencies, or no throughput" if why.endswith(rest) else why)
-        for row, why in others
-    )
+    rest = " is no throughput", " are not predicted", " time of a token"
+    kept = "they are percentiles, or neither throughputs nor times of a token"
+    counted = Counter((row["what"], kept if why.endswith(rest) else why) for row, why in others)
     return [f"- {count} of {what}: {why}" for (what, why), count in counted.most_common()]
 
 
@@ -148,9 +188,16 @@ def main(arguments: list[str] | None = None) -> int:
         print(problem, file=sys.stderr)
         return 2
     rows, others = understood(facts)
-    groups = grouped_rows(rows)
-    print(f"{len(rows)} rows of {len(groups)} tables; errors of throughput, without sign\n")
-    print(*by_table([table_error(*each, chosen.pairs) for each in groups.items()]), sep="\n")
+    groups = grouped_rows(row for row in rows if not row.is_latency)
+    slow = grouped_rows(row for row in rows if row.is_latency)
+    for tables, what in ((groups, "throughput"), (slow, "latency")):
+        count = sum(map(len, tables.values()))
+        print(f"{count} rows of {len(tables)} tables; errors of {what}, without sign\n")
+        errors = [table_error(*each, chosen.pairs) for each in tables.items()]
+        print(*(by_table(errors) if errors else ()), "", sep="\n")
+    gone = {row["what"] for row, _ in others} - {row.facts["what"] for row in rows}
+    print(f"{len(gone)} more tables have no row that is predicted: {'; '.join(sorted(gone))}")
+    print(*by_kind(groups), sep="\n")
     print("\nBy regime\n", *by_regime(groups), sep="\n")
     if chosen.constants:
         print("\nWhich two constants\n", *by_constants(groups, chosen.pairs), sep="\n")

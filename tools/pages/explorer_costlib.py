@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from costlib import devices, models, nodes
+from costlib.model.catalog import prices
+from costlib.model.catalog.lookup import content
 from tools import ROOT
 from tools.pages import translate
 
@@ -46,8 +48,18 @@ def entries() -> str:
     }
     figures = _figures(devices.data["devices"])
     joined = _figures(nodes.data["nodes"])
-    known = {"models": written, "devices": figures, "nodes": joined}
+    priced = {name: _priced(name) for name in devices}
+    priced |= {name: _priced(node.device.name) for name, node in nodes.items()}
+    usual = content("default")["defaults"]
+    known = {"models": written, "devices": figures, "nodes": joined, "defaults": usual}
+    known["prices"] = priced
     return "".join(f"export const {name} = {_dumped(each)};\n" for name, each in known.items())
+
+
+def _priced(device: str) -> dict[str, Any]:
+    """Rent, power and whose rent it is, of one device."""
+    found = prices.listed(device)
+    return {"price": found.dollars_per_hour, "watts": found.watts, "source": found.source}
 
 
 def _figures(entry: Any) -> Any:

@@ -154,14 +154,15 @@ def _kept(one: Transformer, cut: Cut) -> dict[str, list[Any]]:
 
 
 def _ledger(work: Work) -> tuple[list[Any], list[Any]]:
-    """Parts of the step with how many ops each has, forward and back; and the ops' numbers.
+    """Parts of the step, forward and back, each with its ops' axes ("" where none is sent over);
+    and the ops' numbers.
 
     Of an op its FLOPs, elements of weights and others; of a message its elements and rounds.
     """
     layout, values = [], []
     for ledger in (work.forward, work.backward):
         these = sorted_out(ledger, work)
-        layout.append([[name, len(ops)] for name, ops in these.items()])
+        layout.append([[name, [op.axis for op in ops]] for name, ops in these.items()])
         for ops in these.values():
             for op in ops:
                 values += _numbers(op)

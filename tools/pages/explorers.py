@@ -16,7 +16,7 @@ from typing import Any
 import sympy
 
 import costlib
-from costfigures.explorers.iomodel import ATTENTIONS, FILM, FILM_CAPACITIES, filmed
+from costfigures.explorers.iomodel import ATTENTIONS, FILM, FILM_CAPACITIES, FILMED, filmed
 from costfigures.explorers.lowerbounds import BOARDS
 from costfigures.explorers.serving import SERVED, drawn
 from costlib import training
@@ -368,7 +368,7 @@ def budget() -> str:
     met = token * S + wide * pairs(S, causal=True) + narrow * pairs(S, window=W)
     model: Any = Trained(0, 0, F)
     device = costlib.Device("any", {"bf16": rate}, 1)
-    run = training.Run(
+    run = training.TrainingRun(
         model=model, tokens=T, device=device, devices=n, mfu=used, seq=S, convention="6N"
     )
     spent = [run.flops, run.seconds, run.days, run.device_hours]
@@ -398,7 +398,7 @@ def film() -> str:
     kinds = ("load", "store", "alloc", "drop")
     runs = {}
     for capacity in FILM_CAPACITIES:
-        for algorithm in ATTENTIONS:
+        for algorithm in FILMED:
             run = filmed(algorithm, capacity)
             arrays = sorted({event.array for event in run.trace})
             shapes = {

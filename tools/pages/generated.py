@@ -89,7 +89,7 @@ def front_page() -> str:
             asks = chapter.asks[0].upper() + chapter.asks[1:]
             lines.append(f"{number}. **[{title(chapter.name)}]({chapter.name}.ipynb).** {asks}")
         lines += [""] if part.chapters else []
-    lines += ["### Calculate with your own", ""]
+    lines += ["### Calculate with your own model and device", ""]
     lines += [
         f"- **[{plain_title(name)}]({name}.ipynb).** {asks_of(name)}"
         for name in contents.CALCULATORS

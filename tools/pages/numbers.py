@@ -68,6 +68,18 @@ NAMES = re.compile(
     r"[Cc]hapter|[Ee]xercises?|[Pp]roposition|[Tt]heorem|[Ll]emma)[ \u00a0]\d+(?:\.\d+)?"
     r"|\b\d+[- ]bits?\b"
 )
+#: Numbers that are written out, where they are more than a count up to a dozen.
+DIGITS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+TEENS = ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+WORDS = dict(zip(TEENS, range(13, 20), strict=True)) | {
+    "-".join(filter(None, (word, digit))): 10 * tens + ones
+    for tens, word in enumerate(TENS, start=2)
+    for ones, digit in enumerate(["", *DIGITS])
+}
+WRITTEN_OUT = re.compile(
+    rf"\b(?:{'|'.join(WORDS)})(?![\w-])(?! (?:thousand|hundred))", re.IGNORECASE
+)
 SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 NOT_PROSE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]+`|\]\([^)]*\)|<[^>]+>", re.DOTALL)
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
@@ -208,11 +220,17 @@ def prose(markdown: str) -> str:
 
     >>> prose(r"In Llama 3.1, $6.7 \\times 10^{9}$ of `8` [are](x.org/9) in 16 bits.").split()
     ['In', ',', '6.7e9', 'of', '[are', 'in', '.']
+    >>> prose("three times eighty per cent of sixty-one sixteen-bit keys")
+    'three times 80 per cent of 61 sixteen-bit keys'
     """
     text = re.split(r"^## (?:Further reading)", live.without(markdown), flags=re.MULTILINE)[0]
-    text = re.sub(r"^(?:#+ |> \*\*Predict|> - ).*$|^\*\*\d+\. ", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(?:#+ |> \*\*Predict|> - ).*$|^\*\*\d+\. [^*]*", "", text, flags=re.MULTILINE)
     text = FORMULA.sub(lambda formula: _plain(formula[0]), NOT_PROSE.sub(" ", text))
-    return NAMES.sub(" ", text)
+    return WRITTEN_OUT.sub(_in_digits, NAMES.sub(" ", text))
+
+
+def _in_digits(found: re.Match[str]) -> str:
+    return str(WORDS[found[0].lower()])
 
 
 def _plain(formula: str) -> str:

@@ -27,6 +27,7 @@ from tools.packages import build
 from tools.pages import colab_copies
 from tools.site import embed
 from tools.site.identity import Identity, identity
+from tools.site.policy import with_policy
 
 WHAT = "An executable book on what transformers cost: the arithmetic, the bytes, the time."
 #: What made the outputs that pages show.
@@ -165,6 +166,9 @@ def publish(app: Sphinx, failed: Exception | None) -> None:
         moved(site / f"{old}.html", who.page(f"{new}.html"))
     rooted(site / "404.html", who.base)
     embed.write(site, who.page("book/"))
+    for path in site.rglob("*.html"):
+        modules = ["data:"] if path == site / embed.NAME else []
+        path.write_text(with_policy(path.read_text("utf-8"), *modules), "utf-8")
 
 
 def build_wheel(root: Path, out: Path) -> Path:
@@ -212,12 +216,12 @@ def moved(path: Path, address: str) -> None:
 
 
 def rooted(path: Path, base: str) -> None:
-    """Make one page's links right at whatever address it is shown."""
-    html = path.read_text("utf-8")
-    if "<base " not in html:
-        html = re.sub(r'href="#', 'href="404.html#', html)
-        html = re.sub(r"<head>", f'<head>\n    <base href="{base}" />', html, count=1)
-        path.write_text(html, "utf-8")
+    """Make one page's links right at whatever address it is shown; those within it stay so."""
+    path.write_text(RELATIVE.sub(rf'\1="{base}', path.read_text("utf-8")), "utf-8")
+
+
+#: A link to the site's own files, by its beginning.
+RELATIVE = re.compile(r'\b(href|src|action|data-content_root)="(?:\./)*(?![a-z]+:|/|#)')
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -53,6 +53,14 @@ MAY_SCROLL = re.compile(
     r'|output text_html(?! tab))")>'
     r"(?!\s*<div data-explorer)"
 )
+#: A part of the side bar: its caption, and its pages, with those of the reference below one.
+PART = re.compile(
+    r'(<p aria-level="2" class="caption"[^>]*><span class="caption-text">([^<]*)</span></p>)\s*'
+    r'(<ul class="[^"]*bd-sidenav">)(.*?)(</ul>)(?=\s*(?:<p aria-level|</div>))',
+    re.DOTALL,
+)
+#: Parts that are folded, and the words for what of them is: not the calculator.
+FOLDED = {"Tools": "Explorers", "Look it up": ""}
 SECTION = re.compile(r'<section id="([^"]+)">(?=\s*<h2>)')
 
 
@@ -73,8 +81,31 @@ def lean(html: str) -> str:
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
     html = WIDE.sub(with_names, html)
     html = FOLD.sub(labelled, html)
+    html = PART.sub(folded, html)
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
     return with_heights(html)
+
+
+def folded(part: re.Match[str]) -> str:
+    """A long part of the side bar as a fold, open where one is on a page of it.
+
+    >>> caption = '<p aria-level="2" class="caption"><span class="caption-text">{}</span></p>'
+    >>> caption = caption.format("Look it up")
+    >>> once = lean(f'{caption}<ul class="nav bd-sidenav"><li>Glossary</li></ul></div>')
+    >>> once.partition("<ul")[0], once == lean(once)
+    ('<details class="nav-part"><summary>Look it up</summary>', True)
+    """
+    caption, name, begin, pages, end = part.groups()
+    if name not in FOLDED or "nav-part" in pages:  # which it is already
+        return part[0]
+    fold = '<details class="nav-part"' + (" open" if "current" in pages else "") + "><summary>"
+    if not FOLDED[name]:
+        return f"{fold}{name}</summary>{begin}{pages}{end}</details>"
+    first, rest = pages.split("</li>", 1)
+    return (
+        f"{caption}{begin}{first}</li>{end}"
+        f"{fold}{FOLDED[name]}</summary>{begin}{rest}{end}</details>"
+    )
 
 
 def whole(formula: re.Match[str]) -> str:
@@ -92,8 +123,8 @@ def whole(formula: re.Match[str]) -> str:
 def parted(word: re.Match[str]) -> str:
     """A word of code as one, or, if it is long, with places where it may go on below.
 
-    >>> WORD.sub(parted, "--on costlib.iomodel.algorithms.other_orders")
-    '<span class="whole">--on</span> costlib.<wbr>iomodel.<wbr>algorithms.<wbr>other_<wbr>orders'
+    >>> WORD.sub(parted, "--on costlib.iomodel.counting.bounds_backward")
+    '<span class="whole">--on</span> costlib.<wbr>iomodel.<wbr>counting.<wbr>bounds_<wbr>backward'
     """
     if len(word[0]) > SHORT:
         return re.sub(r"([._/])(?=\w)", r"\1<wbr>", word[0])

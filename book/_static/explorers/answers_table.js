@@ -25,12 +25,13 @@ const OF_THE_DEVICE = [
 ];
 
 /**
- * What is said beside the numbers that two devices got from one price, or one power: who asks may
- * have left it as it was.
+ * What is said beside the numbers that two devices got from one price, or one power, that was typed
+ * for both: 0 stands for each device's own.
  */
 export function alikeOnly(key, choices) {
   const [, figure, said] = OF_THE_DEVICE.find(([keys]) => keys.test(key)) ?? [];
   const left = (one) =>
+    one[figure] &&
     choices.some((other) => other.device !== one.device && other[figure] === one[figure]);
   return figure && choices.some(left) ? choices.map((choice) => said(choice[figure])) : null;
 }

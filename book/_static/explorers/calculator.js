@@ -9,12 +9,14 @@ import {
   nameOf,
   places,
   prepared,
+  pricedBy,
+  priceOf,
   readAll,
   recipes,
   wholeNameOf,
 } from './costs.js';
 import { make, otherThings } from './dom.js';
-import { counted, plain, sweep } from './numbers.js';
+import { counted, plain, quantity, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
 import { filesOf, frameFor, json, markdown, python, shell } from './share.js';
@@ -67,13 +69,14 @@ const settings = [
     pattern: PATTERN,
   },
   { id: 'device', label: 'Device', type: 'choice', options: same(places), value: 'H100-SXM' },
-  whole('batch', 'Batch', '', 8, 65536),
-  more(whole('prompt', 'Prompt', 'tokens', 7000, 1048576)),
-  more(whole('answer', 'Answer', 'tokens', 1000, 1048576)),
-  more(whole('many', 'How many of them', 'what a plan leaves share each layer', 1, 65536)),
+  whole('many', 'How many devices', '', 1, 65536),
+  whole('batch', 'Users at once', '', 8, 65536),
+  more(whole('prompt', 'Input', 'tokens a user', 7000, 1048576)),
+  more(whole('answer', 'Output', 'tokens a user', 1000, 1048576)),
   more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
+  more(whole('dcp', 'Cache by tokens', 'devices that share one cache (DCP)', 1, 1024)),
   {
     id: 'wait',
     label: 'Wait',
@@ -99,22 +102,22 @@ const settings = [
   {
     id: 'price',
     label: 'Price',
-    unit: 'dollars a device hour',
+    unit: 'dollars a device hour, 0: as listed',
     type: 'number',
     min: 0,
     max: 1000,
-    value: 3.99,
+    value: 0,
     digits: 2,
     more: true,
   },
   {
     id: 'watts',
     label: 'Power',
-    unit: 'watts a device',
+    unit: 'watts a device, 0: as its datasheet says',
     type: 'number',
     min: 0,
     max: 100000,
-    value: 700,
+    value: 0,
     linear: true,
     more: true,
   },
@@ -126,7 +129,7 @@ export { filesOf, python, shell };
 /** @type {Suggestion[]} */
 export const tries = [
   {
-    label: 'One reader',
+    label: 'One user',
     state: { batch: 1 },
     say:
       'A step reads all weights for a single token, and that token pays for it alone: five ' +
@@ -136,14 +139,14 @@ export const tries = [
     label: 'As many as fit',
     state: { batch: 58 },
     say:
-      'Seven times as many readers share each read of the weights, but every one brings a ' +
+      'Seven times as many users share each read of the weights, but every one brings a ' +
       'cache: all get twice as much together, and each waits three times as long.',
   },
   {
     label: 'A device too small',
     state: { device: 'T4' },
     say:
-      'The weights alone are larger than the memory given out. With int4 weights, under ' +
+      'The weights alone are larger than the memory. With int4 weights, under ' +
       'Precision, they fit.',
   },
   {
@@ -219,8 +222,8 @@ function curve(choice, found) {
 
 const SAID = {
   many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'),
-  price: (value) => `$${value} an hour`,
-  watts: (value) => `${value} W`,
+  price: (value) => (value ? `$${value} an hour` : 'the listed price'),
+  watts: (value) => (value ? `${value} W` : 'the power of its datasheet'),
   wait: (value) => (value ? `${value} µs a round` : 'no wait'),
   precision: (value) => (value === 'own' ? 'as it ships' : value),
 };
@@ -286,8 +289,8 @@ const SET_HERE = [
 const refusal = (error) =>
   SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
 
-/** A choice in a sentence. */
-function sentence(choice, { by, fits, error, reading }) {
+/** A choice in a sentence: whether it fits, for how many, how fast, at what price. */
+export function sentence(choice, { by, fits, error, reading, devices }) {
   const cut = Object.entries(cutOf(choice))
     .map(([axis, degree]) => `, ${axis} ${degree}`)
     .join('');
@@ -296,21 +299,33 @@ function sentence(choice, { by, fits, error, reading }) {
     `${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
   if (reading) return `${who}: its config is being read`;
   if (error) return `${who}: ${refusal(error)}`;
-  const of = `of ${plain(choice.prompt + choice.answer)} tokens`;
-  const asked = choice.batch > 1 ? `${plain(choice.batch)} sequences ${of}` : `one sequence ${of}`;
-  const shown = (key) => by.get(key).shown;
-  return fits
-    ? `${who} writes ${shown('one_tokens_per_s')} for ` +
-        `${choice.batch > 1 ? 'each of ' : ''}${asked}; ${shown('per_token_bound')} binds a step`
-    : `${who} with ${asked} does not fit: ${by.get('fits').why}`;
+  const most = by.get('largest_batch').value;
+  const copies = choice.data > 1 ? ' in each copy' : '';
+  const users = (count) =>
+    Number.isFinite(count) ? `${counted(count, 'users')}${copies}` : 'any number of users';
+  const each = `${plain(choice.prompt + choice.answer)} tokens each`;
+  if (!fits)
+    return most
+      ? `${who}: no, not for ${users(choice.batch)} at ${each}. There is room for ${plain(most)}.`
+      : `${who}: no. ${by.get('fits').why}.`;
+  const price = priceOf(choice);
+  const million = by.get('dollars_per_million_written');
+  const paid = price
+    ? ` $${plain(price * devices)} an hour, ${million.shown} per million output tokens.`
+    : '';
+  return (
+    `${who}: yes, for up to ${users(most)} at ${each}. ` +
+    `With ${users(choice.batch)}, each gets ${by.get('one_tokens_per_s').shown}.${paid}`
+  );
 }
 
+/** Whose prices those are. */
 export function summary(_state, { choices, found }) {
-  const said = choices.map((choice, at) => [
-    choices.length > 1 ? `${at + 1}` : 'In a word',
-    sentence(choice, found[at]),
-  ]);
-  return said.filter((_, at) => !found[at].error); // what is wrong stands above the answers
+  return choices.flatMap((choice, at) =>
+    found[at].by && pricedBy(choice)
+      ? [[choices.length > 1 ? `Price of ${at + 1}` : 'Price', pricedBy(choice)]]
+      : [],
+  );
 }
 
 export const note = () =>
@@ -412,18 +427,96 @@ export function build(explorer) {
     new Answers('Everything else', home, choose),
   ];
   const refused = make('p', { class: 'own-wrong' });
+  const verdict = make('p', { class: 'calculator-verdict' });
+  const memory = new Memory();
   const enough = make(
     'button',
     { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) },
     'Take as many devices as hold it',
   );
-  explorer.stage.append(refused, first.box, enough);
+  explorer.stage.append(refused, verdict, memory.box, enough);
+  explorer.stage.after(first.box);
+  finder(explorer);
   explorer.heard = explorer.root.appendChild(
     make('p', { class: 'explorer-offscreen', role: 'status' }),
   );
   const taken = takenAlong(explorer);
   explorer.rest.after(others.box, taken.box); // below the chart
-  explorer.parts = { add, enough, first, others, refused, taken };
+  explorer.parts = { add, enough, first, memory, others, refused, taken, verdict };
+}
+
+/** What fills the memory of a device: a bar with a part for each, and what is left. */
+class Memory {
+  constructor() {
+    this.bar = make('div', { class: 'calculator-bar', 'aria-hidden': 'true' });
+    this.key = make('ul', { class: 'explorer-legend' });
+    this.box = make('div', { class: 'calculator-memory' }, this.bar, this.key);
+  }
+
+  update(choice, { by, held }) {
+    this.box.hidden = !by;
+    if (!by) return;
+    const { weights, kv, activations, capacity, usable } = held(choice.batch);
+    const taken = weights + kv + activations;
+    const parts = [
+      ['memory-weights', 'weights', weights],
+      ['memory-caches', choice.batch > 1 ? 'KV caches' : 'KV cache', kv],
+      ['memory-activations', 'activations', activations],
+      ['memory-free', 'free', Math.max(0, usable - taken)],
+      ['memory-reserve', 'kept back', capacity - usable],
+    ].filter(([, , bytes]) => bytes > 0);
+    const all = parts.reduce((sum, [, , bytes]) => sum + bytes, 0);
+    this.bar.replaceChildren(
+      ...parts.map(([kind, , bytes]) =>
+        make('span', { class: kind, style: `width: ${(100 * bytes) / all}%` }),
+      ),
+    );
+    const over = taken > usable ? `: ${quantity(taken - usable, 'B', 3)} too much` : '';
+    this.key.replaceChildren(
+      make('li', {}, `each device: ${quantity(capacity, 'B', 3)}${over}`),
+      ...parts.map(([kind, name, bytes]) =>
+        make(
+          'li',
+          {},
+          make('span', { class: `explorer-key ${kind}` }),
+          `${name} ${quantity(bytes, 'B', 3)}`,
+        ),
+      ),
+    );
+  }
+}
+
+/** A box beside the models: the list keeps those whose names have all of its words. */
+function finder(explorer) {
+  const { select } = explorer.inputs.get('model');
+  const box = make('input', {
+    type: 'search',
+    class: 'calculator-find',
+    placeholder: '70b, deepseek…',
+    'aria-label': 'Find a model',
+    '.oninput': () => narrow(explorer, box.value),
+    '.onchange': () => {
+      const [first] = matching(box.value);
+      const is = matching(box.value).includes(explorer.state.model);
+      if (box.value.trim() && first && !is) explorer.set({ ...explorer.state, model: first });
+      if (!first) explorer.say(`No model of the catalogue is called “${box.value}”.`);
+    },
+  });
+  select.before(box);
+}
+
+const wordsIn = (text) =>
+  text
+    .toLowerCase()
+    .split(/[\s/_-]+/)
+    .filter(Boolean);
+const matching = (text) =>
+  models.filter((name) => wordsIn(text).every((word) => name.toLowerCase().includes(word)));
+
+function narrow(explorer, text) {
+  const { select } = explorer.inputs.get('model');
+  const kept = new Set([...matching(text), explorer.state.model, ...codes()]);
+  for (const option of select.options) option.hidden = !kept.has(option.value);
 }
 
 /** A copy of the choice that the settings show, which they show from now on. */
@@ -567,8 +660,13 @@ export function draw(explorer) {
         () => explorer.redraw(),
         (run) => decoded(choices[at].model).then(run),
       );
-  const { add, enough, first, others, refused, taken } = explorer.parts;
+  const { add, enough, first, memory, others, refused, taken, verdict } = explorer.parts;
   add.hidden = choices.length >= MOST;
+  verdict.textContent = found
+    .flatMap((each, at) => (each.error ? [] : [sentence(choices[at], each)]))
+    .filter((_, at) => found.length === 1 || at === place)
+    .join(' ');
+  memory.update(choices[place], found[place]);
   const wasOn = document.activeElement === enough;
   enough.hidden = found[place].fits !== false;
   refused.textContent = found

@@ -12,7 +12,7 @@ import {
   RECIPES,
   Transformer,
 } from './generated/costlib.js';
-import { devices as figures } from './generated/entries.js';
+import { devices as figures, prices } from './generated/entries.js';
 import { call, Dict } from './python_values.js';
 
 /** Names of the catalogue. */
@@ -21,6 +21,8 @@ export const devices = [...devicesByName];
 export const nodes = [...nodesByName];
 /** Devices whose memory is known: a server can stand on them. */
 export const hosts = devices.filter((name) => figures[name].capacity);
+/** What a device rents for and may draw, by its name or its node's; null where nobody lists it. */
+export const listed = (name) => prices[name];
 /** Formats of elements, with their bytes, and recipes: a format for each kind of tensor. */
 export const formats = Object.fromEntries(FORMATS.items());
 export const recipes = [...RECIPES];
@@ -42,8 +44,9 @@ export const precisionOf = (name = null) => precision_of(name);
 export const changed = (precision, options) => precision.with_(named(options));
 
 /**
- * `costlib.answer`: its rows in order, and the seconds of a step for any batch; options have the
- * names that they have in Python.
+ * `costlib.answer`: its rows in order, the seconds of a step for any batch, what lies in the
+ * memory of the fullest device, and how many devices there are; options have the names that they
+ * have in Python.
  */
 export function answer(model, device, options = {}) {
   const { rows, server, context } = call(asked, [model, device], named(options));
@@ -60,5 +63,11 @@ export function answer(model, device, options = {}) {
     rows: shown,
     fits: shown.find(({ key }) => key === 'fits').value,
     step: (batch) => server.step(batch, context),
+    devices: server.devices,
+    held: (batch) => {
+      const [, { weights, kv, activations }] = server.fullest(batch, context);
+      const { capacity, usable } = server.device;
+      return { weights, kv, activations, capacity, usable };
+    },
   };
 }

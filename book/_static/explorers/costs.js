@@ -5,6 +5,7 @@ import {
   changed,
   formats,
   hosts,
+  listed,
   modelIn,
   modelOf,
   models,
@@ -32,8 +33,10 @@ export const kindsOf = (choice) =>
   );
 
 /** The degrees of a plan that are not 1, which the devices leave to the tensors. */
-export const cutOf = ({ pipeline, expert, data }) =>
-  Object.fromEntries(Object.entries({ pipeline, expert, data }).filter(([, degree]) => degree > 1));
+export const cutOf = ({ pipeline, expert, data, dcp }) =>
+  Object.fromEntries(
+    Object.entries({ pipeline, expert, data, dcp }).filter(([, degree]) => degree > 1),
+  );
 
 const DAMAGED =
   'The config.json in this link is cut off or damaged: ask for the whole link, or bring the file.';
@@ -85,28 +88,38 @@ function precisionIn(choice) {
   return changed(recipe ? precisionOf(recipe) : modelOfChoice(choice).precision, kinds);
 }
 
+/**
+ * What a device of a choice costs an hour and draws: as chosen, or, where that is 0, as listed;
+ * undefined where nobody lists it.
+ */
+export const priceOf = ({ device, price }) => price || (listed(device)?.price ?? undefined);
+export const wattsOf = ({ device, watts }) => watts || (listed(device)?.watts ?? undefined);
+/** Whose price of which day that is; nothing for one's own. */
+export const pricedBy = ({ device, price }) => (price ? '' : (listed(device)?.source ?? ''));
+
 /** The arguments of costlib.answer beside model, device and precision, by their names in Python. */
 export function asked(choice) {
-  const { wait, batch, prompt, answer: written, price, watts } = choice;
+  const { wait, batch, prompt, answer: written } = choice;
+  const [price, watts] = [priceOf(choice), wattsOf(choice)];
   return {
     ...cutOf(choice),
     ...(wait ? { latency: wait / 1e6 } : {}),
     batch,
     context: prompt + written,
     prompt,
-    price_per_hour: price,
-    watts,
+    ...(price === undefined ? {} : { price_per_hour: price }),
+    ...(watts === undefined ? {} : { watts }),
   };
 }
 
 /** What is answered, or what is wrong in costlib's words. */
 export function answered(choice) {
   try {
-    const { rows, fits, step } = answer(modelOfChoice(choice), deviceOf(choice), {
+    const { rows, fits, step, devices, held } = answer(modelOfChoice(choice), deviceOf(choice), {
       ...asked(choice),
       precision: precisionIn(choice),
     });
-    return { rows, fits, step, by: new Map(rows.map((row) => [row.key, row])) };
+    return { rows, fits, step, devices, held, by: new Map(rows.map((row) => [row.key, row])) };
   } catch (error) {
     return { error: error.message };
   }

@@ -296,11 +296,11 @@ export const tries = [
       'which part of the bar is divided, and that gathering weights still hides.',
   },
   {
-    label: 'Tensor over two nodes',
-    state: on({ tensor: '16', pipeline: '2', zero: '1' }),
+    label: 'Tensor over four nodes',
+    state: on({ tensor: '32', pipeline: '1', zero: '1' }),
     say:
-      'One tile of tensor is dashed: its messages cross the network in every layer, and tensor ' +
-      'binds. Move that tile to the pipeline.',
+      'Two tiles of tensor are dashed: their messages cross the network in every layer, and ' +
+      'tensor binds. Move those tiles to the pipeline.',
   },
   {
     label: 'Hardly any microbatches',

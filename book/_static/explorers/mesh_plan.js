@@ -129,24 +129,26 @@ function priced(name, plan, at) {
   const perWeight = Math.min(recipe.matrices.weights, 2);
   const passes = layouts[key].map((groups) => {
     const pass = { computing: {}, sending: {}, exposed: {} };
-    for (const [group, ops] of groups) {
-      const [axis, wire] = group.split(':');
-      let spent = 0;
-      for (let op = 0; op < ops; op += 1) {
+    for (const [group, wires] of groups) {
+      const sends = wires[0] !== '';
+      let [spent, before] = [0, 0];
+      for (const wire of wires) {
         if (wire) {
           const [elements, rounds] = take(2);
-          spent += seconds(2 * elements, rounds, node.links[tierOf(wire)]);
+          const link = node.links[tierOf(wire)];
+          const own = seconds(2 * elements, rounds, link);
+          pass.sending[wire] = (pass.sending[wire] ?? 0) + own;
+          // pieces are inside a node while others are across
+          spent +=
+            own - (tierOf(wire) === 'network' ? Math.min(before, (2 * elements) / link[0]) : 0);
+          before = (2 * elements) / link[0];
         } else {
           const [work, weights, rest] = take(3);
           const rate = node.rates[group === 'products' ? recipe.compute : 'sixteen'];
           spent += Math.max(work / rate, (perWeight * weights + 2 * rest) / node.memory);
         }
       }
-      if (!wire) pass.computing[group] = spent;
-      else {
-        pass.sending[wire] = (pass.sending[wire] ?? 0) + spent;
-        pass.exposed[axis] = (pass.exposed[axis] ?? 0) + spent;
-      }
+      (sends ? pass.exposed : pass.computing)[group] = spent;
     }
     for (const axis of SENDING) {
       const behind = pass.computing[axis === 'context' ? 'attention' : 'products'] ?? 0;
@@ -255,11 +257,14 @@ const among = (plan, at, stage) =>
 
 function collective(does, work, recipe, node, at) {
   const wires = wireOf(work.params, does === all_gather ? 'weights' : 'gradients', recipe);
-  const found = { data: 0, 'data.network': 0 };
+  const found = { data: 0, 'data.network': 0, taken: 0 };
+  const { node: link, network } = node.links;
   wires.forEach((bytes, which) => {
     const [near, turns, far, rounds] = does(bytes, ...(which ? at.expertReplicas : at.replicas));
-    found.data += seconds(near, turns, node.links.node);
-    found['data.network'] += seconds(far, rounds, node.links.network);
+    const [inside, across] = [seconds(near, turns, link), seconds(far, rounds, network)];
+    found.data += inside;
+    found['data.network'] += across;
+    found.taken += inside + across - Math.min(near / link[0], far / network[0]);
   });
   return found;
 }
@@ -270,7 +275,7 @@ function dataOf(work, plan, recipe, node, at, microbatches) {
   const tables = [all_reduce, all_gather, reduce_scatter].map((does) =>
     collective(does, work, recipe, node, at),
   );
-  const [whole, gathers, scatters] = tables.map((table) => sum(Object.values(table)));
+  const [whole, gathers, scatters] = tables.map(({ taken }) => taken);
   const [gather, scatter] = [Math.max(0, gathers - forward), Math.max(0, scatters - backward)];
   const both = Math.max(0, gathers + scatters - backward);
   const exposed = [

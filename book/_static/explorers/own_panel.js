@@ -15,6 +15,7 @@ export function panel(explorer, bring) {
   const area = make('textarea', {
     rows: 4,
     spellcheck: 'false',
+    maxlength: String(2 * MOST), // more would hold the page up while it is laid out
     'aria-label': 'A config.json',
     placeholder: '{ "model_type": …',
   });

@@ -1,6 +1,6 @@
 // What a reader takes along: lines for Python and a terminal that give the same answers, a table,
 // JSON, a frame for another page.
-import { asked, cutOf, deviceOf, kindsOf, nameOf } from './costs.js';
+import { asked, cutOf, deviceOf, kindsOf, nameOf, priceOf, wattsOf } from './costs.js';
 import { isOwn, textOf } from './own_models.js';
 
 /**
@@ -42,7 +42,8 @@ export function python(choice, file) {
 /** A line for a terminal; null where the command has no words for a choice. */
 export function shell(choice, file) {
   if (Object.keys(kindsOf(choice)).length) return null;
-  const { model, precision, wait, batch, prompt, answer, price, watts } = choice;
+  const { model, precision, wait, batch, prompt, answer } = choice;
+  const flag = (name, value) => (value === undefined ? '' : ` --${name} ${value}`);
   const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
   const cut = Object.entries(cutOf(choice))
     .map(([axis, degree]) => `${axis}=${degree}`)
@@ -50,8 +51,8 @@ export function shell(choice, file) {
   return (
     `costlib ${isOwn(model) ? file : model} --on ` +
     `${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${wait ? ` --wait ${wait}` : ''}${recipe} ` +
-    `--batch ${batch} --context ${prompt + answer} --prompt ${prompt} --price ${price} --watts ` +
-    `${watts}`
+    `--batch ${batch} --context ${prompt + answer} --prompt ${prompt}` +
+    `${flag('price', priceOf(choice))}${flag('watts', wattsOf(choice))}`
   );
 }
 

@@ -8,9 +8,7 @@ from costlib.iomodel.algorithms import lru
 from costlib.iomodel.algorithms.backward import flash_backward, reference_gradients
 from costlib.iomodel.algorithms.flash_attention import flash, flash2
 from costlib.iomodel.algorithms.lean_backward import flash2_backward, two_pass_backward
-from costlib.iomodel.algorithms.materialised import naive, naive_entries, naive_rows
-from costlib.iomodel.algorithms.other_orders import recomputed, sawtooth
-from costlib.iomodel.algorithms.products import matmul, matmul_entries, matmul_outer
+from costlib.iomodel.algorithms.materialised import naive
 from costlib.iomodel.algorithms.runs import Run, reference_attention
 from costlib.iomodel.algorithms.square_tiles import fused, small_cache
 from costlib.iomodel.algorithms.stored_tiles import stored_backward, stored_scores
@@ -24,16 +22,9 @@ __all__ = [
     "flash_backward",
     "fused",
     "lru",
-    "matmul",
-    "matmul_entries",
-    "matmul_outer",
     "naive",
-    "naive_entries",
-    "naive_rows",
-    "recomputed",
     "reference_attention",
     "reference_gradients",
-    "sawtooth",
     "small_cache",
     "stored_backward",
     "stored_scores",

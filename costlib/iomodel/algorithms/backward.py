@@ -6,14 +6,14 @@ left in slow memory, instead of being read back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.algorithms.runs import Run, Workplace, resolved_blocks, temporaries
+from costlib.iomodel.algorithms.runs import Run, Workplace, resolved_blocks, row_state, temporaries
 from costlib.iomodel.algorithms.tiles import cut, finish_scores
-from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["flash_backward", "reference_gradients"]
 
@@ -50,63 +50,64 @@ def flash_backward(
     >>> run.reads, run.writes, run.peak
     (96, 40, 46)
     """
-    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, l=l, m=m)
-    blocks = resolved_blocks(
-        "flash_backward",
-        work,
-        {"block_rows": block_rows, "block_cols": block_cols},
-        causal=causal,
-    )
+    sizes = {"block_rows": block_rows, "block_cols": block_cols}
+    arrays = {"Q": Q, "K": K, "V": V, "O": O, "dO": dO, "l": l, "m": m}
+    work, blocks, grads = begin("flash_backward", memory, sizes, causal, arrays)
     counted, (length, width) = work.memory, work.arrays["Q"].shape
-    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
     for rows in spans(length, blocks["block_rows"]):
         counted.step("initialise", rows.start)
         with counted.allocate("dQ", cut(rows), width, fill=0.0) as zeros:
             counted.store(zeros, grads[0], rows)
-    for j, cols in enumerate(spans(length, blocks["block_cols"])):
 
-        def tile(rows: slice, column: list[Block], cols: slice = cols) -> None:
-            _backward_tile(work, grads[0], column, rows, cols, causal, scale)
+    def tile(rows: slice, cols: slice, column: list[HeldBlock]) -> None:
+        _backward_tile(work, grads[0], column, rows, cols, causal, scale)
 
-        by_columns(work, grads, j, cols, blocks["block_rows"], causal, tile)
+    by_columns(work, grads, blocks["block_rows"], blocks["block_cols"], causal, tile)
     return work.finish(*grads, blocks=blocks)
 
 
 def by_columns(
     work: Workplace,
     grads: Sequence[SlowArray],
-    j: int,
-    cols: slice,
     block_rows: int,
+    block_cols: int,
     causal: bool,
-    tile: Callable[[slice, list[Block]], None],
+    tile: Callable[[slice, slice, list[HeldBlock]], None],
 ) -> None:
-    """dK and dV of a block of keys and values, summed on chip while blocks of queries pass.
+    """dK and dV of each block of keys and values, summed on chip while blocks of queries pass.
 
-    ``tile`` is given each block of rows with K, V, dK and dV, and adds what that block adds.
+    ``tile`` is given the rows and columns of each tile with K, V, dK and dV, and adds to these.
     """
     counted, (length, width) = work.memory, work.arrays["Q"].shape
-    counted.step("keys and values", j)
-    shape = (cut(cols), width)
-    with (
-        counted.load(work.arrays["K"], cols) as key,
-        counted.load(work.arrays["V"], cols) as value,
-        temporaries(counted, dK=shape, dV=shape) as sums,
-    ):
-        for block in sums:
-            block.fill(0.0)
-        for i, rows in enumerate(spans(length, block_rows)):
-            if causal and rows.stop <= cols.start:
-                continue
-            counted.step("tile", i, j)
-            tile(rows, [key, value, *sums])
-        counted.step("gradients of keys and values", j)
-        counted.store(sums[0], grads[1], cols)
-        counted.store(sums[1], grads[2], cols)
+    for j, cols in enumerate(spans(length, block_cols)):
+        counted.step("keys and values", j)
+        shape = (cut(cols), width)
+        with (
+            counted.load(work.arrays["K"], cols) as key,
+            counted.load(work.arrays["V"], cols) as value,
+            row_state(counted, dK=shape, dV=shape) as sums,
+        ):
+            for i, rows in enumerate(spans(length, block_rows)):
+                if causal and rows.stop <= cols.start:
+                    continue
+                counted.step("tile", i, j)
+                tile(rows, cols, [key, value, *sums])
+            counted.step("gradients of keys and values", j)
+            for total, array in zip(sums, grads[1:], strict=True):
+                counted.store(total, array, cols)
 
 
-def backward_inputs(memory: int | TwoLevelMemory | None, **arrays: Any) -> Workplace:
-    """The workplace of a backward pass: matrices of one shape, statistics a column each."""
+def begin(
+    algorithm: str,
+    memory: int | TwoLevelMemory | None,
+    sizes: Mapping[str, int | None],
+    causal: bool,
+    arrays: dict[str, Any],
+) -> tuple[Workplace, dict[str, int], list[SlowArray]]:
+    """What a backward pass begins with: its inputs, its block sizes, and room for dQ, dK, dV.
+
+    Inputs are matrices of one shape, and statistics a column each.
+    """
     shape = np.shape(arrays["Q"])
     for name, values in arrays.items():
         wanted = (shape[0], 1) if name in "lmL" else shape
@@ -114,13 +115,15 @@ def backward_inputs(memory: int | TwoLevelMemory | None, **arrays: Any) -> Workp
             arrays[name] = np.reshape(values, (-1, 1))
         if np.shape(arrays[name]) != wanted:
             raise ValueError(f"{name} must have shape {wanted}, got {np.shape(values)}")
-    return Workplace(memory, **arrays)
+    work = Workplace(memory, **arrays)
+    blocks = resolved_blocks(algorithm, work, sizes, causal=causal)
+    return work, blocks, [work.memory.reserve(name, *shape) for name in ("dQ", "dK", "dV")]
 
 
 def _backward_tile(
     work: Workplace,
     query_gradient: SlowArray,
-    column: list[Block],
+    column: list[HeldBlock],
     rows: slice,
     cols: slice,
     causal: bool,

@@ -25,7 +25,7 @@ from costlib.iomodel.algorithms.runs import (
     temporaries,
 )
 from costlib.iomodel.algorithms.tiles import cut, finish_scores, live_columns, weigh
-from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["flash", "flash2"]
 
@@ -98,8 +98,8 @@ def _initialise(memory: TwoLevelMemory, state: tuple[SlowArray, ...], block_rows
 def _flash_tile(
     work: Workplace,
     state: tuple[SlowArray, ...],
-    key: Block,
-    value: Block,
+    key: HeldBlock,
+    value: HeldBlock,
     rows: slice,
     cols: slice,
     first: bool,
@@ -135,7 +135,12 @@ def _flash_tile(
 
 
 def _merge_sums(
-    top: Block, total: Block, tile_top: Block, tile_total: Block, new_top: Block, new_total: Block
+    top: HeldBlock,
+    total: HeldBlock,
+    tile_top: HeldBlock,
+    tile_total: HeldBlock,
+    new_top: HeldBlock,
+    new_total: HeldBlock,
 ) -> None:
     """l_new = exp(m − m_new)·l + exp(m_tile − m_new)·l_tile.
 
@@ -154,7 +159,7 @@ def _merge_sums(
 
 def _state_block(
     memory: TwoLevelMemory, array: SlowArray, rows: slice, first: bool, start: float
-) -> Block:
+) -> HeldBlock:
     if first:
         return memory.allocate(array.name, cut(rows), array.shape[1], fill=start)
     return memory.load(array, rows)
@@ -216,7 +221,7 @@ def flash2(
 
 def _finish_rows(
     memory: TwoLevelMemory,
-    row: list[Block],
+    row: list[HeldBlock],
     rows: slice,
     output: SlowArray,
     statistics: tuple[SlowArray, ...],
@@ -233,8 +238,8 @@ def _finish_rows(
 
 def _flash2_tile(
     work: Workplace,
-    query: Block,
-    row: list[Block],
+    query: HeldBlock,
+    row: list[HeldBlock],
     rows: slice,
     cols: slice,
     lean: bool,

@@ -7,14 +7,14 @@ of a tile of scores is P ∘ (dO Vᵀ − D).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from costlib.iomodel.algorithms.backward import backward_inputs, by_columns
-from costlib.iomodel.algorithms.runs import Run, Workplace, resolved_blocks, temporaries
+from costlib.iomodel.algorithms.backward import begin, by_columns
+from costlib.iomodel.algorithms.runs import Run, Workplace, temporaries
 from costlib.iomodel.algorithms.tiles import cut, finish_scores, live_columns
-from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["flash2_backward", "two_pass_backward"]
 
@@ -47,26 +47,31 @@ def flash2_backward(
     >>> run.reads, run.writes, run.peak
     (96, 44, 40)
     """
-    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, L=L)
-    blocks = resolved_blocks(
-        "flash2_backward",
-        work,
-        {"block_rows": block_rows, "block_cols": block_cols},
-        causal=causal,
-    )
+    sizes = {"block_rows": block_rows, "block_cols": block_cols}
+    arrays = {"Q": Q, "K": K, "V": V, "O": O, "dO": dO, "L": L}
+    work, blocks, grads = begin("flash2_backward", memory, sizes, causal, arrays)
     counted, (length, width) = work.memory, work.arrays["Q"].shape
-    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
-    shares = counted.reserve("D", length, 1)
-    for i, rows in enumerate(spans(length, blocks["block_rows"])):
-        counted.step("row sums", i)
-        with counted.load(work.arrays["dO"], rows) as gradient:
-            counted.drop(row_shares(work, gradient, shares, rows))
+    shares = all_row_shares(work, blocks["block_rows"])
+    for rows in spans(length, blocks["block_rows"]):
+        counted.step("initialise", rows.start)
         with counted.allocate("dQ", cut(rows), width, fill=0.0) as zeros:
             counted.store(zeros, grads[0], rows)
-    for j, cols in enumerate(spans(length, blocks["block_cols"])):
-        queries = [*(work.arrays[name] for name in ("Q", "dO", "L")), shares]
-        sizes = blocks["block_rows"], cols
-        _columns(work, queries, grads, j, *sizes, causal, scale, with_queries=True)
+
+    def add_to_queries(rows: slice, _: slice, change: HeldBlock, key: HeldBlock) -> None:
+        with counted.load(grads[0], rows) as total:
+            total.add_product(change, key)
+            counted.store(total, grads[0], rows)
+
+    columns(
+        work,
+        shares,
+        grads,
+        blocks["block_rows"],
+        blocks["block_cols"],
+        causal,
+        scale,
+        add_to_queries,
+    )
     return work.finish(*grads, blocks=blocks)
 
 
@@ -102,25 +107,29 @@ def two_pass_backward(
     >>> run.reads, run.writes, run.peak
     (124, 28, 26)
     """
-    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, L=L)
-    blocks = resolved_blocks(
-        "two_pass_backward",
-        work,
-        {"block_rows": block_rows, "block_cols": block_cols, "stream": stream},
-        causal=causal,
-    )
-    counted, (length, width) = work.memory, work.arrays["Q"].shape
-    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
-    shares = counted.reserve("D", length, 1)
+    sizes = {"block_rows": block_rows, "block_cols": block_cols, "stream": stream}
+    arrays = {"Q": Q, "K": K, "V": V, "O": O, "dO": dO, "L": L}
+    work, blocks, grads = begin("two_pass_backward", memory, sizes, causal, arrays)
+    length = work.arrays["Q"].shape[0]
+    shares = work.memory.reserve("D", length, 1)
     for i, rows in enumerate(spans(length, blocks["block_rows"])):
         _rows(work, grads[0], shares, i, rows, blocks["stream"], causal, scale)
-    for j, cols in enumerate(spans(length, blocks["block_cols"])):
-        queries = [*(work.arrays[name] for name in ("Q", "dO", "L")), shares]
-        _columns(work, queries, grads, j, blocks["stream"], cols, causal, scale)
+    columns(work, shares, grads, blocks["stream"], blocks["block_cols"], causal, scale)
     return work.finish(*grads, blocks=blocks)
 
 
-def row_shares(work: Workplace, gradient: Block, shares: SlowArray, rows: slice) -> Block:
+def all_row_shares(work: Workplace, block_rows: int) -> SlowArray:
+    """D of every row, in slow memory, before the tiles begin."""
+    counted, length = work.memory, work.arrays["Q"].shape[0]
+    shares = counted.reserve("D", length, 1)
+    for i, rows in enumerate(spans(length, block_rows)):
+        counted.step("row sums", i)
+        with counted.load(work.arrays["dO"], rows) as gradient:
+            counted.drop(row_shares(work, gradient, shares, rows))
+    return shares
+
+
+def row_shares(work: Workplace, gradient: HeldBlock, shares: SlowArray, rows: slice) -> HeldBlock:
     """D of a block of rows, written and still resident; O is read for it and dropped."""
     memory = work.memory
     share = memory.allocate("D", cut(rows), 1)
@@ -164,50 +173,48 @@ def _rows(
         counted.store(total, grads, rows)
 
 
-def _columns(
+def columns(
     work: Workplace,
-    queries: Sequence[SlowArray],
+    shares: SlowArray,
     grads: Sequence[SlowArray],
-    j: int,
     block_rows: int,
-    cols: slice,
+    block_cols: int,
     causal: bool,
     scale: float,
-    *,
-    with_queries: bool = False,
+    also: Callable[[slice, slice, HeldBlock, HeldBlock], None] | None = None,
 ) -> None:
-    """dK and dV of a block of keys and values, summed on chip while queries pass; dQ if asked."""
-    counted = work.memory
+    """dK and dV of each block of keys and values, summed on chip while queries pass.
 
-    def tile(rows: slice, column: list[Block]) -> None:
+    ``also`` is given the rows and columns of a tile, the gradient of its scores, and its keys.
+    """
+    counted = work.memory
+    queries = [*(work.arrays[name] for name in ("Q", "dO", "L")), shares]
+
+    def tile(rows: slice, cols: slice, column: list[HeldBlock]) -> None:
         key, value, key_gradient, value_gradient = column
         state = [counted.load(array, rows) for array in queries]
-        total = counted.load(grads[0], rows) if with_queries else None
-        with backward_tile(counted, state, key, value, rows, cols, causal, scale) as (
-            weight,
-            change,
-        ):
+        with backward_tile(counted, state, key, value, rows, cols, causal, scale) as made:
+            weight, change = made
             key_gradient.add_product(change.T, state[0])
             value_gradient.add_product(weight.T, state[1])
-            if total is not None:
-                total.add_product(change, key)
-                counted.store(total, grads[0], rows)
-        counted.drop(*state, *([] if total is None else [total]))
+            if also:
+                also(rows, cols, change, key)
+        counted.drop(*state)
 
-    by_columns(work, grads, j, cols, block_rows, causal, tile)
+    by_columns(work, grads, block_rows, block_cols, causal, tile)
 
 
 @contextmanager
 def backward_tile(
     memory: TwoLevelMemory,
-    state: Sequence[Block],
-    key: Block,
-    value: Block,
+    state: Sequence[HeldBlock],
+    key: HeldBlock,
+    value: HeldBlock,
     rows: slice,
     cols: slice,
     causal: bool,
     scale: float,
-) -> Iterator[tuple[Block, Block]]:
+) -> Iterator[tuple[HeldBlock, HeldBlock]]:
     """A tile of weights, computed again, and the gradient of its scores."""
     query, gradient, log_sum, share = state
     shape = (cut(rows), cut(cols))

@@ -20,8 +20,6 @@ __all__ = [
     "LRUCache",
     "flash2",
     "flash2_accesses",
-    "matmul",
-    "matmul_accesses",
 ]
 
 #: What a loop nest touches: an address, whether its old value is read, whether it is written.
@@ -71,51 +69,6 @@ class LRUCache:
             self.touch(address, read=read, write=write)
         self.flush()
         return Count(self.reads - before[0], self.writes - before[1], self.peak)
-
-
-def matmul(
-    m: int, k: int, n: int, M: int, *, tile_rows: int, tile_cols: int, inner: int = 1
-) -> Count:
-    """The tiled product on an LRU cache of M entries.
-
-    With the room that an explicit schedule needs, LRU lets the slices that stream past push the
-    tile of the result out. Here it takes twice the room to move as little.
-
-    >>> from costlib.iomodel import counts
-    >>> explicit = counts.matmul(27, 27, 27, 9, 9)
-    >>> explicit.peak, explicit.total
-    (99, 5103)
-    >>> matmul(27, 27, 27, 99, tile_rows=9, tile_cols=9).total
-    42543
-    >>> matmul(27, 27, 27, 198, tile_rows=9, tile_cols=9).total
-    5103
-    """
-    return LRUCache(M).run(
-        matmul_accesses(m, k, n, tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
-    )
-
-
-def matmul_accesses(
-    m: int, k: int, n: int, *, tile_rows: int, tile_cols: int, inner: int = 1
-) -> Iterator[Access]:
-    """Every touch of the tiled product in the order of its loops.
-
-    >>> list(matmul_accesses(1, 1, 1, tile_rows=1, tile_cols=1))
-    [(2, False, True), (0, True, False), (1, True, False), (2, True, True)]
-    """
-    right, result = m * k, m * k + k * n
-    for rows in spans(m, tile_rows):
-        for cols in spans(n, tile_cols):
-            for i in range(rows.start, rows.stop):
-                for j in range(cols.start, cols.stop):
-                    yield result + i * n + j, False, True
-            for depth in spans(k, inner):
-                for p in range(depth.start, depth.stop):
-                    for i in range(rows.start, rows.stop):
-                        for j in range(cols.start, cols.stop):
-                            yield i * k + p, True, False
-                            yield right + p * n + j, True, False
-                            yield result + i * n + j, True, True
 
 
 def flash2(N: int, d: int, M: int, *, block_rows: int, block_cols: int) -> Count:

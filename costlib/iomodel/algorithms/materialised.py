@@ -23,7 +23,6 @@ from costlib.iomodel.algorithms.runs import (
 )
 from costlib.iomodel.algorithms.tiles import (
     cut,
-    finish_scores,
     fold_scores,
     live_columns,
     score_tile,
@@ -31,7 +30,7 @@ from costlib.iomodel.algorithms.tiles import (
 )
 from costlib.iomodel.memory import SlowArray, TwoLevelMemory, spans
 
-__all__ = ["naive", "naive_entries", "naive_rows"]
+__all__ = ["naive"]
 
 SOFTMAX_FORMS = ("online", "row", "three-pass")
 
@@ -109,74 +108,6 @@ def _value_tiles(
             counted.step("values", i, t)
             with value_tile(counted, weights, values, rows, cols, inner, needed) as out:
                 counted.store(out, output, rows, cols)
-
-
-def naive_entries(
-    Q: Any,
-    K: Any,
-    V: Any,
-    memory: int | TwoLevelMemory | None,
-    *,
-    softmax: str = "three-pass",
-    causal: bool = False,
-    scale: float = 1.0,
-) -> Run:
-    """Attention one entry at a time: reads 4N²·d + c·N², writes 2N² + N·d, in 3 entries of room.
-
-    With ``softmax="online"`` c is 2 instead of 3, and the room is 4 entries.
-
-    >>> x = np.eye(8, 4)
-    >>> run = naive_entries(x, x, x, 3)
-    >>> run.reads, run.writes, run.peak
-    (1216, 160, 3)
-    """
-    return naive(Q, K, V, memory, tile=1, inner=1, softmax=softmax, causal=causal, scale=scale)
-
-
-def naive_rows(
-    Q: Any,
-    K: Any,
-    V: Any,
-    memory: int | TwoLevelMemory | None,
-    *,
-    causal: bool = False,
-    scale: float = 1.0,
-) -> Run:
-    """Attention one query row at a time, with S and P in slow memory.
-
-    Reads 2N²·d + 2N² + N·d, writes 2N² + N·d; the room is the larger of 2d + 1 and N + 2.
-
-    >>> x = np.eye(24, 6)
-    >>> run = naive_rows(x, x, x, 96)
-    >>> run.reads, run.writes, run.peak
-    (8208, 1296, 26)
-    """
-    work = attention_inputs(memory, Q, K, V)
-    counted, values = work.memory, work.arrays["V"]
-    length, width = values.shape
-    scores = counted.reserve("S", length, length)
-    weights = counted.reserve("P", length, length)
-    output = counted.reserve("O", length, width)
-    for i, row in enumerate(spans(length, 1)):
-        counted.step("scores", i)
-        with counted.load(work.arrays["Q"], row) as query:
-            for col in spans(i + 1 if causal else length, 1):
-                with (
-                    counted.load(work.arrays["K"], col) as key,
-                    counted.allocate("S", 1) as score,
-                ):
-                    score.set_product(query, key.T)
-                    finish_scores(score, row, col, scale, causal)
-                    counted.store(score, scores, row, col)
-    _softmax(counted, scores, weights, 1, "row", causal)
-    for i, row in enumerate(spans(length, 1)):
-        counted.step("values", i)
-        with counted.allocate("O", 1, width, fill=0.0) as out:
-            for col in spans(i + 1 if causal else length, 1):
-                with counted.load(weights, row, col) as weight, counted.load(values, col) as value:
-                    out.add_product(weight, value)
-            counted.store(out, output, row)
-    return work.finish(output, blocks={})
 
 
 def _softmax(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from costlib.iomodel.counting.block_sizes import best_blocks
-from costlib.iomodel.memory import Block, Event, SlowArray, TwoLevelMemory
+from costlib.iomodel.memory import Event, HeldBlock, SlowArray, TwoLevelMemory
 
 __all__ = ["Run", "Workplace", "block_size", "reference_attention"]
 
@@ -146,7 +146,7 @@ def resolved_blocks(
 
 
 @contextmanager
-def temporaries(memory: TwoLevelMemory, **shapes: tuple[int, int]) -> Iterator[list[Block]]:
+def temporaries(memory: TwoLevelMemory, **shapes: tuple[int, int]) -> Iterator[list[HeldBlock]]:
     """Several blocks for the length of a ``with``."""
     blocks = [memory.allocate(name, *shape) for name, shape in shapes.items()]
     try:
@@ -157,7 +157,7 @@ def temporaries(memory: TwoLevelMemory, **shapes: tuple[int, int]) -> Iterator[l
 
 
 @contextmanager
-def row_state(memory: TwoLevelMemory, **shapes: tuple[int, int]) -> Iterator[list[Block]]:
+def row_state(memory: TwoLevelMemory, **shapes: tuple[int, int]) -> Iterator[list[HeldBlock]]:
     """What is carried from tile to tile, before the first: maxima m at −∞, all else at zero."""
     with temporaries(memory, **shapes) as blocks:
         for block in blocks:

@@ -20,7 +20,7 @@ from costlib.iomodel.algorithms.runs import (
     row_state,
 )
 from costlib.iomodel.algorithms.tiles import cut, fold_scores, live_columns, score_tile, value_tile
-from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["fused", "small_cache"]
 
@@ -190,7 +190,7 @@ def fused(
 def _fused_tile(
     work: Workplace,
     output: SlowArray,
-    row: list[Block],
+    row: list[HeldBlock],
     rows: slice,
     cols: slice,
     inner: int,
@@ -209,12 +209,12 @@ def _fused_tile(
 def _stream_values(
     work: Workplace,
     output: SlowArray,
-    tile: Block,
-    change: Block,
+    tile: HeldBlock,
+    change: HeldBlock,
     rows: slice,
     cols: slice,
     inner: int,
-    last: Block | None,
+    last: HeldBlock | None,
 ) -> None:
     """Add a resident tile of weights times V to O, some columns of V and O at a time."""
     memory = work.memory

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from costlib.iomodel.algorithms.backward import backward_inputs, by_columns
-from costlib.iomodel.algorithms.lean_backward import backward_tile, row_shares
+from costlib.iomodel.algorithms.backward import begin
+from costlib.iomodel.algorithms.lean_backward import all_row_shares, columns
 from costlib.iomodel.algorithms.runs import (
     Run,
     Workplace,
@@ -20,7 +20,7 @@ from costlib.iomodel.algorithms.runs import (
     row_state,
 )
 from costlib.iomodel.algorithms.tiles import cut, fold_scores, value_tile
-from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["stored_backward", "stored_scores"]
 
@@ -97,24 +97,6 @@ def _store_scores(
         memory.store(total, slow["L"], rows)
 
 
-def _column_tile(
-    counted: TwoLevelMemory, queries: list[Any], changes: Any, cols: slice, scale: float
-) -> Any:
-    """What is done with one row of queries for a column of keys: dK and dV grow, dS is stored."""
-
-    def tile(rows: slice, column: list[Block]) -> None:
-        key, value, key_gradient, value_gradient = column
-        state = [counted.load(array, rows) for array in queries]
-        with backward_tile(counted, state, key, value, rows, cols, False, scale) as found:
-            weight, change = found
-            key_gradient.add_product(change.T, state[0])
-            value_gradient.add_product(weight.T, state[1])
-            counted.store(change, changes, rows, cols)
-        counted.drop(*state)
-
-    return tile
-
-
 def stored_backward(
     Q: Any,
     K: Any,
@@ -146,24 +128,16 @@ def stored_backward(
     >>> run.reads, run.writes, run.peak
     (112, 44, 26)
     """
-    work = backward_inputs(memory, Q=Q, K=K, V=V, O=O, dO=dO, L=L)
-    blocks = resolved_blocks(
-        "stored_backward",
-        work,
-        {"block_cols": block_cols, "grad_rows": grad_rows, "grad_cols": grad_cols},
-        causal=False,
-    )
+    sizes = {"block_cols": block_cols, "grad_rows": grad_rows, "grad_cols": grad_cols}
+    arrays = {"Q": Q, "K": K, "V": V, "O": O, "dO": dO, "L": L}
+    work, blocks, grads = begin("stored_backward", memory, sizes, False, arrays)
     counted, (length, width) = work.memory, work.arrays["Q"].shape
-    grads = [counted.reserve(name, length, width) for name in ("dQ", "dK", "dV")]
-    shares, changes = counted.reserve("D", length, 1), counted.reserve("dS", length, length)
-    queries = [*(work.arrays[name] for name in ("Q", "dO", "L")), shares]
-    for i, rows in enumerate(spans(length, 1)):
-        counted.step("row sums", i)
-        with counted.load(work.arrays["dO"], rows) as gradient:
-            counted.drop(row_shares(work, gradient, shares, rows))
-    for j, cols in enumerate(spans(length, blocks["block_cols"])):
-        tile = _column_tile(counted, queries, changes, cols, scale)
-        by_columns(work, grads, j, cols, 1, False, tile)
+    shares, changes = all_row_shares(work, 1), counted.reserve("dS", length, length)
+
+    def store(rows: slice, cols: slice, change: HeldBlock, _: HeldBlock) -> None:
+        counted.store(change, changes, rows, cols)
+
+    columns(work, shares, grads, 1, blocks["block_cols"], False, scale, store)
     for i, rows in enumerate(spans(length, blocks["grad_rows"])):
         counted.step("gradient of queries", i)
         for part in spans(width, blocks["grad_cols"]):

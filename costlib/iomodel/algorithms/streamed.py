@@ -17,7 +17,7 @@ import numpy as np
 from costlib.iomodel.algorithms.runs import Run, Workplace, block_size
 from costlib.iomodel.algorithms.tiles import fold_scores
 from costlib.iomodel.counting.counts import streamed_rows
-from costlib.iomodel.memory import Block, CapacityError, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import CapacityError, HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["streamed"]
 
@@ -123,7 +123,7 @@ def _pass(
     """All queries once, for some columns of the values."""
     memory, rows = work.memory, wanted.shape[0]
     width = part.stop - part.start
-    at_hand: dict[int, tuple[Block, ...]] = {}
+    at_hand: dict[int, tuple[HeldBlock, ...]] = {}
     for x in range(rows):
         while len(at_hand) < block and x + len(at_hand) < rows:
             i = x + len(at_hand)
@@ -146,7 +146,7 @@ def _meet(
     work: Workplace,
     j: int,
     part: slice,
-    at_hand: dict[int, tuple[Block, ...]],
+    at_hand: dict[int, tuple[HeldBlock, ...]],
     sees: np.ndarray[Any, Any],
     scale: float,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from costlib.iomodel.memory import Block, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
 
 __all__ = ["live_columns"]  # the rest is what the algorithms are built of
 
@@ -23,7 +23,7 @@ def cut(where: slice) -> int:
     return int(where.stop - where.start)
 
 
-def finish_scores(tile: Block, rows: slice, cols: slice, scale: float, causal: bool) -> None:
+def finish_scores(tile: HeldBlock, rows: slice, cols: slice, scale: float, causal: bool) -> None:
     """Scale a tile of scores and mask the future, in place."""
     if scale != 1.0:
         tile *= scale
@@ -40,7 +40,7 @@ def score_tile(
     inner: int,
     scale: float,
     causal: bool,
-) -> Block:
+) -> HeldBlock:
     """A tile of scores, summed over slices of ``inner`` columns of Q and K; the caller drops it."""
     tile = memory.allocate("S", cut(rows), cut(cols), fill=0.0)
     for slice_of_width in spans(queries.shape[1], inner):
@@ -61,8 +61,8 @@ def value_tile(
     width: slice,
     inner: int,
     needed: int,
-    row_maxima: Block | None = None,
-) -> Block:
+    row_maxima: HeldBlock | None = None,
+) -> HeldBlock:
     """A tile of P V, summed over slices of ``inner`` keys up to ``needed``; the caller drops it.
 
     With ``row_maxima`` the slow array holds raw scores, which become weights on the way.
@@ -77,7 +77,7 @@ def value_tile(
     return tile
 
 
-def fold_scores(tile: Block, top: Block, total: Block, change: Block) -> None:
+def fold_scores(tile: HeldBlock, top: HeldBlock, total: HeldBlock, change: HeldBlock) -> None:
     """The online softmax: a tile of scores becomes weights, folded into row maxima and sums.
 
     ``change`` becomes the factor exp(old maximum − new maximum), by which everything that was
@@ -88,7 +88,7 @@ def fold_scores(tile: Block, top: Block, total: Block, change: Block) -> None:
     weigh(tile, change, top, total)
 
 
-def weigh(tile: Block, old_top: Block, new_top: Block, total: Block) -> None:
+def weigh(tile: HeldBlock, old_top: HeldBlock, new_top: HeldBlock, total: HeldBlock) -> None:
     """`fold_scores` with the new maxima known: ``old_top`` is what becomes the factor."""
     old_top -= new_top
     old_top.exp()

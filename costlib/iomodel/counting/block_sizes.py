@@ -29,7 +29,6 @@ __all__ = [
     "Crossover",
     "Staircase",
     "best_blocks",
-    "best_matmul_blocks",
     "crossovers",
     "largest_plain_size",
     "plain_count",
@@ -72,6 +71,7 @@ _PLAIN = {
     "flash": ("block_cols", "block_rows"),
     "flash2": ("block_rows", "block_cols"),
     "small_cache": ("tile", "inner"),
+    "stored_scores": ("block_rows", "value_rows"),  # both grow, and all columns of V pass at once
 }
 
 #: Two sizes are searched together under a causal mask, so the number of pairs is bounded.
@@ -144,24 +144,6 @@ got M = 20
     return Choice(algorithm, blocks, _count(algorithm, N, d, blocks, causal, options))
 
 
-def best_matmul_blocks(m: int, k: int, n: int, M: int) -> Choice:
-    """The tile of the result that moves the fewest entries in an m×k by k×n product within M.
-
-    >>> best_matmul_blocks(18, 18, 18, 99).blocks
-    {'tile_rows': 9, 'tile_cols': 9, 'inner': 1}
-    """
-    rows, cols = _grid(_fewest(m), _fewest(n))
-    count = counts.matmul(m, k, n, rows, cols)
-    fits = count.peak <= M
-    if not fits.any():
-        raise CapacityError(f"a tiled product needs at least 3 entries, got M = {M}")
-    best = int(np.argmin(np.where(fits, count.total, np.inf)))
-    tile = {"tile_rows": int(rows[best]), "tile_cols": int(cols[best])}
-    inner = _largest(k, lambda size: counts.matmul(m, k, n, inner=size, **tile).peak <= M)
-    blocks = {**tile, "inner": inner}
-    return Choice("matmul", blocks, counts.matmul(m, k, n, **blocks))
-
-
 def published_blocks(algorithm: str, d: int, M: int) -> dict[str, int]:
     """The block sizes that the papers print, whether or not they fit in M.
 
@@ -192,6 +174,8 @@ def plain_count(algorithm: str, N: Number, d: Number, size: Number) -> Count:
     """
     choose("algorithm", algorithm, tuple(_PLAIN))
     grows, stays = _PLAIN[algorithm]
+    if algorithm == "stored_scores":
+        return _count(algorithm, N, d, {grows: size, stays: size, "value_cols": d}, False, {})
     return _count(algorithm, N, d, {grows: size, stays: 1}, False, {})
 
 
@@ -211,6 +195,8 @@ def largest_plain_size(algorithm: str, d: Number, M: Number) -> Any:
         return (M - 2 * d - 6) // (2 * d + 1)
     if algorithm == "flash2":
         return (M - d) // (2 * d + 5)
+    if algorithm == "stored_scores":
+        return (M - d) // (d + 4)
     return (square_root(4 * M + 9) - 3) // 2
 
 

@@ -1,16 +1,12 @@
 """How few entries any schedule can move: lower bounds for attention and for matrix products.
 
-Three kinds of statement live here, and each says which it is.
+All are the book's own: a bound for matrix products, with the constant that Smith, Lowery, Langou
+and van de Geijn (2019) have for another case; bounds for attention with every constant explicit,
+proved below, and those of its backward pass, proved in `costlib.iomodel.counting.bounds_backward`.
+Those of Saha and Ye, up to constants, are in `costlib.sources.saha_ye`, and Hong and Kung's bound
+from partitions is `costlib.iomodel.pebbles.io_bound`.
 
-- *The paper's*: the theorems of Saha and Ye (2024), up to constants that are not given. A
-  `Theorem` holds the expression inside Θ, Ω or O, its regime and the terms that must be added.
-- *The literature's*: Hong and Kung's bound from partitions.
-- *The book's own*: a bound for matrix products, with the constant that Smith, Lowery, Langou and
-  van de Geijn (2019) have for another case; bounds for attention with every constant explicit,
-  proved below, and those of its backward pass, proved in
-  `costlib.iomodel.counting.bounds_backward`.
-
-The model of the book's own bounds. The red-blue pebble game with M red pebbles, cost reads +
+The model. The red-blue pebble game with M red pebbles, cost reads +
 writes, recomputation and sliding allowed, deletion free, nothing in fast memory at the start, every
 output in slow memory at the end. The entries of Q, K and V are inputs: projections that make them
 inside the kernel are outside the model. P is the set of (query, key)
@@ -35,8 +31,6 @@ holds below it with its value there; `attention` uses that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,8 +46,6 @@ from costlib.iomodel.counting.heads import Heads
 from costlib.units.numbers import Number, maximum, minimum, size, sizes, square_root, where
 
 __all__ = [
-    "THEOREMS",
-    "Theorem",
     "attention",
     "backward",
     "backward_compulsory",
@@ -62,7 +54,6 @@ __all__ = [
     "backward_whole_rows",
     "by_keys",
     "compulsory",
-    "hong_kung",
     "large_cache",
     "large_cache_from",
     "matmul",
@@ -70,7 +61,6 @@ __all__ = [
     "pairs",
     "scores_only",
     "small_cache",
-    "small_cache_until",
     "together",
 ]
 
@@ -79,7 +69,7 @@ def attention(N: Number, d: Number, M: Number, *, causal: bool = False, **shape:
     """The largest of the lower bounds with explicit constants: no schedule moves fewer entries.
 
     The compulsory traffic; the bound from the scores alone; `large_cache`, below `large_cache_from`
-    with its value there; and `small_cache` up to `small_cache_until`.
+    with its value there; and `small_cache` as far as it is valid.
 
     >>> round(attention(N=16384, d=128, M=8 * 128**2))
     134086656
@@ -156,44 +146,10 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     With values of width v: (d + v)²·|P|/M − M for v ≤ d, and 4·d·v·|P|/M − M for v ≥ d. In a
     latent: d(d + v)·|P|/M − M.
 
-    Proof. (1) Keep one write per output, and drop every event on which no kept write depends: the
-    schedule stays legal and costs no more. Call a maximal stretch of time in which a tree has a red
-    vertex its live interval. Each live interval of an O-tree contains a write of that tree: a
-    useful value stays red, itself or in what is computed from it, until something is written.
-    (2) Charge every read, and every *fresh* event: the first product, within a segment, of an
-    O-tree that is neither red when the segment starts nor read earlier in it. A fresh event begins
-    a live interval, so it has a write of its own, and the charges are at most Q.
-    (3) Cut before every (M + 1)-th charge. In one segment at most T = 2M distinct items are
-    available: red at its start, read, or an O-tree begun.
-    (4) Let s pairs serve products with V in the segment. For a of them a vertex of the S-tree is
-    available; the others have all of their query and key available. Let r be the number of such
-    queries over all heads, and c the most such keys of one head: s − a ≤ r·c. So
-    a + d(r + c) + U ≤ T, where U counts the available entries of V and O-trees, and r + c is at
-    least 2√(s − a).
-    (5) For each column t, o_t O-trees and v_t entries of V allow at most min(s, o_t·v_t) different
-    products, at most √(s_h·o_ht·v_ht) in the head h. Over the columns of a head and then over
-    heads, Cauchy's inequality makes √(s·O·V) of it, O and V the available O-trees and entries of V,
-    also if heads share these in other columns. In all at most min(v·s, √s·U/2).
-    (6) a + 2d√(s − a) is concave in a, so at least min(s, 2d√s). Let v ≤ d. For s ≥ 4d² this gives
-    U ≤ T − 2d√s and products of at most min(v·s, M√s − d·s). The first grows with s and the second
-    falls from √s = M/2d on; they meet beyond, at √s = M/(d + v), so there are at most
-    v·M²/(d + v)² products. For s < 4d² there are fewer than 4d²·v, which is no more because
-    M ≥ 2d(d + v). Let v ≥ d: M√s − d·s is at most M²/4d; for s < 4d² the products are at most
-    √s(2M − s)/2 ≤ (2M/3)^(3/2), which is at most M²/4d because M ≥ 5d².
-    (7) |P|·v different products, so many in a segment, and every segment but the last has M
-    charges.
-
-    A latent. The steps (1) to (3) are the same. Let k be the available entries of K in its first v
-    columns, o those of O-trees: k ≥ v·c. In column t there are at most min(s, o_t·k_t) products,
-    p in all, so p ≤ v·s and p² ≤ s·o·k, by Cauchy's inequality. And
-    a + d·r + o + k + (d − v)c ≤ T with s − a ≤ r·c. For given s, o, k and c the least r makes this
-    linear in a, so a is 0 or s.
-    *a = 0.* T² ≥ 4(d·r + o)(k + (d − v)c). Write k = v·c·τ with τ ≥ 1 and use r·c ≥ s, o·k ≥ p²/s:
-    T²/4 ≥ d(d − v)s + p²/s + d·v·s·τ + (d − v)p²/(s·v·τ). Because p ≤ v·s this grows with τ, so
-    T²/4 ≥ d²·s + d·p²/(s·v) at τ = 1; and this grows with s ≥ p/v, so M² ≥ d(d + v)p/v.
-    *a = s.* Then c = 0 is best, and p ≤ min(v·s, √s(2M − s)/2). With g² = d(d + v), p > v·M²/g²
-    would need s > M²/g² ≥ M, where √s(2M − s)/2 falls, and at s = M²/g² it is at most v·M²/g²
-    because M ≥ 2d² ≥ 2g(g − v).
+    The proofs are theorems A, C and D of the page of bounds, `book/io_bounds.md`. Two things beside
+    them. Heads that share keys or values in any pattern: in step 3 of theorem A, use Cauchy's
+    inequality over the columns of a head and then over heads. This makes √(z·o·v) products, o all
+    trees and v all entries of V at hand, even if an entry stands in other columns of other heads.
     Heads of latents that are not shared: the most products for T items, F(T), has F(λT) ≥ λF(T) for
     λ ≥ 1, so splitting T among several makes no more.
 
@@ -223,12 +179,13 @@ def _price(heads: Heads) -> Any:
 def large_cache_from(d: Number, *, value_width: Number | None = None, latent: bool = False) -> Any:
     """The M from which `large_cache` is proved: 4d² for a plain head.
 
-    With values of width v: 2d(d + v) for v ≤ d, 5d² for v > d; in a latent 2d².
+    With values of width v: 2d(d + v) for v ≤ d, 5d² for v > d. In a latent, with g² = d(d + v):
+    8g⁴/27v², which is 32d²/27 for v = d, and 2g(g − v) where 2g ≥ 3v.
 
     >>> large_cache_from(128), large_cache_from(192, value_width=128)
     (65536, 122880)
-    >>> large_cache_from(576, value_width=512, latent=True)
-    663552
+    >>> round(large_cache_from(576, value_width=512, latent=True))
+    442740
     """
     return _large_cache_from(Heads(1, d, value_width=value_width, latent=latent))
 
@@ -236,39 +193,25 @@ def large_cache_from(d: Number, *, value_width: Number | None = None, latent: bo
 def _large_cache_from(heads: Heads) -> Any:
     d, v = heads.d, heads.value_width
     if heads.latent:
-        return 2 * d**2
+        square = d * (d + v)
+        curved = 8 * square**2 / (27 * v**2)
+        return where(4 * square <= 9 * v**2, curved, 2 * square - 2 * v * square_root(square))
     return 4 * d**2 if v is d else where(v <= d, 2 * d * (d + v), 5 * d**2)
 
 
 def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shape: Any) -> Any:
-    """Bound B, the book's own: 4·|P|·d/√M − |P| − 2M, valid up to M = `small_cache_until` = 4d².
+    """Bound B, the book's own: 4·|P|·d/√M − |P| − 2M, valid up to M = 4d².
 
     With values of width v it is 2·|P|(d + v)/√M − |P| − 2M. In a latent it is
-    2·|P|(√2·v + d − v)/√M − |P| − 2M, and for M ≤ (32d/33)² also
+    2·|P|(√2·v + d − v)/√M − |P| − 2M, valid up to M = 2(v + √2(d − v))², and for M ≤ (32d/33)² also
     2·|P|(d + v)/√M − 33/16·|P| − 2M: far below d² sharing saves nothing to leading order.
 
-    Proof. (1) Prune as for `large_cache`. Charge reads of inputs, and openings: the first read or
-    product, per segment, of a tree that is not red at the segment's start. Cut into 2M charges,
-    so that T = 3M items are available: inputs, S-trees, O-trees.
-    (2) Slice the products by columns, those for scores by the columns of Q and K, those with V by
-    its own. With z S-trees available, a slice with x and y items of its two other kinds allows at
-    most min(z, x·y) ≤ √z·(x + y)/2 products. In all at most √z·(T − z)/2, largest at z = M: a
-    segment holds at most M^(3/2) different products. Heads that share keys or values add up by
-    Cauchy's inequality, as in step (5) of `large_cache`.
-    (3) An opening by a product begins a live interval. A read of the tree later in it is not
-    charged, and a write never is: either pays for it. In O-trees there is always a write. Let E
-    live intervals of S-trees, begun by such an opening, contain neither. What leaves such a tree is
-    the score or later, so all d products are computed inside; the tree's next opening lies in a
-    later segment, at whose start this interval is over. So these intervals own at least d
-    (segment, product) pairs each, disjointly.
-    (4) The segments hold |P|·v products with V and d·max(|P|, E) for scores, so
-    Q ≥ charges − E ≥ (2/√M)·(|P|·v + d·max(|P|, E)) − 2M − E. Because 2d/√M ≥ 1 this is least at
-    E = |P|.
+    The proof is theorem B of the page of bounds, `book/io_bounds.md`. Below, E is its f.
 
     A latent. Count a score product in one of the last d − v columns of K √2 times. A column that
     serves both kinds allows √(z·q·k) + √(z·o·k) ≤ √(2z·k(q + o)) ≤ √(z/2)·(k + q + o) products,
     q, k and o its items, any other column √2·√(z·q·k), which is no more. So a segment holds at
-    most √2·M^(3/2) of this weight, and step (4) ends as before, with v + √2(d − v) for d.
+    most √2·M^(3/2) of this weight, and step 4 ends as before, with v + √2(d − v) for d.
     For the second bound, ask in which segments a tree can take part both with products for its
     score and with products of its weight. If E ≤ |P|, count of every product only its first
     execution. All first products of a score come before the weight, so each tree does so in one
@@ -280,7 +223,7 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     inequality there are at most √(z_s·q·k) + √(z_v·o·k) ≤ √(k(z + y)(q + o)) products, at most
     (M + y/3)^(3/2) because these three factors add up to 3M + y at most, and as above at most
     √2·M^(3/2). The smaller is at most M^(3/2) + λ√M·y with λ = (√2 − 1)/(3·(2^(1/3) − 1)) < 17/32.
-    So the segments number at least (|P|·v + (d − λ√M)·max(|P|, E))/M^(3/2), and step (4) ends as
+    So the segments number at least (|P|·v + (d − λ√M)·max(|P|, E))/M^(3/2), and step 4 ends as
     before, because 2(d − λ√M)/√M ≥ 1.
 
     >>> small_cache(N=1024, d=64, M=1024)
@@ -304,15 +247,6 @@ def _small_cache(heads: Heads, M: Any) -> Any:
 
 #: √2, rounded down, so that a bound is never rounded up.
 _ROOT_OF_TWO = 1.414213562373095
-
-
-def small_cache_until(d: Number, *, value_width: Number | None = None, latent: bool = False) -> Any:
-    """The M up to which `small_cache` is proved: 4d², in a latent 2(v + √2(d − v))².
-
-    >>> small_cache_until(128), round(small_cache_until(128, latent=True))
-    (65536, 32768)
-    """
-    return _small_cache_until(Heads(1, d, value_width=value_width, latent=latent))
 
 
 def _small_cache_until(heads: Heads) -> Any:
@@ -388,9 +322,9 @@ def matmul(m: Number, k: Number, n: Number, M: Number) -> Any:
     With recomputation. Proof. Charge reads of A and B, and openings of trees of C as in
     `small_cache`: each has its own read or write. A segment of 2M charges has 3M items at hand, and
     with z trees the slice l allows min(z, a_l·b_l) ≤ √z(a_l + b_l)/2 products, so M^(3/2) in all.
-    Tight to the leading term: `matmul_outer` nearly reaches it. Smith, Lowery, Langou and van de
-    Geijn (2019) have this number for the reads alone of C = AB + C, where C is read too. It does
-    not bound the reads of C = AB.
+    Outer products added to a tile of side √(M + 1) − 1 nearly reach it. Smith, Lowery, Langou and
+    van de Geijn (2019) have this number for the reads alone of C = AB + C, where C is read too. It
+    does not bound the reads of C = AB.
 
     >>> round(matmul(8, 8, 8, M=12), 3)
     271.603
@@ -407,99 +341,3 @@ def matmul_total(m: Number, k: Number, n: Number, M: Number) -> Any:
     """
     m, k, n, M = sizes(m=m, k=k, n=n, M=M)
     return maximum(matmul(m, k, n, M), m * k + k * n + m * n)
-
-
-def hong_kung(parts: Number, M: Number) -> Any:
-    """The literature's bound from partitions: M·(P(2M) − 1) (Hong and Kung 1981).
-
-    A calculation with M red pebbles gives a partition whose parts have dominators and minimum sets
-    of at most **2M**, and its last part may be partial: "parts times M" forgets both.
-
-    >>> hong_kung(parts=1, M=3)
-    0
-    """
-    parts, M = sizes(parts=parts, M=M)
-    return M * (parts - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Theorem:
-    """A published statement about I/O up to a constant that is not given."""
-
-    name: str
-    says: str  #: "Θ", "Ω" or "O"
-    expression: Callable[[Number, Number, Number], Number]  #: of N, d, M
-    regime: str
-    about: str
-    source: str
-
-    def __call__(self, N: Number, d: Number, M: Number) -> Any:
-        """The expression inside Θ, Ω or O: a shape, not a number of entries."""
-        N, d, M = sizes(N=N, d=d, M=M)
-        return self.expression(N, d, M)
-
-
-def _standard(N: Number, d: Number, M: Number) -> Any:
-    return minimum(N**2 * d**2 / M, N**2 * d / square_root(M)) + N * d
-
-
-def _small_cache_algorithm(N: Number, d: Number, M: Number) -> Any:
-    return N**2 * d / square_root(M) + N * d
-
-
-def _any_product(N: Number, d: Number, M: Number) -> Any:
-    return minimum(N**2 * d**2 / M, N**2) + N * d
-
-
-def _backward(N: Number, d: Number, M: Number) -> Any:
-    large = (N**2 * d**2 + N * d**3) / M
-    return minimum(large, (N**2 * d + N * d**2) / square_root(M)) + N * d
-
-
-_SAHA_YE = "Saha and Ye 2024, arXiv 2402.07443"
-
-#: The published theorems. N·d, the compulsory reads and writes, is added to each: for M far above
-#: N·d the expressions alone fall below it.
-THEOREMS: tuple[Theorem, ...] = (
-    Theorem(
-        "theorem 1",
-        "Θ",
-        _standard,
-        "every M: N²d²/M from M = d² on, N²d/√M below",
-        "attention with standard matrix products; FlashAttention is optimal for M ≥ d² only",
-        _SAHA_YE,
-    ),
-    Theorem(
-        "theorem 2",
-        "O",
-        _small_cache_algorithm,
-        "M < d²",
-        "reached by the small-cache algorithm, which needs N² of slow memory",
-        _SAHA_YE,
-    ),
-    Theorem(
-        "theorem 3",
-        "Ω",
-        _any_product,
-        "every M",
-        "attention with any matrix product that forms each score, for the worst input, over a "
-        "large finite field",
-        _SAHA_YE,
-    ),
-    Theorem(
-        "theorem 4",
-        "Θ",
-        _small_cache_algorithm,
-        "M < d²",
-        "attention and the product Q Kᵀ have the same I/O, with standard matrix products",
-        _SAHA_YE,
-    ),
-    Theorem(
-        "backward pass",
-        "Θ",
-        _backward,
-        "every M",
-        "the gradients of attention with standard matrix products",
-        "arXiv 2410.09397",
-    ),
-)

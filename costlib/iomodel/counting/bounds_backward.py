@@ -30,8 +30,8 @@ __all__ = [
     "backward_whole_rows",
 ]
 
-#: From this many times d² on, the closed form of `backward_large_cache` holds.
-LEAST_LARGE_CACHE = 4.5
+#: From this many times d² on, the form of `backward_large_cache` holds: theorem F, step 5.
+LEAST_LARGE_CACHE = 4.32
 
 
 def backward(
@@ -68,33 +68,8 @@ def backward_large_cache(
 ) -> Any:
     """12·|P|·d²/M − M from M = 14.51·d² on; below, 12 shrinks by (√(9 + 2M/d²) + 3)²/84.
 
-    Any schedule. Below 4.5·d² it is the bound at 4.5·d²: less memory never needs less. Proof.
-    (1) Prune and charge as in `bounds.large_cache`: every read, and the first product, within a
-    segment, of a gradient tree that is neither red at the segment's start nor read earlier in it.
-    Each of the latter begins a live interval of its tree, which contains a write, so the charges
-    are at most Q. With M charges a segment has T = 2M items at hand.
-    (2) Let a pairs with products in the segment have a vertex of their pair tree at hand. For any
-    other pair P_ij is made from all of Q_i and K_j, and dS_ij from all of dO_i and V_j too.
-    (3) Of the other pairs, let those with products into dV or any gradient lie in I × J, and those
-    with products into dQ or dK in I' × J', with I' ⊆ I and J' ⊆ J; call the sizes r, c, r', c'. Let
-    ō and w̄, means over the d columns, be the entries of dO_I and trees of dV_J at hand, and x̄ ≤ r'
-    and ȳ ≤ c' those of trees of dQ_I' and dK_J'. Rows take d(r + ō + x̄), columns d(c + c' + ȳ + w̄).
-    (4) Products into dQ are at most d·x̄·c', into dK d·r'·ȳ, into dV d·β with β the mean of o·w.
-    Then 4(x̄c' + r'ȳ + β) ≤ (r + ō + x̄)(c + c' + ȳ + w̄), see below. The sum of rows and columns is
-    at most T − a, so these products are at most (T − a)²/16d.
-    (5) The a pairs make at most 3d·a products, and at most √a·(T − a)/2, since a column with x and
-    k items of two kinds allows min(a, x·k).
-    (6) The sum of (4) and (5) is convex in a while 3d·a is the smaller; from there on it falls, if
-    M ≥ 4.32d². So it is at most T²/16d = M²/4d, or its value where the two are equal,
-    a = d²(√(9 + 2M/d²) − 3)², which is 21·d·a/4. The first is larger from M = 14.51d² on.
-    (7) Divide 3|P|·d products by the largest, and multiply by M.
-
-    Step (4): put r = r' + r₁, o = r' + o₁ with o₁ ≤ r₁, c = c' + c₁, and w = w' + w₁ with w' ≤ c'
-    and w₁ ≤ c₁. With ξ = x̄/r' and κ = (ȳ + w̄')/c', rows r' against columns c' alone give
-    r'c'((2 + ξ)(2 + κ) − 4(ξ + κ)) = r'c'(2 − ξ)(2 − κ) ≥ 0. Rows r' against c₁ and w₁ give
-    2r'(c₁ + w̄₁) ≥ 4r'w̄₁. What is added by r₁ and o₁ is (r₁ + ō₁)(c + w̄) at least, and four times
-    the mean of o₁·w at most: because that mean is at most r₁w̄ and at most cō₁, it is half of
-    r₁w̄ + cō₁ at most, and half of r₁c + ō₁w̄ at most.
+    Any schedule. Below 4.32·d² it is the bound at 4.32·d²: less memory never needs less. The proof
+    is that of theorem F on the page of bounds, `book/io_bounds.md`.
 
     >>> backward_large_cache(N=1024, d=64, M=16 * 64**2)
     720896.0
@@ -154,32 +129,7 @@ def backward_whole_rows(
     FlashAttention-2's order would move 12·N²·d²/M to leading order: below this bound, and it would
     reach `backward_large_cache`, which holds with that rule too.
 
-    Proof. (1) Let an interval (half-open) be a longest time in which an entry, or a gradient tree,
-    is red. An interval of an input begins with a read. A gradient tree with n intervals costs at
-    least 2n − 1: each contains a write, the last one of an output, and what the others write is
-    read again. So with weights 1/2 for the beginning and the end of an input's interval, 1 for
-    those of a tree's, the weights add up to at most Q + 3N·d.
-    (2) Count at each beginning and end, with its weight, the entries at hand of the six other
-    matrices: at most M − 1 each time. So the counts add up to at most (M − 1)(Q + 3N·d).
-    (3) Take one column of each matrix, seven columns: each row of a matrix is one entry now. When
-    intervals of an entry of a row (of Q, dO, dQ) and of a column (of K, V, dK, dV) overlap, the
-    later beginning and the earlier end count it: 1 for two inputs, 2 for two trees, and for an
-    input and a tree 1, and 1/2 more for each of these two ends that is the tree's.
-    (4) For a pair, let X, Y, W be the trees' intervals at the three moments (dQ, dK, dV). The trees
-    with the inputs at their moments count 2 each, Q and dO with K and V at X's moment 4: in all 10.
-    If X overlaps Y and W, these count 2 each, so 14. If not, other overlaps and the halves of (3)
-    make up for it, but for a lack of at most 1 where X and Y are disjoint and share the intervals
-    of all four inputs, or at most 1/2 where X and W do and share those of Q, dO and K.
-    (5) In the cases with a lack, inputs of i and j stay at hand between the end of one tree and the
-    beginning of the other. Join these two events by an edge e–f, e the earlier. Let A be the place
-    of e among the edges of f, from the earliest, and B that of f among those of e, from the latest.
-    Then at e two entries of each of A rows are at hand, and at f two (or one: K) of each of B
-    columns. Nothing has counted these yet: they are of the event's own side. With a_e the largest A
-    and b_f the largest B there are at most Σ a_e + Σ b_f edges: an edge with B ≤ a_e is one of a_e
-    of its e, any other has A ≤ a_e < B ≤ b_f and is one of b_f of its f. So these counts are enough
-    for the lack, and each seven columns have counts of at least 14|P|.
-    (6) There are d^7 choices of seven columns. A count of two entries is in d^5 of them. Hence
-    14·|P|·d^7 ≤ d^5·(M − 1)(Q + 3N·d).
+    The proof is that of theorem G on the page of bounds, `book/io_bounds.md`.
 
     >>> round(backward_whole_rows(N=1024, d=64, M=16 * 64**2))
     720910

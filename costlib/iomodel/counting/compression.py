@@ -16,22 +16,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import isqrt
-from typing import Any
 
-from costlib.units.numbers import Number, maximum, minimum, size, sizes, square_root
+from costlib.units.numbers import size
 
 __all__ = [
     "Message",
     "decode",
-    "elements_needed",
     "encode",
     "free_entries",
-    "lower_bound",
-    "matrices_of_rank_at_most",
-    "most_entries",
-    "outcomes",
     "square",
 ]
 
@@ -105,26 +98,6 @@ def square(budget: int) -> tuple[Pair, ...]:
     return tuple((i, j) for i in range(side) for j in range(side))
 
 
-def lower_bound(budget: Number, head_dim: Number) -> Any:
-    """Saha and Ye's min(B, d·√B), in field elements, without the constant of their Ω.
-
-    >>> lower_bound(16, head_dim=2), lower_bound(16, head_dim=8)
-    (8.0, 16)
-    """
-    budget, head_dim = sizes(budget=budget, head_dim=head_dim)
-    return minimum(budget, head_dim * square_root(budget))
-
-
-def most_entries(elements: Number, head_dim: Number) -> Any:
-    """The bound read backwards: the largest B with min(B, d·√B) ≤ elements, max(t, t²/d²).
-
-    >>> most_entries(100, head_dim=5), most_entries(100, head_dim=20)
-    (400.0, 100)
-    """
-    elements, head_dim = sizes(elements=elements, head_dim=head_dim)
-    return maximum(elements, (elements / head_dim) ** 2)
-
-
 def free_entries(pairs: Iterable[Pair], head_dim: int) -> int:
     """How many of the wanted entries can be given any values at once: a proved lower bound.
 
@@ -149,64 +122,6 @@ def free_entries(pairs: Iterable[Pair], head_dim: int) -> int:
         sum(min(head_dim, count) for count in Counter(pair[axis] for pair in pairs).values())
         for axis in (0, 1)
     )
-
-
-def outcomes(pairs: Iterable[Pair], head_dim: int, prime: int) -> int:
-    """In how many ways the wanted entries can come out, by trying every Q and K over a tiny field.
-
-    >>> outcomes(square(4), head_dim=1, prime=2)
-    10
-    """
-    pairs = _checked_pairs(pairs)
-    _check_prime(prime)
-    rows, columns = _touched(pairs)
-    vectors = list(product(range(prime), repeat=size("head_dim", head_dim)))
-    if len(vectors) ** (len(rows) + len(columns)) > MOST_TRIED:
-        raise ValueError(
-            f"head_dim, prime and pairs must leave at most {MOST_TRIED} matrices to try, got "
-            f"{len(vectors)}^{len(rows) + len(columns)}"
-        )
-    seen = set()
-    for chosen in product(vectors, repeat=len(rows) + len(columns)):
-        query = dict(zip(rows, chosen, strict=False))
-        key = dict(zip(columns, chosen[len(rows) :], strict=True))
-        seen.add(tuple(_dot(query[i], key[j], prime) for i, j in pairs))
-    return len(seen)
-
-
-def elements_needed(outcomes: int, prime: int) -> int:
-    """The shortest message that tells so many outcomes apart: the least t with q^t ≥ outcomes.
-
-    >>> elements_needed(10, prime=2)
-    4
-    """
-    elements = 0
-    while prime**elements < outcomes:
-        elements += 1
-    return elements
-
-
-def matrices_of_rank_at_most(rank: int, rows: int, columns: int, prime: int) -> int:
-    """How many matrices over F_q have at most this rank: the outcomes of a full block of pairs.
-
-    Of rank r there are Π_{i<r} (q^rows − q^i)·(q^columns − q^i) / (q^r − q^i).
-
-    >>> matrices_of_rank_at_most(1, rows=2, columns=2, prime=2)
-    10
-    """
-    rows, columns = sizes(rows=rows, columns=columns)
-    total = 0
-    for exact in range(min(rank, rows, columns) + 1):
-        above = below = 1
-        for i in range(exact):
-            above *= (prime**rows - prime**i) * (prime**columns - prime**i)
-            below *= prime**exact - prime**i
-        total += above // below
-    return total
-
-
-#: The most pairs of matrices that outcomes() tries.
-MOST_TRIED = 2_000_000
 
 
 def _dot(left: Sequence[int], right: Sequence[int], prime: int) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from costlib.iomodel.counting.coverage import covered_columns, covered_entries, covered_rows
 from costlib.iomodel.counting.heads import Heads
-from costlib.units.numbers import Number, ceil_div, maximum, minimum, sizes, triangle
+from costlib.units.numbers import Number, ceil_div, maximum, minimum, sizes
 
 __all__ = [
     "Count",
@@ -28,10 +28,6 @@ __all__ = [
     "fused",
     "matmul",
     "naive",
-    "naive_entries",
-    "naive_rows",
-    "recomputed",
-    "sawtooth",
     "small_cache",
     "stored_backward",
     "stored_scores",
@@ -118,32 +114,6 @@ def naive(
             maximum(_product_peak(side, side, minimum(depth, d)), softmax_peak),
             _product_peak(side, minimum(tile, d), depth),
         ),
-    )
-
-
-def naive_entries(
-    N: Number, d: Number, *, softmax: str = "three-pass", causal: bool = False
-) -> Count:
-    """Naive attention one entry at a time: 4N²·d + c·N² reads, 2N² + N·d writes.
-
-    >>> naive_entries(8, 4)
-    Count(reads=1216, writes=160, peak=3)
-    """
-    return naive(N, d, 1, 1, softmax=softmax, causal=causal)
-
-
-def naive_rows(N: Number, d: Number, *, causal: bool = False) -> Count:
-    """Naive attention one query row at a time: 2N²·d + 2N² + N·d reads, 2N² + N·d writes.
-
-    >>> naive_rows(24, 6)
-    Count(reads=8208, writes=1296, peak=26)
-    """
-    N, d = sizes(N=N, d=d)
-    pairs = triangle(N) if causal else N * N
-    return Count(
-        reads=2 * pairs * d + 2 * pairs + N * d,
-        writes=2 * pairs + N * d,
-        peak=maximum(2 * d + 1, N + 2),
     )
 
 
@@ -471,48 +441,6 @@ def fused(
         reads=(2 * visits + 2 * columns - N) * d,
         writes=visits * d,
         peak=_product_peak(rows, cols, depth) + 3 * rows,
-    )
-
-
-def sawtooth(N: Number, d: Number, block_rows: Number, block_cols: Number = 1) -> Count:
-    """N·d + 2T_r·N·d reads less 2d for each column of the tiles at the T_r − 1 turns.
-
-    The turns alternate between the last tile, which may be short, and the first.
-
-    >>> sawtooth(6, 2, 2, 2)
-    Count(reads=68, writes=12, peak=26)
-    """
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
-    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
-    blocks = ceil_div(N, block_rows)
-    last = N - (ceil_div(N, block_cols) - 1) * block_cols
-    saved = (blocks // 2) * last + ((blocks - 1) // 2) * cols
-    return Count(
-        reads=N * d + 2 * blocks * N * d - 2 * saved * d,
-        writes=N * d,
-        peak=2 * rows * d + 2 * cols * d + rows * cols + 3 * rows,
-    )
-
-
-def recomputed(
-    N: Number, d: Number, tile_rows: Number, tile_cols: Number, value_cols: Number
-) -> Count:
-    """⌈d/value_cols⌉·(⌈N/tile_cols⌉ + ⌈N/tile_rows⌉)·N·d + ⌈N/tile_rows⌉·N·d reads, N·d writes.
-
-    >>> recomputed(6, 4, 3, 2, 2)
-    Count(reads=288, writes=24, peak=26)
-    """
-    N, d, value_cols = sizes(N=N, d=d, value_cols=value_cols)
-    tile_rows, tile_cols = sizes(tile_rows=tile_rows, tile_cols=tile_cols)
-    rows, cols, part = minimum(tile_rows, N), minimum(tile_cols, N), minimum(value_cols, d)
-    row_blocks = ceil_div(N, tile_rows)
-    again = ceil_div(d, value_cols) * (ceil_div(N, tile_cols) + row_blocks)
-    streamed = rows + cols + part - minimum(rows + cols, part)  # the wider of the two phases
-    return Count(
-        reads=again * N * d + row_blocks * N * d,
-        writes=N * d,
-        peak=rows * cols + rows * part + 3 * rows + streamed,
     )
 
 

@@ -1,7 +1,7 @@
 """Arrays in slow memory and blocks in fast memory: handles that keep their data to themselves.
 
-A `SlowArray` gives its data to nobody but the memory. A `Block` never hands out a NumPy array: one
-computes on it with its methods, or with NumPy's own functions and ``out=``.
+A `SlowArray` gives its data to nobody but the memory. A `HeldBlock` never hands out a NumPy
+array: one computes on it with its methods, or with NumPy's own functions and ``out=``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-__all__ = ["Array", "Block", "CapacityError", "ResidencyError", "SlowArray"]
+__all__ = ["Array", "HeldBlock", "CapacityError", "ResidencyError", "SlowArray"]
 
 Array = np.ndarray[Any, Any]
 
@@ -28,15 +28,15 @@ class ResidencyError(RuntimeError):
     """A step touched data that is not in fast memory."""
 
 
-class Memory(Protocol):
+class FastMemory(Protocol):
     """What a handle needs of the memory that it belongs to."""
 
-    _resident_blocks: dict[int, Block]
+    _resident_blocks: dict[int, HeldBlock]
 
-    def holds(self, block: Block) -> bool:
+    def holds(self, block: HeldBlock) -> bool:
         """True while a block is resident."""
 
-    def drop(self, *blocks: Block) -> None:
+    def drop(self, *blocks: HeldBlock) -> None:
         """Free what resident blocks take."""
 
 
@@ -45,7 +45,7 @@ class SlowArray:
 
     __slots__ = ("_data", "_memory", "name", "shape")
 
-    def __init__(self, memory: Memory, name: str, data: Array) -> None:
+    def __init__(self, memory: FastMemory, name: str, data: Array) -> None:
         self.name = name
         self.shape: tuple[int, int] = (data.shape[0], data.shape[1])
         self._memory = memory
@@ -64,7 +64,7 @@ class SlowArray:
     __array_ufunc__ = __copy__ = __deepcopy__ = __reduce_ex__ = _refuse
 
 
-class Block(NDArrayOperatorsMixin):
+class HeldBlock(NDArrayOperatorsMixin):
     """A matrix in fast memory, on which NumPy's elementwise functions work with ``out=``.
 
     >>> from costlib.iomodel import TwoLevelMemory
@@ -83,11 +83,11 @@ class Block(NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        memory: Memory,
+        memory: FastMemory,
         name: str,
         data: Array,
         number: int,
-        owner: Block | None = None,
+        owner: HeldBlock | None = None,
     ) -> None:
         self.name = name
         self.shape: tuple[int, int] = (data.shape[0], data.shape[1])
@@ -104,11 +104,11 @@ class Block(NDArrayOperatorsMixin):
         return self.shape[0] * self.shape[1]
 
     @property
-    def T(self) -> Block:
+    def T(self) -> HeldBlock:
         """The same entries with rows and columns exchanged; takes no room."""
         return self._view(opened(self).T)
 
-    def part(self, rows: slice = slice(None), cols: slice = slice(None)) -> Block:
+    def part(self, rows: slice = slice(None), cols: slice = slice(None)) -> HeldBlock:
         """Some rows and columns of the block, without a copy; takes no room."""
         return self._view(opened(self)[rows, cols])
 
@@ -116,7 +116,7 @@ class Block(NDArrayOperatorsMixin):
         """Set every entry to a scalar."""
         opened(self)[...] = float(value)
 
-    def copy_from(self, other: Block) -> None:
+    def copy_from(self, other: HeldBlock) -> None:
         """Copy a resident block of the same shape into this one."""
         np.copyto(opened(self), opened(other))
 
@@ -130,35 +130,35 @@ class Block(NDArrayOperatorsMixin):
         data = opened(self)
         np.log(data, out=data)
 
-    def set_maximum(self, left: Block, right: Block) -> None:
+    def set_maximum(self, left: HeldBlock, right: HeldBlock) -> None:
         """Make each entry the larger of two others."""
         np.maximum(opened(left), opened(right), out=opened(self))
 
-    def set_product(self, left: Block, right: Block) -> None:
+    def set_product(self, left: HeldBlock, right: HeldBlock) -> None:
         """Make this block the matrix product left · right."""
         self._check_factors(left, right)
         np.matmul(opened(left), opened(right), out=opened(self))
 
-    def add_product(self, left: Block, right: Block) -> None:
+    def add_product(self, left: HeldBlock, right: HeldBlock) -> None:
         """Add the matrix product left · right, one multiply-add at a time."""
         self._check_factors(left, right)
         result = opened(self)
         result += opened(left) @ opened(right)
 
-    def set_row_sums(self, other: Block) -> None:
+    def set_row_sums(self, other: HeldBlock) -> None:
         """Make this column the sum of each row of another block."""
         np.add.reduce(opened(other), axis=1, keepdims=True, out=opened(self))
 
-    def add_row_sums(self, other: Block) -> None:
+    def add_row_sums(self, other: HeldBlock) -> None:
         """Add the sum of each row of another block to this column."""
         column = opened(self)
         column += np.add.reduce(opened(other), axis=1, keepdims=True)
 
-    def set_row_maxima(self, other: Block) -> None:
+    def set_row_maxima(self, other: HeldBlock) -> None:
         """Make this column the largest entry of each row of another block."""
         np.maximum.reduce(opened(other), axis=1, keepdims=True, out=opened(self))
 
-    def raise_to_row_maxima(self, other: Block) -> None:
+    def raise_to_row_maxima(self, other: HeldBlock) -> None:
         """Make this column at least the largest entry of each row of another block."""
         column = opened(self)
         np.maximum(column, np.maximum.reduce(opened(other), axis=1, keepdims=True), out=column)
@@ -175,27 +175,27 @@ class Block(NDArrayOperatorsMixin):
         cols = np.arange(first_col, first_col + data.shape[1])
         data[rows[:, None] < cols] = np.finfo(data.dtype).min * MASKED_SHARE_OF_LEAST
 
-    def __iadd__(self, other: Any) -> Block:
+    def __iadd__(self, other: Any) -> HeldBlock:
         data = opened(self)
         data += _operand(other)
         return self
 
-    def __isub__(self, other: Any) -> Block:
+    def __isub__(self, other: Any) -> HeldBlock:
         data = opened(self)
         data -= _operand(other)
         return self
 
-    def __imul__(self, other: Any) -> Block:
+    def __imul__(self, other: Any) -> HeldBlock:
         data = opened(self)
         data *= _operand(other)
         return self
 
-    def __itruediv__(self, other: Any) -> Block:
+    def __itruediv__(self, other: Any) -> HeldBlock:
         data = opened(self)
         data /= _operand(other)
         return self
 
-    def __enter__(self) -> Block:
+    def __enter__(self) -> HeldBlock:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -207,15 +207,15 @@ class Block(NDArrayOperatorsMixin):
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
-    ) -> Block:
-        if len(out) != 1 or not isinstance(out[0], Block):
+    ) -> HeldBlock:
+        if len(out) != 1 or not isinstance(out[0], HeldBlock):
             raise ResidencyError(
                 f"numpy.{ufunc.__name__} would make an array outside the counted memory: "
                 "pass out= with a resident block"
             )
         if method not in ("__call__", "reduce") or not options.keys() <= {"axis", "keepdims"}:
             raise ResidencyError(f"numpy.{ufunc.__name__} is not counted with {method}, {options}")
-        target: Block = out[0]
+        target: HeldBlock = out[0]
         if ufunc is np.matmul:
             target._check_factors(*inputs)
         getattr(ufunc, method)(*map(_operand, inputs), out=opened(target), **options)
@@ -232,14 +232,14 @@ class Block(NDArrayOperatorsMixin):
 
     def _check_factors(self, *factors: object) -> None:
         """A product needs its factors to the end, so it cannot be formed in their place."""
-        if any(isinstance(one, Block) and one._owner is self._owner for one in factors):
+        if any(isinstance(one, HeldBlock) and one._owner is self._owner for one in factors):
             raise ResidencyError(f"a product cannot be written to {self.name}, one of its factors")
 
-    def _view(self, data: Array) -> Block:
-        return Block(self._memory, self.name, data, self._number, self._owner)
+    def _view(self, data: Array) -> HeldBlock:
+        return HeldBlock(self._memory, self.name, data, self._number, self._owner)
 
 
-def opened(block: Block) -> Array:
+def opened(block: HeldBlock) -> Array:
     """The entries of a block, or an error if it is no longer resident."""
     if block._owner._number not in block._memory._resident_blocks:
         rows, cols = block.shape
@@ -250,7 +250,7 @@ def opened(block: Block) -> Array:
 
 def _operand(operand: object) -> Any:
     """What a compute step may read: a resident block or a scalar, nothing else."""
-    if isinstance(operand, Block):
+    if isinstance(operand, HeldBlock):
         return opened(operand)
     if isinstance(operand, (int, float, np.generic)):
         return operand

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.memory.blocks import Array, Block, ResidencyError
+from costlib.iomodel.memory.blocks import Array, HeldBlock, ResidencyError
 from costlib.iomodel.memory.two_level import TwoLevelMemory
 
 __all__ = ["Played", "Schedule", "Tile", "play"]
@@ -33,17 +33,17 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,19}")
 
 #: The steps of arithmetic: what does it, and whether it takes tiles (t), scalars (s) or either (e).
 STEPS: dict[str, tuple[Callable[..., Any], str]] = {
-    "fill": (Block.fill, "s"),
-    "copy_from": (Block.copy_from, "t"),
-    "exp": (Block.exp, ""),
-    "log": (Block.log, ""),
-    "set_maximum": (Block.set_maximum, "tt"),
-    "set_product": (Block.set_product, "tt"),
-    "add_product": (Block.add_product, "tt"),
-    "set_row_sums": (Block.set_row_sums, "t"),
-    "add_row_sums": (Block.add_row_sums, "t"),
-    "set_row_maxima": (Block.set_row_maxima, "t"),
-    "raise_to_row_maxima": (Block.raise_to_row_maxima, "t"),
+    "fill": (HeldBlock.fill, "s"),
+    "copy_from": (HeldBlock.copy_from, "t"),
+    "exp": (HeldBlock.exp, ""),
+    "log": (HeldBlock.log, ""),
+    "set_maximum": (HeldBlock.set_maximum, "tt"),
+    "set_product": (HeldBlock.set_product, "tt"),
+    "add_product": (HeldBlock.add_product, "tt"),
+    "set_row_sums": (HeldBlock.set_row_sums, "t"),
+    "add_row_sums": (HeldBlock.add_row_sums, "t"),
+    "set_row_maxima": (HeldBlock.set_row_maxima, "t"),
+    "raise_to_row_maxima": (HeldBlock.raise_to_row_maxima, "t"),
     "add": (operator.iadd, "e"),
     "subtract": (operator.isub, "e"),
     "multiply": (operator.imul, "e"),
@@ -201,14 +201,14 @@ def _step(name: str) -> Callable[..., None]:
     def step(self: Tile, *operands: Tile | float) -> None:
         self._do(name, *operands)
 
-    step.__doc__ = getattr(Block, name).__doc__
+    step.__doc__ = getattr(HeldBlock, name).__doc__
     return step
 
 
 class Tile:
     """A block in a schedule, or a part of one: its shape, and the steps that it can take.
 
-    They are a `Block`'s own; ``+=``, ``-=``, ``*=`` and ``/=`` take another tile or a scalar.
+    They are a `HeldBlock`'s own; ``+=``, ``-=``, ``*=`` and ``/=`` take another tile or a scalar.
     """
 
     fill = _step("fill")
@@ -304,7 +304,7 @@ class _Hands:
     def __init__(self, capacity: int, inputs: dict[str, Any]) -> None:
         self.memory = TwoLevelMemory(capacity)
         self.arrays = {name: self.memory.place(name, values) for name, values in inputs.items()}
-        self.blocks: list[Block] = []
+        self.blocks: list[HeldBlock] = []
         self._reserved = 0
 
     def make(self, move: Sequence[Any]) -> None:
@@ -366,17 +366,17 @@ class _Hands:
         (a, b, c, d), (e, f, g, h) = (part[1:5] or (0, rows, 0, cols) for part in (one, other))
         return a < f and e < b and c < h and g < d
 
-    def _operand(self, operand: Any, wanted: str) -> Block | float:
+    def _operand(self, operand: Any, wanted: str) -> HeldBlock | float:
         tile = wanted == "t" or (wanted == "e" and type(operand) is list)
         return self._tile(operand) if tile else _scalar(operand)
 
-    def _block(self, number: Any) -> Block:
+    def _block(self, number: Any) -> HeldBlock:
         place = _count(number, 0)
         if place >= len(self.blocks):
             raise ValueError(f"there is no block {place} yet")
         return self.blocks[place]
 
-    def _tile(self, said: Any) -> Block:
+    def _tile(self, said: Any) -> HeldBlock:
         if type(said) is not list:
             raise TypeError
         number, *rest = said

@@ -5,7 +5,7 @@ resident, stores and drops. Every entry that crosses between the levels is count
 was ever resident is known, and a step that would exceed the capacity is refused.
 
 What makes the count honest is what an algorithm cannot do. A `SlowArray` gives its data to nobody
-but the memory. A `Block` never hands out a NumPy array: you compute on it with NumPy's own
+but the memory. A `HeldBlock` never hands out a NumPy array: you compute on it with NumPy's own
 functions and ``out=``, and a block that was dropped refuses. Nothing is free but scalars known
 before the run, and the registers of the arithmetic itself: one compute step may read a resident
 operand entry by entry and add to a resident result, so a product that accumulates needs no room
@@ -24,8 +24,8 @@ import numpy as np
 
 from costlib.iomodel.memory.blocks import (
     Array,
-    Block,
     CapacityError,
+    HeldBlock,
     ResidencyError,
     SlowArray,
     opened,
@@ -98,7 +98,7 @@ entries, but 6 of 6 are free (nothing is resident)
         self.trace: list[Event] = []
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         self._tracing = trace
-        self._resident_blocks: dict[int, Block] = {}
+        self._resident_blocks: dict[int, HeldBlock] = {}
         self._next = 0
         self._step: tuple[str, tuple[int, ...]] = ("start", ())
 
@@ -123,7 +123,9 @@ entries, but 6 of 6 are free (nothing is resident)
         """Room in slow memory for a result; every entry is NaN until it is stored."""
         return SlowArray(self, name, np.full((rows, cols), np.nan, dtype=self.dtype))
 
-    def load(self, array: SlowArray, rows: slice = slice(None), cols: slice = slice(None)) -> Block:
+    def load(
+        self, array: SlowArray, rows: slice = slice(None), cols: slice = slice(None)
+    ) -> HeldBlock:
         """Read a rectangle of a slow array into fast memory: one read for each entry."""
         rows, cols = self._region(array, rows, cols)
         entries = (rows.stop - rows.start) * (cols.stop - cols.start)
@@ -134,7 +136,9 @@ entries, but 6 of 6 are free (nothing is resident)
             self._record("load", block)
         return block
 
-    def allocate(self, name: str, rows: int, cols: int = 1, *, fill: float | None = None) -> Block:
+    def allocate(
+        self, name: str, rows: int, cols: int = 1, *, fill: float | None = None
+    ) -> HeldBlock:
         """Room in fast memory for a temporary; NaN unless filled. Costs space, but no transfer."""
         region = slice(0, rows), slice(0, cols)
         self._make_room(rows * cols, "allocating", name, *region)
@@ -146,7 +150,7 @@ entries, but 6 of 6 are free (nothing is resident)
 
     def store(
         self,
-        block: Block,
+        block: HeldBlock,
         array: SlowArray,
         rows: slice = slice(None),
         cols: slice = slice(None),
@@ -165,7 +169,7 @@ entries, but 6 of 6 are free (nothing is resident)
         if self._tracing:
             self._record("store", block, array.name, rows, cols)
 
-    def drop(self, *blocks: Block) -> None:
+    def drop(self, *blocks: HeldBlock) -> None:
         """Free the room of resident blocks. What was not stored is lost."""
         for block in blocks:
             if block._owner is not block:
@@ -176,7 +180,7 @@ entries, but 6 of 6 are free (nothing is resident)
             if self._tracing:
                 self._record("drop", block)
 
-    def holds(self, block: Block) -> bool:
+    def holds(self, block: HeldBlock) -> bool:
         """True while a block is resident."""
         return block._memory is self and block._number in self._resident_blocks
 
@@ -209,8 +213,8 @@ entries, but 6 of 6 are free (nothing is resident)
         if wanted > self.peak:
             self.peak = wanted
 
-    def _hold(self, name: str, data: Array, rows: slice, cols: slice) -> Block:
-        block = Block(self, name, data, self._next)
+    def _hold(self, name: str, data: Array, rows: slice, cols: slice) -> HeldBlock:
+        block = HeldBlock(self, name, data, self._next)
         block._rows, block._cols = (rows.start, rows.stop), (cols.start, cols.stop)
         self._resident_blocks[self._next] = block
         self._next += 1
@@ -232,7 +236,7 @@ entries, but 6 of 6 are free (nothing is resident)
     def _record(
         self,
         kind: str,
-        block: Block,
+        block: HeldBlock,
         name: str | None = None,
         rows: slice | None = None,
         cols: slice | None = None,

@@ -7,9 +7,8 @@
 
 from costlib.iomodel.pebbles.dag import Dag
 from costlib.iomodel.pebbles.game import Game
-from costlib.iomodel.pebbles.partial import PartialGame, PartialOptimum
 from costlib.iomodel.pebbles.partition import (
-    Part,
+    Subset,
     fewest_parts,
     io_bound,
     minimum_dominator,
@@ -28,9 +27,7 @@ __all__ = [
     "IllegalMove",
     "Move",
     "Optimum",
-    "Part",
-    "PartialGame",
-    "PartialOptimum",
+    "Subset",
     "Pebbling",
     "Progress",
     "fewest_parts",

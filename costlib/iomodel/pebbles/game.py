@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from costlib.iomodel.pebbles.partition import Part, partition
+from costlib.iomodel.pebbles.partition import Subset, partition
 from costlib.iomodel.pebbles.rules import Move, Rules
 from costlib.iomodel.pebbles.search import Optimum, Progress, optimal
 from costlib.units.numbers import size
@@ -47,7 +47,7 @@ class Game(Rules):
         """
         return optimal(self, size("states", states), progress)
 
-    def partition(self, moves: str | Iterable[Move | str]) -> tuple[Part, ...]:
+    def partition(self, moves: str | Iterable[Move | str]) -> tuple[Subset, ...]:
         """Hong and Kung's partition with limit 2M that a complete pebbling gives.
 
         >>> from costlib.iomodel.pebbles import Dag

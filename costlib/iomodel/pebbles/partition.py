@@ -24,7 +24,7 @@ from costlib.iomodel.pebbles.rules import Move, Rules
 from costlib.units.numbers import size
 
 __all__ = [
-    "Part",
+    "Subset",
     "fewest_parts",
     "io_bound",
     "minimum_dominator",
@@ -38,7 +38,7 @@ MOST_IDEALS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subset:
     """The vertices first pebbled in one stretch of a pebbling, with a dominator from its reads."""
 
     vertices: tuple[int, ...]
@@ -46,7 +46,7 @@ class Part:
     minimum: tuple[int, ...]
 
 
-def partition(game: Rules, moves: str | Iterable[Move | str]) -> tuple[Part, ...]:
+def partition(game: Rules, moves: str | Iterable[Move | str]) -> tuple[Subset, ...]:
     """The partition with limit 2M that a complete pebbling with M red pebbles gives.
 
     Cut the moves into stretches of M reads and writes (fewer in the last). A part holds the
@@ -74,7 +74,7 @@ def partition(game: Rules, moves: str | Iterable[Move | str]) -> tuple[Part, ...
         read = {move.vertex for move in stretch.moves if move.kind == "R"}
         seen |= new
         parts.append(
-            Part(
+            Subset(
                 tuple(sorted(new)),
                 tuple(sorted(stretch.red_before | read)),
                 minimum_set(game.dag, new),

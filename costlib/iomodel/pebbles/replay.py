@@ -47,14 +47,14 @@ def replay(
     entries of the run. Left out: runs that compute a value, drop it, and compute it again.
 
     >>> import numpy as np
-    >>> from costlib.iomodel import TwoLevelMemory, matmul
+    >>> from costlib.iomodel import TwoLevelMemory, flash2
     >>> from costlib.iomodel.pebbles import Game
-    >>> memory = TwoLevelMemory(8, trace=True)
-    >>> run = matmul(np.eye(2), np.eye(2), memory, tile_rows=2, tile_cols=2)
-    >>> dag = Dag.matmul(m=2, k=2, n=2, fma=True)
-    >>> moves = replay(dag, memory.trace, {"C": "C[{row},{col},1]"})
-    >>> run.total, Game(dag, red=9).play(moves).cost
-    (12, 12)
+    >>> x, memory = np.eye(4, 2), TwoLevelMemory(24, trace=True)
+    >>> run = flash2(x, x, x, memory, block_rows=2, block_cols=2)
+    >>> dag = Dag.attention(seq=4, head_dim=2)
+    >>> moves = replay(dag, memory.trace, {"O": "Y[{row},{col}]"})
+    >>> run.total, Game(dag, red=24).play(moves).cost
+    (48, 48)
     """
     table = _Table(dag, names or {})
     for event in trace:

@@ -48,7 +48,7 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
     @cached_property
     def data(self) -> Mapping[str, Any]:
         """The data file as it is: sources, entries, and what its fields mean."""
-        return _content(self._kind)
+        return content(self._kind)
 
     @cached_property
     def _entries(self) -> Mapping[str, Mapping[str, Any]]:
@@ -165,9 +165,10 @@ def _begin_alike(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _content(kind: str) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = json.loads((_FOLDER / f"{kind}s.json").read_text("utf-8"))
-    return content
+def content(kind: str) -> Mapping[str, Any]:
+    """A data file as it is, by the kind of its entries."""
+    found: Mapping[str, Any] = json.loads((_FOLDER / f"{kind}s.json").read_text("utf-8"))
+    return found
 
 
 def plain(name: str) -> str:

@@ -17,11 +17,12 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from costlib.layers import Block, linear_step
 from costlib.layers.parts import same
+from costlib.model.catalog.lookup import content
 from costlib.model.families import (  # noqa: F401  (each enters its families)
     compressed,
     decoders,
@@ -29,15 +30,15 @@ from costlib.model.families import (  # noqa: F401  (each enters its families)
     encoder_decoders,
     encoders,
     gemma,
-    kin,
     latents,
     linear,
     mixtures,
-    newest,
     older,
     pruned,
+    residuals,
     routed,
     state_spaces,
+    variants,
 )
 from costlib.model.families.config import MOST_BYTES, Config, fields_of
 from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper
@@ -50,26 +51,6 @@ Model = TypeVar("Model")
 
 #: Wrappers whose code never ties, whatever a config says.
 _NEVER_TIED = ("muse_spark", "qwen2_audio", "voxtral")
-
-#: What the code of a wrapper takes for what its text model's config leaves out.
-_USUAL_INSIDE: dict[str, dict[str, Any]] = {
-    "voxtral": {
-        "vocab_size": 131072,
-        "hidden_size": 3072,
-        "intermediate_size": 8192,
-        "num_hidden_layers": 30,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-    },
-    "glmasr": {
-        "vocab_size": 59264,
-        "hidden_size": 2048,
-        "intermediate_size": 6144,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 4,
-    },
-}
 
 #: Fields that no family here has otherwise.
 _NEVER = {"is_encoder_decoder": False, "add_cross_attention": False}
@@ -104,7 +85,7 @@ def from_hf(
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
-    usual = {**entry.usual, **(entry.inside if is_inside else {})}
+    usual = {**entry.usual, **(_usual_inside(name) if is_inside else {})}
     beside = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
     return _build(Config(fields, name, entry.names, usual), entry, partial(make, **beside))
 
@@ -134,7 +115,7 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     kind = inner.get("model_type") or wrapper.text
     if not isinstance(kind, str):
         raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
-    found = {**_USUAL_INSIDE.get(name, {}), **inner, "model_type": kind}
+    found = {**_usual_inside(name), **inner, "model_type": kind}
     if name in WRAPPERS:  # its code makes this text model, whatever class that names
         found.pop("architectures", None)
     tied = False if name in _NEVER_TIED else fields.get(_TIED, wrapper.tied)
@@ -144,6 +125,13 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     here = (inside, "quantization_config")
     others = (key for key in fields if key.endswith("_config") and key not in here)
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
+
+
+@cache
+def _usual_inside(model_type: str) -> Mapping[str, Any]:
+    """What code takes for sizes that the config of a text model inside another one leaves out."""
+    found: Mapping[str, Any] = content("default")["defaults"].get(model_type, {})
+    return found
 
 
 def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
@@ -165,7 +153,7 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         sizes[name] = () if steps is None else steps(config)
     try:
         sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
-        sizes["ahead"] = _ahead(config, entry)
+        sizes["mtp_blocks"] = _mtp(config, entry)
         for change in (entry.size, _own_head(config, entry)):
             sizes |= {} if change is None else change(config)
         return make(**sizes)
@@ -176,15 +164,15 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         raise config.error(str(problem), kind) from problem
 
 
-def _ahead(config: Config, entry: Family) -> tuple[Block, ...]:
+def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:
     """Layers that predict further tokens: each has a norm of both inputs and one at its end."""
-    heads = config.count(entry.ahead, 0, least=0) if entry.ahead else 0
+    heads = config.count(entry.mtp, 0, least=0) if entry.mtp else 0
     if not heads:
         return ()
     d, last = config.d_model, config.layers - 1
-    one = entry.ahead_layer
+    one = entry.mtp_layer
     block = entry.layer(config.at(last), last) if one is None else one(config)
-    joined = linear_step("ahead.proj", 2 * d, d)
+    joined = linear_step("mtp.proj", 2 * d, d)
     extra = (*block.extra, *joined)
     return (replace(block, layers=heads, norms=block.norms + 3, extra=extra),)
 

@@ -36,20 +36,6 @@ GPT2 = {
 }
 
 
-#: What Gemma 3's code takes for what a config leaves out, as those inside another model do.
-GEMMA3 = {
-    "vocab_size": 262208,
-    "hidden_size": 2304,
-    "intermediate_size": 9216,
-    "num_hidden_layers": 26,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 256,
-    "sliding_window": 4096,
-    "_sliding_window_pattern": 6,
-}
-
-
 #: Models that see or hear, and what an outer config that does not say means for the unembedding.
 OVER_LLAMA = {
     "llava": None,
@@ -127,6 +113,15 @@ def phi3(c: Config, i: int) -> Block:
     return layer(attention, mlp(c))
 
 
+@family(
+    "qwen2_5_vl_text",
+    "Qwen2_5_VLForConditionalGeneration",
+    tied=False,
+    wrapped_by={"qwen2_5_vl": None},
+)
+@family(
+    "qwen2_vl_text", "Qwen2VLForConditionalGeneration", tied=False, wrapped_by={"qwen2_vl": None}
+)
 @family("qwen2", "Qwen2ForCausalLM", tied=False, wrapped_by=OVER_QWEN2)
 def qwen2(c: Config, i: int) -> Block:
     """Llama with biases on queries, keys and values."""
@@ -196,7 +191,6 @@ def gemma2(c: Config, i: int) -> Block:
     "Gemma3ForCausalLM",
     tied=True,
     wrapped_by={"gemma3": True},
-    inside=GEMMA3,
     refuse={"use_bidirectional_attention": False},
 )
 def gemma3_text(c: Config, i: int) -> Block:
@@ -234,7 +228,7 @@ def deepseek_v2(c: Config, i: int) -> Block:
     "deepseek_v3",
     "DeepseekV3ForCausalLM",
     tied=False,
-    ahead="num_nextn_predict_layers",
+    mtp="num_nextn_predict_layers",
     refuse={"moe_layer_freq": 1},
 )
 def deepseek_v3(c: Config, i: int) -> Block:
@@ -339,7 +333,12 @@ def gpt_neox(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
 
 
-@family("gptj", "GPTJForCausalLM", tied=False, norm="layer_norm", names=GPT2, unembedding_bias=True)
+#: What GPT-J and CodeGen share, whose queries, keys and values are made by one matrix.
+GPTJ: dict[str, Any] = {"tied": False, "norm": "layer_norm", "unembedding_bias": True}
+
+
+@family("codegen", "CodeGenForCausalLM", names=GPT2, usual={"rotary_dim": 64}, **GPTJ)
+@family("gptj", "GPTJForCausalLM", names=GPT2, **GPTJ)
 def gptj(c: Config, i: int) -> Block:
     """Both parts read one norm; biases in the feed-forward layer and the unembedding."""
     norm, width = "layer_norm", head_dim(c, stated=False)

@@ -34,15 +34,6 @@ def ministral(c: Config, i: int) -> Block:
     "ministral3",
     "Ministral3ForCausalLM",
     tied=False,
-    inside={
-        "vocab_size": 131072,
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 34,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-    },
 )
 def ministral3(c: Config, i: int) -> Block:
     """Mistral, usually without a window."""
@@ -66,14 +57,6 @@ def glm4(c: Config, i: int) -> Block:
     "Glm4vForConditionalGeneration",
     tied=False,
     wrapped_by={"glm4v": None, "glm46v": False, "glmga": False},
-    inside={
-        "vocab_size": 151552,
-        "hidden_size": 4096,
-        "intermediate_size": 13696,
-        "num_hidden_layers": 40,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 2,
-    },
 )
 def glm4v_text(c: Config, i: int) -> Block:
     """GLM 4 inside a model that sees."""
@@ -86,14 +69,6 @@ def glm4v_text(c: Config, i: int) -> Block:
     "GlmOcrForConditionalGeneration",
     tied=False,
     wrapped_by={"glm_ocr": None},
-    inside={
-        "vocab_size": 59392,
-        "hidden_size": 1024,
-        "intermediate_size": 4096,
-        "num_hidden_layers": 16,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 8,
-    },
 )
 def glm_ocr_text(c: Config, i: int) -> Block:
     """GLM 4 without biases, inside a model that reads pictures of text."""
@@ -221,33 +196,10 @@ def nanochat(c: Config, i: int) -> Block:
 
 
 @family(
-    "qwen2_5_vl_text",
-    "Qwen2_5_VLForConditionalGeneration",
-    tied=False,
-    wrapped_by={"qwen2_5_vl": None},
-)
-@family(
-    "qwen2_vl_text", "Qwen2VLForConditionalGeneration", tied=False, wrapped_by={"qwen2_vl": None}
-)
-def qwen2_vl_text(c: Config, i: int) -> Block:
-    """Qwen 2 inside a model that sees."""
-    return layer(grouped(c, biases=QKV, window=optional_window(c, i)), mlp(c))
-
-
-@family(
     "qwen3_vl_text",
     "Qwen3VLForConditionalGeneration",
     tied=False,
     wrapped_by={"qwen3_vl": False},
-    inside={
-        "vocab_size": 151936,
-        "hidden_size": 4096,
-        "intermediate_size": 22016,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 32,
-        "head_dim": 128,
-    },
 )
 def qwen3_vl_text(c: Config, i: int) -> Block:
     """Qwen 3 inside a model that sees."""
@@ -255,7 +207,7 @@ def qwen3_vl_text(c: Config, i: int) -> Block:
     return layer(grouped(c, needs_head_dim=True, qk_norm="head", biases=found), mlp(c))
 
 
-@family("mimo", "MiMoForCausalLM", tied=False, ahead="num_nextn_predict_layers")
+@family("mimo", "MiMoForCausalLM", tied=False, mtp="num_nextn_predict_layers")
 def mimo(c: Config, i: int) -> Block:
     """Qwen 2, with a layer that predicts further tokens."""
     found = biases(c, "attention_bias", True, QKV)

@@ -39,13 +39,13 @@ class Family:
     must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
     the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
     no table). ``names``: fields that the family spells its own way, by their usual name.
-    ``usual``: what the family's code takes for a field that is not there; ``inside``: what it takes
-    for more of them where the config is inside that of a model that also sees or hears: libraries
-    write those without what is usual. ``rewrite``: the fields
-    as they are spelled now, given those of an older form. ``agree``: fields that may be there, and
+    ``usual``: what the family's code takes for a field that is not there (`catalog/defaults.json`
+    has more of them for a config inside that of a model that also sees or hears, as libraries
+    write those without what is usual). ``rewrite``: the fields as they are spelled now, given those
+    of an older form. ``agree``: fields that may be there, and
     then must equal another. ``refuse``: fields with the only value that the entry is right for.
-    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``ahead``
-    is the field that says how many layers predict further tokens, and ``ahead_layer`` such a layer
+    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``mtp``
+    is the field that says how many layers predict further tokens, and ``mtp_layer`` such a layer
     where it is not like the last one. ``heads``: classes with a head of their own, and what it
     changes of the model. ``size`` can change anything of the finished model.
     """
@@ -62,14 +62,13 @@ class Family:
     unembedding_bias: bool = False
     names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     usual: Mapping[str, Any] = field(default_factory=dict)
-    inside: Mapping[str, Any] = field(default_factory=dict)
     rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     agree: Mapping[str, str] = field(default_factory=dict)
     refuse: Mapping[str, Any] = field(default_factory=dict)
     first: Steps | None = None
     last: Steps | None = None
-    ahead: str | None = None
-    ahead_layer: Callable[[Config], Block] | None = None
+    mtp: str | None = None
+    mtp_layer: Callable[[Config], Block] | None = None
     heads: Mapping[str, Sizes] = field(default_factory=dict)
     size: Sizes | None = None
 

@@ -26,35 +26,6 @@ from costlib.model.families.readers import (
     rotary,
 )
 
-#: What the code takes for what a config leaves out.
-GEMMA3N = {
-    "vocab_size": 262400,
-    "hidden_size": 2048,
-    "intermediate_size": 16384,
-    "num_hidden_layers": 35,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "head_dim": 256,
-    "sliding_window": 512,
-    "vocab_size_per_layer_input": 262144,
-    "hidden_size_per_layer_input": 256,
-    "altup_num_inputs": 4,
-    "num_kv_shared_layers": 15,
-    "laurel_rank": 64,
-}
-GEMMA4 = {
-    "vocab_size": 262144,
-    "hidden_size": 2304,
-    "intermediate_size": 9216,
-    "num_hidden_layers": 30,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 256,
-    "sliding_window": 512,
-    "vocab_size_per_layer_input": 262144,
-    "hidden_size_per_layer_input": 256,
-}
-
 
 def _shares_kv(c: Config, i: int, kinds: list[str], usual: int | None = None) -> bool:
     """The last layers have no keys and values: they use those of the last layer of their kind."""
@@ -104,7 +75,6 @@ def _per_layer_steps(c: Config) -> tuple[PerToken, ...]:
     "Gemma4ForCausalLM",
     tied=True,
     wrapped_by={"gemma4": True},
-    inside=GEMMA4,
     first=_per_layer_embedding,
 )
 def gemma4_text(c: Config, i: int) -> Block:
@@ -177,7 +147,6 @@ def _altup_last(c: Config) -> tuple[PerToken, ...]:
     "Gemma3nForCausalLM",
     tied=True,
     wrapped_by={"gemma3n": True},
-    inside=GEMMA3N,
     first=_altup_first,
     last=_altup_last,
 )

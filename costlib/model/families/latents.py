@@ -58,7 +58,7 @@ family(
     "DeepseekV3ForCausalLM",
     tied=False,
     wrapped_by={"kimi_k25": True},
-    ahead="num_nextn_predict_layers",
+    mtp="num_nextn_predict_layers",
     refuse={"moe_layer_freq": 1},
 )(deepseek_v3)
 
@@ -67,7 +67,7 @@ family(
     "glm4_moe_lite",
     "Glm4MoeLiteForCausalLM",
     tied=False,
-    ahead="num_nextn_predict_layers",
+    mtp="num_nextn_predict_layers",
     usual={"q_lora_rank": 768},
 )
 def glm4_moe_lite(c: Config, i: int) -> Block:
@@ -117,7 +117,7 @@ def _indexer(c: Config, *, ranked: bool = True) -> Indexer:
     "deepseek_v32",
     "DeepseekV32ForCausalLM",
     tied=False,
-    ahead="num_nextn_predict_layers",
+    mtp="num_nextn_predict_layers",
     usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64},
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
@@ -132,8 +132,8 @@ def deepseek_v32(c: Config, i: int) -> Block:
     "glm_moe_dsa",
     "GlmMoeDsaForCausalLM",
     tied=False,
-    ahead="num_nextn_predict_layers",
-    ahead_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
+    mtp="num_nextn_predict_layers",
+    mtp_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
     usual={"q_lora_rank": 2048, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
@@ -253,8 +253,8 @@ def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     wrapped_by={"glm5_next": False},
     rewrite=_glm_next_fields,
     last=streams_mean,
-    ahead="num_nextn_predict_layers",
-    ahead_layer=lambda c: layer(
+    mtp="num_nextn_predict_layers",
+    mtp_layer=lambda c: layer(
         _pooled_latent(c, own=True), shared_and_routed(c), residuals=0, extra=streams(c)
     ),
     usual={
@@ -265,22 +265,6 @@ def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "index_head_dim": 128,
         "index_n_heads": 32,
         "index_kpool": 16,
-    },
-    inside={
-        "vocab_size": 154880,
-        "hidden_size": 4096,
-        "intermediate_size": 12288,
-        "moe_intermediate_size": 2048,
-        "num_hidden_layers": 45,
-        "num_attention_heads": 64,
-        "n_shared_experts": 1,
-        "n_routed_experts": 288,
-        "num_experts_per_tok": 8,
-        "kv_lora_rank": 512,
-        "q_lora_rank": 1536,
-        "qk_rope_head_dim": 0,
-        "qk_nope_head_dim": 256,
-        "v_head_dim": 256,
     },
 )
 def glm5_next_text(c: Config, i: int) -> Block:
@@ -320,21 +304,6 @@ def _pooled_latent(c: Config, *, own: bool) -> Latent:
     names={"n_routed_experts": ("n_routed_experts", "num_local_experts", "num_experts")},
     usual={"index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
     refuse={"q_lora_rank": None},
-    inside={
-        "vocab_size": 204800,
-        "hidden_size": 6144,
-        "intermediate_size": 24576,
-        "moe_intermediate_size": 6144,
-        "num_hidden_layers": 72,
-        "num_attention_heads": 64,
-        "n_shared_experts": 1,
-        "n_routed_experts": 128,
-        "num_experts_per_tok": 4,
-        "kv_lora_rank": 512,
-        "qk_rope_head_dim": 64,
-        "qk_nope_head_dim": 64,
-        "v_head_dim": 128,
-    },
 )
 def mistral_large4_text(c: Config, i: int) -> Block:
     """GLM 5 with queries made in one step, learned scales of scores that grow with the position,
@@ -416,21 +385,6 @@ _DOTS_NEAR = {
         "index_n_heads": 64,
     },
     refuse={"moe_layer_freq": 1, "mlp_bias": False, "use_dsa": True},
-    inside={
-        "vocab_size": 152064,
-        "hidden_size": 5120,
-        "intermediate_size": 13824,
-        "moe_intermediate_size": 1536,
-        "num_hidden_layers": 46,
-        "num_attention_heads": 128,
-        "n_shared_experts": 1,
-        "n_routed_experts": 256,
-        "num_experts_per_tok": 8,
-        "kv_lora_rank": 512,
-        "qk_rope_head_dim": 64,
-        "qk_nope_head_dim": 128,
-        "v_head_dim": 128,
-    },
 )
 def dots3_note_text(c: Config, i: int) -> Block:
     """Latent attention to keys that an indexer picks, or in a window with sizes of its own; one

@@ -62,8 +62,8 @@ QWEN = {
     "qwen3_next",
     "Qwen3NextForCausalLM",
     tied=False,
-    ahead="num_nextn_predict_layers",
-    ahead_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
+    mtp="num_nextn_predict_layers",
+    mtp_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
     usual={
         **QWEN,
         "num_nextn_predict_layers": 1,
@@ -84,8 +84,8 @@ def qwen3_next(c: Config, i: int) -> Block:
     "Qwen3_5ForCausalLM",
     tied=False,
     wrapped_by={"qwen3_5": False},
-    ahead="mtp_num_hidden_layers",
-    ahead_layer=lambda c: layer(_qwen_attention(c), mlp(c)),
+    mtp="mtp_num_hidden_layers",
+    mtp_layer=lambda c: layer(_qwen_attention(c), mlp(c)),
     usual={**QWEN, "num_key_value_heads": 4, "intermediate_size": 12288},
     refuse={"attn_output_gate": True},
 )
@@ -99,8 +99,8 @@ def qwen3_5_text(c: Config, i: int) -> Block:
     "Qwen3_5MoeForCausalLM",
     tied=False,
     wrapped_by={"qwen3_5_moe": False},
-    ahead="mtp_num_hidden_layers",
-    ahead_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
+    mtp="mtp_num_hidden_layers",
+    mtp_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
     usual={**QWEN, "num_key_value_heads": 2, "num_experts": 256, "num_experts_per_tok": 8},
     refuse={"attn_output_gate": True},
 )

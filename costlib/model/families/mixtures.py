@@ -38,30 +38,18 @@ from costlib.model.families.readers import (
 SPARSE = "minimax_m3_sparse"
 
 
-@family(
-    "granitemoe",
-    "GraniteMoeForCausalLM",
-    tied=False,
-    usual={"num_local_experts": 8, "num_experts_per_tok": 2},
-)
-def granitemoe(c: Config, i: int) -> Block:
-    """Granite with a mixture of experts in every layer."""
-    attention = grouped(c, biases=biases(c, "attention_bias", False, QKVO))
-    return layer(attention, experts(c, "num_local_experts", width="intermediate_size"))
+#: What GraniteMoe's code takes for sizes that are missing.
+GRANITE = {"num_local_experts": 8, "num_experts_per_tok": 2}
 
 
-@family(
-    "granitemoeshared",
-    "GraniteMoeSharedForCausalLM",
-    tied=False,
-    usual={"num_local_experts": 8, "num_experts_per_tok": 2},
-)
+@family("granitemoe", "GraniteMoeForCausalLM", tied=False, usual=GRANITE)
+@family("granitemoeshared", "GraniteMoeSharedForCausalLM", tied=False, usual=GRANITE)
 def granitemoeshared(c: Config, i: int) -> Block:
-    """GraniteMoe with a dense layer beside the experts, unless its width is 0."""
-    attention = grouped(c, biases=biases(c, "attention_bias", False, QKVO))
+    """Granite with a mixture of experts in every layer, and a dense layer beside them where it has
+    a width."""
     shared = c.count("shared_intermediate_size", 0, least=0)
     feed = experts(c, "num_local_experts", width="intermediate_size", shared_width=shared)
-    return layer(attention, feed)
+    return layer(grouped(c, biases=biases(c, "attention_bias", False, QKVO)), feed)
 
 
 @family(
@@ -344,16 +332,6 @@ def _text_of_lists(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "moe_intermediate_size": 1536,
         "picture_intermediate_size": 512,
         "moe_num_shared_experts": 2,
-    },
-    inside={
-        "vocab_size": 103424,
-        "hidden_size": 2560,
-        "intermediate_size": 12288,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 20,
-        "num_key_value_heads": 4,
-        "num_experts": 64,
-        "num_experts_per_tok": 6,
     },
 )
 def ernie4_5_vl_moe_text(c: Config, i: int) -> Block:

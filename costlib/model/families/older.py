@@ -81,24 +81,6 @@ def gpt_bigcode(c: Config, i: int) -> Block:
 
 
 @family(
-    "codegen",
-    "CodeGenForCausalLM",
-    tied=False,
-    norm="layer_norm",
-    names=GPT2,
-    unembedding_bias=True,
-)
-def codegen(c: Config, i: int) -> Block:
-    """GPT-J, with queries, keys and values made by one matrix."""
-    norm, width = "layer_norm", head_dim(c, stated=False)
-    rotated = c.count("rotary_dim", 64, least=0)
-    c.require(rotated <= width, f"'rotary_dim' is {rotated}, but a head is {width} wide")
-    attention = grouped(c, one_each=True, norm=norm, rotary_dim=rotated)
-    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
-    return layer(attention, feed, norms=1, parallel=True, norm=norm)
-
-
-@family(
     "gpt_neo",
     "GPTNeoForCausalLM",
     tied=True,
@@ -159,6 +141,7 @@ def persimmon(c: Config, i: int) -> Block:
     return layer(attention, feed, norm=norm)
 
 
+@family("biogpt", "BioGptForCausalLM", tied=True, norm="layer_norm", positions=2)
 @family(
     "xglm",
     "XGLMForCausalLM",
@@ -172,7 +155,7 @@ def persimmon(c: Config, i: int) -> Block:
     },
 )
 def xglm(c: Config, i: int) -> Block:
-    """GPT-2 with positions that are computed, not stored."""
+    """GPT-2; XGLM computes its positions, BioGPT stores two rows more than it has positions."""
     norm = "layer_norm"
     attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
     return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
@@ -209,14 +192,6 @@ def ctrl(c: Config, i: int) -> Block:
     norm = "layer_norm"
     attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
     return layer(attention, mlp(c, gated=False, bias=True, activation="relu"), norm=norm)
-
-
-@family("biogpt", "BioGptForCausalLM", tied=True, norm="layer_norm", positions=2)
-def biogpt(c: Config, i: int) -> Block:
-    """GPT-2, whose position table has two rows more than positions."""
-    norm = "layer_norm"
-    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
-    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
 
 
 @family("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", tied=True, norm="layer_norm")

@@ -46,13 +46,6 @@ CHUNKED = "chunked_attention"
         "num_experts_per_tok": 1,
         "attention_chunk_size": 8192,
     },
-    inside={
-        "vocab_size": 202048,
-        "hidden_size": 5120,
-        "intermediate_size": 8192,
-        "num_hidden_layers": 48,
-        "num_attention_heads": 40,
-    },
 )
 def llama4_text(c: Config, i: int) -> Block:
     """Chunks of text that do not see one another, in layers that rotate; the others see all and do
@@ -82,7 +75,7 @@ def llama4_text(c: Config, i: int) -> Block:
     return layer(attention, routed)
 
 
-@family("glm4_moe", "Glm4MoeForCausalLM", tied=False, ahead="num_nextn_predict_layers")
+@family("glm4_moe", "Glm4MoeForCausalLM", tied=False, mtp="num_nextn_predict_layers")
 def glm4_moe(c: Config, i: int) -> Block:
     """GLM 4 with experts beside shared ones after the first layers, and perhaps norms of heads."""
     normed = "head" if c.flag("use_qk_norm", False) else None
@@ -95,18 +88,6 @@ def glm4_moe(c: Config, i: int) -> Block:
     "Glm4vMoeForConditionalGeneration",
     tied=False,
     wrapped_by={"glm4v_moe": None},
-    inside={
-        "vocab_size": 151424,
-        "hidden_size": 4096,
-        "intermediate_size": 10944,
-        "num_hidden_layers": 46,
-        "num_attention_heads": 96,
-        "num_key_value_heads": 8,
-        "moe_intermediate_size": 1408,
-        "num_experts_per_tok": 8,
-        "n_shared_experts": 1,
-        "n_routed_experts": 128,
-    },
 )
 def glm4v_moe_text(c: Config, i: int) -> Block:
     """GLM 4.5 inside a model that sees."""
@@ -141,18 +122,14 @@ def dots1(c: Config, i: int) -> Block:
     return layer(attention, feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
 
 
+@family("flex_olmo", "FlexOlmoForCausalLM", tied=False)
 @family("olmoe", "OlmoeForCausalLM", tied=False)
 def olmoe(c: Config, i: int) -> Block:
-    """Llama with a norm of all queries and one of all keys, and experts in every layer."""
+    """Llama with a norm of all queries and one of all keys, and experts in every layer; FlexOlmo
+    has its norms after the parts."""
     found = biases(c, "attention_bias", False, QKVO)
     routed = experts(c, "num_experts", width="intermediate_size")
     return layer(grouped(c, or_one_each=True, qk_norm="full", biases=found), routed)
-
-
-@family("flex_olmo", "FlexOlmoForCausalLM", tied=False)
-def flex_olmo(c: Config, i: int) -> Block:
-    """OLMo 2 (norms after the parts) with experts in every layer."""
-    return olmoe(c, i)
 
 
 @family("exaone_moe", "ExaoneMoeForCausalLM", tied=False)
@@ -317,17 +294,6 @@ def output_gate(c: Config) -> str:
     tied=True,
     wrapped_by={"qwen3_vl_moe": False},
     names={"num_experts": ("num_experts", "num_local_experts")},
-    inside={
-        "vocab_size": 151936,
-        "hidden_size": 2048,
-        "intermediate_size": 5632,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 16,
-        "moe_intermediate_size": 1408,
-        "num_experts_per_tok": 4,
-        "num_experts": 60,
-    },
 )
 def qwen3_vl_moe_text(c: Config, i: int) -> Block:
     """Qwen 3 with experts inside a model that sees."""
@@ -364,19 +330,6 @@ def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "n_routed_experts": ("n_routed_experts", "moe_num_experts"),
         "num_experts_per_tok": ("num_experts_per_tok", "moe_top_k"),
         "share_expert_dim": ("share_expert_dim", "share_expert_dims"),
-    },
-    inside={
-        "vocab_size": 128815,
-        "hidden_size": 4096,
-        "intermediate_size": 11264,
-        "num_hidden_layers": 45,
-        "num_attention_heads": 64,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "num_experts_per_tok": 8,
-        "moe_intermediate_size": 1280,
-        "n_routed_experts": 288,
-        "share_expert_dim": 1280,
     },
 )
 def step3p5(c: Config, i: int) -> Block:

@@ -340,9 +340,9 @@ def _hybrid(
     is_again = before >= c.count("num_mem_blocks")
     text = "'tie_word_embeddings' is off, which unties the shared blocks too: not counted here"
     c.require(c.flag("tie_word_embeddings", True) or not is_again, text)
-    borrowed = block.parameters(c.d_model) if is_again else 0
+    shared_parameters = block.parameters(c.d_model) if is_again else 0
     own = linear_step("shared.proj", c.d_model, c.d_model)
-    return layer(*shared, scan, extra=(wide, *own, *around), borrowed=borrowed)
+    return layer(*shared, scan, extra=(wide, *own, *around), shared_parameters=shared_parameters)
 
 
 def _expanded(c: Config) -> int:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schedules
 from costlib.iomodel import CapacityError, TwoLevelMemory, algorithms, bounds, counts
 from costlib.iomodel.algorithms.runs import block_size
 from costlib.iomodel.counting.block_sizes import (
@@ -64,18 +65,6 @@ def test_run_equals_closed_form_and_reference(name, options, data, N, d, causal)
         algorithm(Q, K, V, count.peak - 1, **blocks, **options, causal=causal)
 
 
-@pytest.mark.parametrize("name", ["naive_entries", "naive_rows"])
-@quick
-@given(N=st.integers(1, 8), d=st.integers(1, 5), causal=st.booleans())
-def test_entrywise_runs(name, N, d, causal):
-    count = getattr(counts, name)(N, d, causal=causal)
-    Q, K, V = inputs(N, d)
-    run = getattr(algorithms, name)(Q, K, V, count.peak, causal=causal)
-    check(run, count, N, d, causal)
-    reference = algorithms.reference_attention(Q, K, V, causal=causal)
-    np.testing.assert_allclose(run.output, reference, rtol=1e-9)
-
-
 @quick
 @given(
     m=st.integers(1, 20),
@@ -88,7 +77,7 @@ def test_matmul_runs(m, n, k, tile):
     A, B = rng.normal(size=(m, k)), rng.normal(size=(k, n))
     blocks = dict(zip(("tile_rows", "tile_cols", "inner"), tile, strict=True))
     count = counts.matmul(m, k, n, *tile)
-    run = algorithms.matmul(A, B, count.peak, **blocks)
+    run = schedules.matmul(A, B, count.peak, **blocks)
     assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
     np.testing.assert_allclose(run.output, A @ B, rtol=1e-10, atol=1e-12)
     assert run.total >= bounds.matmul_total(m, k, n, run.peak)
@@ -177,13 +166,13 @@ def test_reference_gradients_agree_with_differences(causal):
 def test_orders_made_to_beat_the_bounds_do_not_beat_the_bounds(N, d, rows, cols):
     Q, K, V = inputs(N, d)
     reference = algorithms.reference_attention(Q, K, V)
-    turning = counts.sawtooth(N, d, rows, cols)
-    run = algorithms.sawtooth(Q, K, V, turning.peak, block_rows=rows, block_cols=cols)
+    turning = schedules.sawtooth_count(N, d, rows, cols)
+    run = schedules.sawtooth(Q, K, V, turning.peak, block_rows=rows, block_cols=cols)
     check(run, turning, N, d, False)
     np.testing.assert_allclose(run.output, reference, rtol=1e-9, atol=1e-12)
     width = 1 + (rows + cols) % d
-    again = counts.recomputed(N, d, rows, cols, width)
-    run = algorithms.recomputed(
+    again = schedules.recomputed_count(N, d, rows, cols, width)
+    run = schedules.recomputed(
         Q, K, V, again.peak, tile_rows=rows, tile_cols=cols, value_cols=width
     )
     check(run, again, N, d, False)
@@ -204,8 +193,8 @@ def test_no_tile_shape_beats_the_bounds_at_real_sizes():
         counts.fused(N, d, *sizes),
         counts.small_cache(N, d, sizes[0], 1, sizes[1], width),
         counts.naive(N, d, sizes[0], softmax="row"),
-        counts.sawtooth(N, d, *sizes),
-        counts.recomputed(N, d, *sizes, width),
+        schedules.sawtooth_count(N, d, *sizes),
+        schedules.recomputed_count(N, d, *sizes, width),
     ):
         assert (count.total >= bounds.attention(N, d, count.peak)).all()
     for count in (
@@ -223,8 +212,6 @@ ONLINE = [
     ("fused", {"tile_rows": 3, "tile_cols": 4}),
     ("small_cache", {"tile": 3, "stable": True}),
     ("naive", {"tile": 3}),
-    ("naive_entries", {}),
-    ("naive_rows", {}),
 ]
 
 
@@ -289,7 +276,7 @@ def test_without_block_sizes_the_best_are_taken():
 def test_the_outer_product_order_comes_near_the_bound():
     side, M = 180, 32 * 32 - 1
     A, B = np.random.default_rng(0).normal(size=(2, side, side))
-    run = algorithms.matmul_outer(A, B, M)
+    run = schedules.matmul_outer(A, B, M)
     tile = run.blocks["tile_rows"]
     assert tile == 31
     aligned = counts.matmul(31 * 50, 31 * 50, 31 * 50, 31, 31)
@@ -312,7 +299,7 @@ def test_errors_name_what_is_wrong():
     ):
         algorithms.flash2(Q, K, V, 5)
     with pytest.raises(ValueError, match="A has 4 columns and B 6 rows"):
-        algorithms.matmul(Q, Q, 100, tile_rows=2, tile_cols=2)
+        schedules.matmul(Q, Q, 100, tile_rows=2, tile_cols=2)
     with pytest.raises(TypeError, match="Q must hold real numbers"):
         algorithms.flash2(1j * Q, 1j * K, 1j * V, 100)
     with pytest.raises(ValueError, match="softmax must be one of"):

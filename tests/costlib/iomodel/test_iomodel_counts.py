@@ -13,7 +13,6 @@ from costlib.iomodel import CapacityError, bounds, counts, fast_memory, head_wid
 from costlib.iomodel.counting.block_sizes import (
     ALGORITHMS,
     best_blocks,
-    best_matmul_blocks,
     crossovers,
     published_blocks,
     shrunk_blocks,
@@ -50,7 +49,6 @@ def test_causal_is_about_half_plus_the_diagonal():
 FORMS = {
     "matmul": ("m n k b_m b_n b_k", {}),
     "naive": ("N d b b_k", {"softmax": "online"}),
-    "naive_rows": ("N d", {}),
     "flash": ("N d B_r B_c", {}),
     "flash2": ("N d B_r B_c", {}),
     "flash_backward": ("N d B_r B_c", {}),
@@ -138,18 +136,6 @@ def test_best_blocks_are_the_best_of_all(name, causal):
             assert choice.count.peak <= M
             again = getattr(counts, name)(N, d, **choice.blocks, causal=causal)
             assert choice.count == again
-
-
-def test_best_matmul_tiles_are_the_best_of_all():
-    m, k, n = 7, 4, 10
-    rows, cols = (axis.ravel() for axis in np.mgrid[1 : m + 1, 1 : n + 1])
-    every = counts.matmul(m, k, n, rows, cols)
-    for M in range(3, 100):
-        choice = best_matmul_blocks(m, k, n, M)
-        assert choice.count.total == every.total[every.peak <= M].min()
-        assert choice.count.peak <= M
-    with pytest.raises(CapacityError, match="at least 3 entries"):
-        best_matmul_blocks(m, k, n, 2)
 
 
 def test_a_staircase_falls():

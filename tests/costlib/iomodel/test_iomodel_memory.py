@@ -9,10 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from costlib.iomodel import CapacityError, ResidencyError, TwoLevelMemory, flash2, matmul
+from costlib.iomodel import CapacityError, ResidencyError, TwoLevelMemory, flash2
 from costlib.iomodel.algorithms.runs import Workplace
-from costlib.iomodel.memory import Block, spans
+from costlib.iomodel.memory import HeldBlock, spans
 from paths import ROOT
+from schedules import matmul
 
 
 @pytest.fixture
@@ -310,7 +311,7 @@ def test_spans_cover_without_overlap():
 
 def test_blocks_show_no_data_in_their_text(memory):
     assert repr(memory.allocate("x", 2, 2, fill=3.25)) == "Block(x, 2×2)"
-    assert isinstance(memory.allocate("y", 1), Block)
+    assert isinstance(memory.allocate("y", 1), HeldBlock)
 
 
 def test_the_package_opens_without_heavy_libraries():

@@ -265,6 +265,9 @@ def test_values_of_the_bounds_by_hand():
     assert past == pytest.approx(2**1.5 * 10_000 * 66 / 4097**0.5 - 10_000 - 8194)
     assert bounds.scores_only(100, 5, 25, keys=50, value_width=3) == 2500 - 25 + 300
     assert bounds.attention(10, 4, 10**6, keys=7) == 8 * 17
+    assert bounds.large_cache_from(9, value_width=9, latent=True) == 32 * 81 / 27
+    assert bounds.large_cache_from(27, value_width=26, latent=True) == 8 * 1431**2 / (27 * 676)
+    assert bounds.large_cache_from(8, value_width=1, latent=True) == 144 - 2 * 72**0.5
     # Between the regimes the bound is the one at the next M: Q falls with M.
     between = bounds.attention(2**14, 32, 4500, value_width=128)
     assert between == bounds.large_cache(2**14, 32, 5 * 32**2, value_width=128)
@@ -326,7 +329,7 @@ def most_products(T, d, width, latent):
     ],
 )
 def test_no_whole_numbers_make_more_products_in_a_segment(d, width, latent):
-    start = bounds.large_cache_from(d, value_width=width, latent=latent)
+    start = math.ceil(bounds.large_cache_from(d, value_width=width, latent=latent))
     price = bounds.large_cache(1, d, 1, value_width=width, latent=latent) + 1
     reached = 0.0
     for M in range(start, start + 4):
@@ -334,6 +337,45 @@ def test_no_whole_numbers_make_more_products_in_a_segment(d, width, latent):
         assert most <= width * M * M / price
         reached = max(reached, most / (width * M * M / price))
     assert reached > 0.9
+
+
+@pytest.mark.parametrize(("d", "width"), [(1, 1), (27, 26), (9, 8), (3, 2), (4, 1)])
+def test_from_where_on_scores_made_before_do_not_help_a_latent(d, width):
+    """The second case of its proof, on a grid: sharp at `large_cache_from`, and true beyond."""
+
+    def excess(M):
+        s = np.linspace(0, 2 * M, 200_001)
+        made = np.minimum(width * s, np.sqrt(s) * (2 * M - s) / 2)
+        return made.max() / (width * M * M / (d * (d + width)))
+
+    start = bounds.large_cache_from(d, value_width=width, latent=True)
+    assert excess(0.999 * start) > 1
+    assert max(excess(start * more) for more in np.geomspace(1, 100, 40)) < 1 + 1e-6
+    assert 32 * d * d / 27 <= start <= 2 * d * d
+
+
+@pytest.mark.parametrize("width", [64, 57, 32])
+def test_no_count_of_a_latent_is_below_its_bound_near_the_threshold(width):
+    """One read for both, and scores that are stored: products of rows and of tiles."""
+    d = 64
+    for N, group, share in itertools.product((512, 8192), (1, 8), np.geomspace(0.3, 4, 24)):
+        M, shape = round(share * d * d), {"value_width": width, "latent": True, "group": group}
+        least = bounds.attention(N, d, M, **shape)
+        rows = counts.streamed_rows(d, M, value_width=width, latent=True)
+        assert counts.streamed(N, d, rows, **shape).total >= least
+        stored = [
+            min(
+                count.total
+                for tile in (1, math.isqrt(M + 1) - 1, M // (d + 2))
+                for count in (
+                    counts.matmul(*sizes, tile, min((M - tile) // (tile + 1), sizes[2])),
+                    counts.matmul(*sizes, min((M - tile) // (tile + 1), sizes[0]), tile),
+                )
+                if count.peak <= M
+            )
+            for sizes in ((N * group, d, N), (N * group, N, width))
+        ]
+        assert sum(stored) >= least
 
 
 def every_set(N, d, T, latent):

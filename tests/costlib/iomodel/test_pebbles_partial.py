@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from partial import ABSENT, PartialGame
 
 from costlib.iomodel import bounds
 from costlib.iomodel.pebbles import Dag, Game
-from costlib.iomodel.pebbles.partial import ABSENT, PartialGame
 
 
 def played(game, moves):

@@ -8,7 +8,7 @@ import counting
 
 DATA = Path(__file__).parent.parent
 NESTED = {"step3p7"}  # published flat; transformers looks for the text in a config of its own
-CATALOGUE = DATA.parents[1] / "costlib" / "catalog" / "models.json"  # data, and no code
+CATALOGUE = DATA.parents[1] / "costlib" / "model" / "catalog" / "models.json"  # data, and no code
 
 
 def make(names: list[str]) -> None:

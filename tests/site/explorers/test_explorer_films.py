@@ -15,7 +15,7 @@ from tools.pages import explorers
 
 
 @pytest.mark.parametrize("capacity", explorers.FILM_CAPACITIES)
-@pytest.mark.parametrize("algorithm", explorers.ATTENTIONS)
+@pytest.mark.parametrize("algorithm", explorers.FILMED)
 def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
     body = f"page.runOf('{algorithm}', '{capacity}').events.map((_, at) => "
     body += f"page.standing(page.runOf('{algorithm}', '{capacity}'), at + 1))"
@@ -32,7 +32,7 @@ def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
 
 def test_traces_of_the_film_add_up() -> None:
     """Each entry is as dark as often as it moved, and in the end every score was computed."""
-    names = [f"{name} {M}" for name in explorers.ATTENTIONS for M in explorers.FILM_CAPACITIES]
+    names = [f"{name} {M}" for name in explorers.FILMED for M in explorers.FILM_CAPACITIES]
     body = "((run) => { const t = page.traces(run, run.events.length); return [Object.fromEntries("
     body += (
         "Object.entries(t.moved).map(([name, { counts }]) => [name, [...counts]])), [...t.done],"

@@ -381,6 +381,7 @@ io_counts = (
     lambda N, d, block: counts.flash(N, d, 1, block),
     lambda N, d, block: counts.flash2(N, d, block, 1),
     lambda N, d, block: counts.small_cache(N, d, block, 1),
+    lambda N, d, block: counts.stored_scores(N, d, block, block, d),
 )
 
 

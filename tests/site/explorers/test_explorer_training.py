@@ -46,9 +46,9 @@ def budgets() -> list[dict[str, Any]]:
     return drawn(9, draw)
 
 
-def the_run(s: dict[str, Any]) -> training.Run:
+def the_run(s: dict[str, Any]) -> training.TrainingRun:
     """A setting as the library's own run."""
-    return training.Run(
+    return training.TrainingRun(
         model=explorers.drawable()[s["model"]],
         tokens=s["tokens"] * 10**9,
         device=devices[s["device"]],

@@ -139,10 +139,11 @@ SAID_OF: dict[str, tuple[str, list[Any]]] = {
         """[...['M = d²', '', 'Tiny M', 'Huge M'].map((one) => Math.min(...over(at(one)))),
         Math.max(...at('').points.filter(({ M }) => M >= 4096).map((each) =>
         over({ here: each })[2])),
-        over(at('Tiny M'))[0], ...[0, 3].map((which) => over(at('Huge M'))[which]),
+        over(at('M = d²'))[2], over(at('Tiny M'))[0],
+        ...[0, 3, 4].map((which) => over(at('Huge M'))[which]),
         at('Twice the width').overtaken / at('').overtaken,
         moved(at('Twice the width').here.runs[2]) / moved(at('').here.runs[2])]""",
-        [1.44, 1.09, 1.34, 1.0, 2.0, 1.36, 81.0, 33.0, 3.9, 3.9],
+        [1.41, 1.09, 1.34, 1.0, 2.0, 1.44, 1.36, 81.0, 33.0, 33.0, 3.9, 3.9],
     ),
     "memory": (
         """[parts('')[1] / parts('')[0], parts('Four times the context')[1] / parts('')[1],

@@ -484,9 +484,9 @@ def test_a_tile_is_dragged_and_a_button_pressed(open_page: Opened) -> None:
     with change(page):
         page.keyboard.press("Enter")
     assert "context cannot be halved: it is one" in page.inner_text(".explorer-live")
-    press(page, "Tensor over two nodes")
-    assert page.evaluate(folded, "tensor") == "16"
-    assert page.locator("[data-axis=tensor] .mesh-tile-far").count() == 1
+    press(page, "Tensor over four nodes")
+    assert page.evaluate(folded, "tensor") == "32"
+    assert page.locator("[data-axis=tensor] .mesh-tile-far").count() == 2
     assert "cross the network" in page.inner_text(".explorer-said")
     press(page, "Fold it for me")
     assert "fastest" in page.inner_text(".explorer-live")

@@ -29,7 +29,7 @@ dataclasses: replace(x, /, **changes) fields(x) is_dataclass(x)
 difflib: get_close_matches(word, among, n=3, cutoff=0.6)
 functools: cache(f) lru_cache(maxsize=128) partial(f, /, *args, **more) reduce(f, xs)
 itertools: product(*xs, repeat=1)
-math: inf isqrt(n)
+math: ceil(x) inf isqrt(n) log2(x)
 numpy: all(x) asarray(x) isfinite(x) isin(x, among)
 re: compile(pattern) error(*args) escape(text) findall(pattern, text)
 types: MappingProxyType(xs)
@@ -64,7 +64,7 @@ ABSENT = {
     "costlib.units.display.ledger_html": "tables of a notebook",
     "costlib.units.display.ledger_latex": "tables of a notebook",
     "costlib.timing.sweeps.seconds": "long columns",
-    "costlib.units.ledger.Unfolded": "long columns",
+    "costlib.units.unfolded.Unfolded": "long columns",
     "costlib.units.numbers._array_size": "arrays",
     "costlib.units.numbers._symbolic_size": "symbols",
     "costlib.units.numbers._namespace": "arrays",
@@ -76,7 +76,7 @@ ABSENT = {
 #: What is put in a name's place: a name of the runtime, with its signature.
 REPLACED = {
     # the page has the files' contents at hand
-    "costlib.model.catalog.lookup._content": "catalogue",
+    "costlib.model.catalog.lookup.content": "catalogue",
 }
 
 #: Decorators that leave nothing to be done here: types alone are declared, or a class is marked

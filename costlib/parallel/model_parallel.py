@@ -30,13 +30,13 @@ from costlib.layers import (
     ShortConvolution,
     ValueMaskedAttention,
 )
-from costlib.layers.parts import is_one
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, state_bytes
-from costlib.units.numbers import Number, ceil_div, divides, exact_div, is_zero, size, where
+from costlib.units.numbers import Number, ceil_div, divides, exact_div, is_one, is_zero, size, where
 
 __all__ = [
+    "context_parallel",
     "degrees",
     "expert_parallel",
     "optimizer_memory",
@@ -86,7 +86,7 @@ def _tensor_parallel(model: Transformer, devices: Number, nodes: Number) -> Tran
     vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
     if not model.is_uniform:
         shared = _share_of_blocks(model, devices)
-        return shared.with_(vocab=vocab, sharers=devices, sharer_nodes=nodes)
+        return shared.with_(vocab=vocab, tensor_parallel=devices, tensor_nodes=nodes)
     kv_heads, moe = _shared_part("kv_heads", model.kv_heads, devices), model.moe
     if moe is not None:
         moe = replace(
@@ -100,8 +100,8 @@ def _tensor_parallel(model: Transformer, devices: Number, nodes: Number) -> Tran
         head_dim=model.head_dim,
         d_ff=_part("d_ff", model.d_ff, devices),
         vocab=vocab,
-        sharers=devices,
-        sharer_nodes=nodes,
+        tensor_parallel=devices,
+        tensor_nodes=nodes,
         moe=moe,
     )
 
@@ -128,11 +128,67 @@ def expert_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -
     blocks = []
     for block in model.blocks:
         parts = tuple(
-            replace(part, dealt=devices, nodes=nodes) if isinstance(part, Mixture) else part
+            replace(part, expert_parallel=devices, nodes=nodes)
+            if isinstance(part, Mixture)
+            else part
             for part in block.parts
         )
         blocks.append(replace(block, parts=parts))
     return model.with_(blocks=tuple(blocks))
+
+
+def context_parallel(share: Transformer, model: Transformer, devices: Number) -> Transformer:
+    """One device's share where ``devices`` of those that share a model keep its cache by tokens.
+
+    They are devices that would keep the same: a latent is on all of them, keys and values of a head
+    on as many as there are for each. A layer with a window keeps few tokens, and is left as it is.
+    See `costlib.layers.by_tokens`.
+
+    >>> from costlib import models
+    >>> model = models["deepseek-v3"]
+    >>> share = tensor_parallel(model, 8)
+    >>> apart = context_parallel(share, model, 8)
+    >>> share.kv_bytes(1, 4096) // apart.kv_bytes(1, 4096)
+    8
+    >>> context_parallel(tensor_parallel(models["llama-3.1-70b"], 8), models["llama-3.1-70b"], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: dcp=2 must divide the devices that keep the same keys and values: with tensor=8 \
+and kv_heads=8 there is 1 for each head
+    """
+    if is_one(devices):
+        return share
+    tensor, blocks, found = share.tensor_parallel, [], False
+    inside = exact_div(tensor, share.tensor_nodes)
+    nodes = 1 if devices <= inside else exact_div(devices, inside)
+    for at, block in enumerate(share.blocks):
+        parts = []
+        for which, part in enumerate(block.parts):
+            if isinstance(part, (Attention, Latent)) and part.caches and part.reach is None:
+                alike = len(share.blocks) == len(model.blocks)  # else sizes say all of it
+                before = model.blocks[at].parts[which] if alike else model
+                _check_copies(part, before, tensor, devices)
+                part = replace(part, context_parallel=devices, context_nodes=nodes)
+                found = True
+            parts.append(part)
+        blocks.append(replace(block, parts=tuple(parts)))
+    if not found:
+        raise ValueError(f"dcp={devices}: no layer of this model keeps a whole context")
+    return share.with_(blocks=tuple(blocks))
+
+
+def _check_copies(part: Attention | Latent, before: Any, tensor: Number, devices: Number) -> None:
+    """Say so if there are not as many devices with the same cache."""
+    copies, of, each = tensor, "a latent", "latent"
+    if isinstance(part, Attention):
+        whole = before.kept_heads if isinstance(before, Attention) else before.kv_heads
+        copies, of, each = exact_div(tensor * part.kept_heads, whole), f"kv_heads={whole}", "head"
+    if not divides(devices, copies):
+        raise ValueError(
+            f"dcp={devices} must divide the devices that keep the same keys and values: with "
+            f"tensor={tensor} and {of} there {'is' if copies == 1 else 'are'} {copies} for each "
+            f"{each}"
+        )
 
 
 #: What is divided of each kind of layer; names in the second list are replicated where they are

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from costlib.parallel.cluster import Tiers
-from costlib.parallel.price import Kind, Layout, Params, of_stage
+from costlib.parallel.price import Kind, Params, StepLayout, of_stage
 from costlib.parallel.stages import Stage
 from costlib.parallel.work import Cut, ends, layers
 from costlib.units.ledger import Elements, Ledger, Op
@@ -21,7 +21,7 @@ _GRADIENTS = "gradients"
 
 
 def whole_step(
-    model: Transformer, cut: Cut, found: Found, layout: Layout, stage: int = 0
+    model: Transformer, cut: Cut, found: Found, layout: StepLayout, stage: int = 0
 ) -> Ledger:
     """Layers forward and back for every microbatch, what goes to other stages and replicas, and the
     optimizer."""
@@ -39,14 +39,14 @@ def whole_step(
     return Ledger(step.ops, own=_precision(params, layout))
 
 
-def _stage_of(layout: Layout, stage: int) -> Stage:
+def _stage_of(layout: StepLayout, stage: int) -> Stage:
     """The stages that a stage is like."""
     if not 0 <= stage < layout.pipeline:
         raise ValueError(f"stage must be from 0 to {layout.pipeline - 1}, got {stage}")
     return next(each for each in layout.stages if stage in each.devices)
 
 
-def _of_data(params: Params, layout: Layout) -> Ledger:
+def _of_data(params: Params, layout: StepLayout) -> Ledger:
     """Gradients and weights between replicas, and the optimizer's own reading and writing."""
     found = Ledger()
     groups = [(params.matrices + params.others, layout.replicas)]
@@ -58,7 +58,7 @@ def _of_data(params: Params, layout: Layout) -> Ledger:
     return found + Op("optimizer", 0, updated, updated)
 
 
-def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: Layout) -> Ledger:
+def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: StepLayout) -> Ledger:
     """What a state of so many elements makes a device send, by the stage of ZeRO."""
     zero, m = int(layout.zero), layout.microbatches
     how: dict[str, Any] = {"axis": "data", "kind": "weights"}
@@ -74,7 +74,7 @@ def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: Layout) -> L
     )
 
 
-def _precision(params: Params, layout: Layout) -> Precision:
+def _precision(params: Params, layout: StepLayout) -> Precision:
     """Bytes of gradients and weights on the wire, and of what the optimizer touches: on average
     over a stage's parameters, each at its recipe's."""
     recipe, count = layout.recipe, params.count

@@ -46,14 +46,6 @@ INDEXED, NEAR, FAR = "indexed_attention", "hybrid_sliding", "hybrid"
     tied=False,
     wrapped_by={"muse_glimmer": False},
     usual={"head_dim": 128, "sliding_window": 2048},
-    inside={
-        "vocab_size": 202048,
-        "hidden_size": 6656,
-        "intermediate_size": 19968,
-        "num_hidden_layers": 52,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 2,
-    },
 )
 def muse_glimmer_text(c: Config, i: int) -> Block:
     """A gate on every element of attention's output, norms of heads without weights, four norms, a
@@ -68,18 +60,6 @@ def muse_glimmer_text(c: Config, i: int) -> Block:
     tied=False,
     wrapped_by={"muse_spark": False},
     usual={"head_dim": 64, "sliding_window": 2048},
-    inside={
-        "vocab_size": 202048,
-        "hidden_size": 8192,
-        "intermediate_size": 16384,
-        "num_hidden_layers": 62,
-        "num_attention_heads": 128,
-        "num_key_value_heads": 16,
-        "moe_intermediate_size": 4096,
-        "moe_hidden_size": 4096,
-        "num_local_experts": 256,
-        "num_experts_per_tok": 8,
-    },
 )
 def muse_spark_text(c: Config, i: int) -> Block:
     """Muse Glimmer with experts of a narrower stream, which has norms of its own, and a gate on
@@ -152,8 +132,8 @@ def hrm_text(c: Config, i: int) -> Block:
     feed = mlp(c, bias=c.flag("mlp_bias", False))
     block = layer(attention, feed, norm="plain_norm")
     is_again = i // each not in (0, times - 1)
-    borrowed = block.parameters(c.d_model) if is_again else 0
-    return layer(attention, feed, norm="plain_norm", borrowed=borrowed)
+    shared_parameters = block.parameters(c.d_model) if is_again else 0
+    return layer(attention, feed, norm="plain_norm", shared_parameters=shared_parameters)
 
 
 def _qwen_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -257,19 +237,6 @@ def _inkling_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "conv_kernel_size": 4,
         "n_shared_experts": 2,
     },
-    inside={
-        "vocab_size": 201024,
-        "hidden_size": 6144,
-        "num_hidden_layers": 66,
-        "num_attention_heads": 64,
-        "num_key_value_heads": 8,
-        "swa_num_attention_heads": 64,
-        "swa_num_key_value_heads": 16,
-        "intermediate_size": 24576,
-        "moe_intermediate_size": 3072,
-        "n_routed_experts": 256,
-        "num_experts_per_tok": 6,
-    },
 )
 def inkling_text(c: Config, i: int) -> Block:
     """Short convolutions of keys, of values and after each part; scores that depend on distances;
@@ -336,18 +303,6 @@ def _block_size(c: Config) -> int:
         "d_rel": 16,
         "rel_extent": 1024,
         "conv_kernel_size": 4,
-    },
-    inside={
-        "vocab_size": 201024,
-        "hidden_size": 4608,
-        "num_hidden_layers": 48,
-        "num_attention_heads": 48,
-        "num_key_value_heads": 8,
-        "swa_num_attention_heads": 48,
-        "swa_num_key_value_heads": 8,
-        "moe_intermediate_size": 2304,
-        "n_routed_experts": 384,
-        "num_experts_per_tok": 8,
     },
 )
 def inkling2_text(c: Config, i: int) -> Block:

@@ -202,14 +202,6 @@ def _picture_rows(c: Config) -> tuple[PerToken, ...]:
     wrapped_by={"mllama": None},
     first=_picture_rows,
     refuse={"tie_word_embeddings": False},
-    inside={
-        "vocab_size": 128256,
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 40,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-    },
 )
 def mllama_text_model(c: Config, i: int) -> Block:
     """Llama with layers among its own that attend to pictures, ``encoded`` tokens of them, and are

@@ -14,7 +14,7 @@ ROWS = {row["name"]: row for row in json.loads((DATA / "families.json").read_tex
 
 def of(name):
     model = Transformer.from_hf(ROWS[name]["config"])
-    return model, model.with_prediction_heads()
+    return model, model.with_mtp_layers()
 
 
 def test_glm_has_as_many_as_its_file_holds():
@@ -31,7 +31,7 @@ def test_deepseek_has_as_many_as_it_says():
     unembedding stand once more; 11.5B of its own and 2.4B active, which leaves out what joins its
     inputs."""
     model = models["deepseek-v3"]
-    heads, stored = model.with_prediction_heads(), model.with_prediction_heads(copied=True)
+    heads, stored = model.with_mtp_layers(), model.with_mtp_layers(own_embeddings=True)
     d, joined = model.d_model, linear_step("joined", 2 * model.d_model, model.d_model)[0].weights
     embeddings = 2 * model.vocab * d
     assert round((heads.params() - model.params() - joined) / 1e9, 1) == 11.5
@@ -47,7 +47,7 @@ def test_deepseek_has_as_many_as_it_says():
 def test_a_head_costs_a_layer_and_the_unembedding_once_more(name):
     """Which is what a model of that one layer costs."""
     model, heads = of(name)
-    one = model.with_(blocks=model.ahead)
+    one = model.with_(blocks=model.mtp_blocks)
     for count in (
         lambda model: model.decode(4, 1000),
         lambda model: model.decode(4, 1000, new=2),
@@ -63,12 +63,12 @@ def test_a_head_costs_a_layer_and_the_unembedding_once_more(name):
 
 def test_weights_are_read_once_more_and_stored_once():
     model, heads = of("glm-5.2")
-    again = heads.decode(1, 100)["ahead.unembedding"]
+    again = heads.decode(1, 100)["mtp.unembedding"]
     assert again.elements_read.weights == model.vocab * model.d_model
-    own = sum(block.layers * block.parameters(model.d_model) for block in model.ahead)
+    own = sum(block.layers * block.parameters(model.d_model) for block in model.mtp_blocks)
     assert heads.params() == model.params() + own
 
 
 def test_a_model_without_heads_says_so():
     with pytest.raises(ValueError, match="nothing is known of heads"):
-        models["llama-3-8b"].with_prediction_heads()
+        models["llama-3-8b"].with_mtp_layers()

@@ -4,69 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
-from costlib.layers.attention_kinds import Attention
+from costlib.layers.grouped_attention import Attention
 from costlib.layers.parts import (
-    Block,
     Part,
     PerToken,
     elementwise,
     linear_step,
     normalisation,
-    plus,
     same,
-    times,
 )
-from costlib.units.numbers import Number, is_zero
+from costlib.units.numbers import Number, is_zero, plus
 
 
-class Model(Protocol):
-    """What a table is made from: `costlib.Transformer` has it."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]: ...
-    @property
-    def d_model(self) -> Number: ...
-    @property
-    def vocab(self) -> Number: ...
-    @property
-    def norm(self) -> str: ...
-    @property
-    def final_norm(self) -> bool: ...
-    @property
-    def embedding_norm(self) -> bool: ...
-    @property
-    def embedding_width(self) -> Number | None: ...
-    @property
-    def positions(self) -> Number: ...
-    @property
-    def biases(self) -> tuple[str, ...]: ...
-    @property
-    def first(self) -> tuple[PerToken, ...]: ...
-    @property
-    def last(self) -> tuple[PerToken, ...]: ...
-    @property
-    def head(self) -> tuple[PerToken, ...]: ...
-    @property
-    def predicted(self) -> Number: ...
-    @property
-    def copied(self) -> bool: ...
-    @property
-    def is_first(self) -> bool: ...
-    @property
-    def hands_on(self) -> str: ...
-
-
-class Table:
-    """A model's steps: until tokens are mixed, from there to the last norm, and the unembedding.
+class StepTable:
+    """A `costlib.Transformer`'s steps: until tokens are mixed, to the last norm, the unembedding.
 
     Layers that do the same are one row, so many times over.
     """
 
-    __slots__ = ("after", "before", "caches", "last", "mixers", "own", "packed", "params")
-
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Any) -> None:
         self.params: Any = None  # counted when first asked for
         self.packed: Any = None
         self.own: Any = None
@@ -89,23 +47,22 @@ class Table:
                 count_rows(extra, step, block.layers)
         residual = elementwise("residual", d, "residual", reads=2 * d, gradient=1)
         final = [normalisation("final_norm", d, norm)] if model.final_norm else []
-        is_last = not model.hands_on
-        bias = "unembedding" in model.biases
+        is_last = not model.sends_over
         self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
         self.after = (
             *_rows(shapes, "after", d),
             *_all(extra),
-            *times([residual], added),
+            *_repeated(residual, added),
             *((*final, *model.last) if is_last else ()),
         )
-        width = d if model.embedding_width is None else model.embedding_width
-        unembedding = linear_step("unembedding", width, model.vocab, bias=bias)
-        again = replace(unembedding[0], name="ahead.unembedding", borrowed=not model.copied)
-        ending = (*(model.head or unembedding), *times([again], model.predicted))
-        self.last = ending if is_last else ()
-        # global layers come first
-        self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))
+        self.last = _last(model) if is_last else ()
+        self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))  # global ones first
         self.caches = tuple(caches)
+        self.senders = [(p, block.layers) for block in model.blocks for p in block.parts if p.sends]
+
+
+def _repeated(step: PerToken, count: Number) -> list[PerToken]:
+    return [] if is_zero(count) else [step * count]
 
 
 def _is_local(part: Part) -> bool:
@@ -136,18 +93,27 @@ def _rows(shapes: list[tuple[Part, Number]], side: str, d: Number) -> list[PerTo
     return _all(rows)
 
 
-def _first(model: Model) -> list[PerToken]:
+def _first(model: Any) -> list[PerToken]:
     """The embedding and what belongs to it, and that of heads for further tokens, which stand
     behind the last layer."""
     first = _embedding(model) if model.is_first else []
-    if not is_zero(model.predicted) and not model.hands_on:
-        d, is_own = model.d_model, model.copied or not model.is_first
+    if not is_zero(model.mtp_layers) and not model.sends_over:
+        d, is_own = model.d_model, model.mtp_embeddings or not model.is_first
         table = model.vocab * d if is_own else 0
-        first.append(PerToken("ahead.embedding", rows=d, writes=d, table=table) * model.predicted)
+        first.append(PerToken("mtp.embedding", rows=d, writes=d, table=table) * model.mtp_layers)
     return [*first, *(model.first if model.is_first else ())]
 
 
-def _embedding(model: Model) -> list[PerToken]:
+def _last(model: Any) -> tuple[PerToken, ...]:
+    """The unembedding or a classifier in its place, and that of heads for further tokens."""
+    width = model.d_model if model.embedding_width is None else model.embedding_width
+    bias = "unembedding" in model.biases
+    unembedding = linear_step("unembedding", width, model.vocab, bias=bias)
+    again = replace(unembedding[0], name="mtp.unembedding", tied=not model.mtp_embeddings)
+    return (*(model.head or unembedding), *_repeated(again, model.mtp_layers))
+
+
+def _embedding(model: Any) -> list[PerToken]:
     d = model.d_model
     width = d if model.embedding_width is None else model.embedding_width
     first = [PerToken("embedding", rows=width, writes=width, table=model.vocab * width)]

@@ -1,0 +1,240 @@
+"""What engines charge: the rules against what engines printed, and the ways to ask for them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from costlib import answer, devices, fits, models
+from costlib.command import main
+from costlib.measured.heard import known_model
+from costlib.measured.starts import Start, carried_starts, read_starts, start_of
+from costlib.measured.tables import Unread
+from costlib.model.engines import ENGINES, SHOWN, engine_of, kinds, paged
+from costlib.model.kvcache import largest_batch
+from costlib.parallel import tensor_parallel
+from costlib.serving import Server
+from tools.bench import engines as bench
+
+pytestmark = pytest.mark.slow
+GIB = 2**30
+
+
+def starts() -> list[Start]:
+    understood, refused = read_starts(carried_starts())
+    assert not refused, refused[0][1]
+    return understood
+
+
+def median(values: list[float]) -> float:
+    return float(np.median(np.abs(values)))
+
+
+def test_every_start_names_its_source():
+    assert len(carried_starts()) >= 40
+    assert all(row["source"] for row in carried_starts())
+
+
+@pytest.mark.parametrize("kind", ["plain", "windows", "latent"])
+def test_tokens_follow_from_the_bytes_left(kind):
+    """Pages, groups and padding are the engine's own: three in a hundred of printed tokens."""
+    pairs = [s.tokens_pair() for s in starts() if s.kind == kind]
+    errors = [pair.error for pair in pairs if pair is not None]
+    assert len(errors) >= 8
+    assert median(errors) <= 0.001
+    assert np.quantile(np.abs(errors), 0.9) <= 0.03
+
+
+def test_weights_and_settings_are_close_where_formats_are_known():
+    chosen = [s for s in starts() if s.engine.name in ("vllm", "llama.cpp")]
+    weights = [pair.error for s in chosen if (pair := s.weights_pair())]
+    alone = [pair.error for s in chosen if (pair := s.settings_pair())]
+    assert median(weights) <= 0.02
+    assert median(alone) <= 0.15  # settings that a log does not state are among them
+
+
+def test_the_rules_beat_exact_bytes_on_windows():
+    pairs = [s.tokens_pair() for s in starts() if s.kind == "windows"]
+    found = [pair for pair in pairs if pair is not None]
+    assert all(abs(pair.error) < 0.01 for pair in found)
+    assert median([pair.rival_error for pair in found]) > 0.25
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "gib", "tokens"),
+    [  # kyuz0/amd-r9700-vllm-toolboxes, vLLM 0.13: available KV cache memory, GPU KV cache size
+        ("gpt-oss-20b", 1, 15.77, 344560),
+        ("gemma-3-12b", 1, 16.25, 44368),
+        ("gemma-3-27b", 2, 14.58, 54464),
+        ("qwen3-next-80b-a3b", 2, 7.09, 154496),
+        ("llama-3.1-8b", 1, 15.33, 125616),
+    ],
+)
+def test_vllm_prints_these_tokens(name, tensor, gib, tokens):
+    share = tensor_parallel(models[name], tensor)
+    assert ENGINES["vllm"].tokens(share, gib * GIB) == pytest.approx(tokens, rel=0.003)
+
+
+def test_vllm_pads_states_to_a_page_of_attention():
+    """Qwen3.6-35B-A3B in vLLM 0.25.1 sets blocks of 1,072 tokens with two drafts, so 1,056 without:
+    2,097,152 bytes of state and 3 of 4 inputs of 8,192 channels, in tokens of 2,048 bytes."""
+    layout = paged(kinds(models["qwen3.5-35b-a3b"]), 16)
+    assert layout.tokens == 1056
+    assert layout.groups == 4
+
+
+@pytest.mark.parametrize(("cells", "held"), [(16384, 1536), (1024, 1024), (1500, 1536)])
+def test_llama_cpp_keeps_a_window_and_a_micro_batch(cells, held):
+    """gemma-4-26b on a T4 (b8854): 1,536 cells in 25 layers; no more than the context, by 256."""
+    model = models["gemma-4-26b-a4b"]
+    full, local = sorted(kinds(model), key=lambda each: each.window or 0)
+    whole = -(-cells // 256) * 256
+    expected = full.layers * full.token * whole + local.layers * local.token * held
+    assert ENGINES["llama.cpp"].charged(model, cells) == expected
+
+
+def test_sglang_gives_windows_four_fifths_of_the_tokens():
+    model = models["gpt-oss-20b"]
+    rate = 12 * 2048 * 1.8
+    assert ENGINES["sglang"].charged(model, 8192) == pytest.approx(8192 * rate)
+    assert ENGINES["sglang"].charged(model, 64) == pytest.approx(64 / 0.8 * rate)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_charged_is_at_least_what_is_kept(engine):
+    for name in ("llama-3.1-8b", "gemma-3-12b", "gpt-oss-20b", "deepseek-v3", "qwen3-next-80b-a3b"):
+        model = models[name]
+        for context in (1, 100, 4096, 100_000):
+            exact = model.kv_bytes(1, context)
+            least = 0.9 if any(each.state for each in kinds(model)) else 1  # inputs kept: one fewer
+            assert ENGINES[engine].charged(model, context) >= least * exact
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_batch_is_what_is_given_by_what_is_charged(engine):
+    model, device = models["llama-3.1-8b"], devices["H100-SXM"]
+    rule = engine_of(engine, device.capacity, device.name)
+    most = largest_batch(model, device, 8192, engine=engine).largest
+    given, each = rule.given(model, device.capacity), rule.charged(model, 8192)
+    assert most * each <= given < (most + 1) * each
+    assert fits(model.decode(most, 8191), device, engine=engine)
+    assert not fits(model.decode(most + 1, 8191), device, engine=engine)
+    assert Server(model, device, engine=engine).room(8192) == most
+    found = answer(model, device, batch=most, context=8191, engine=engine)
+    assert found.fits
+    assert found["largest_batch"] == most
+    assert found["charged_bytes"] == each
+
+
+def test_a_share_and_arrays_are_taken():
+    model, device = models["llama-3.1-8b"], devices["A100-40GB"]
+    less, more = (ENGINES["vllm"].with_(share=each) for each in (0.8, 0.95))
+    contexts = np.array([1000, 8000])
+    few, many = (largest_batch(model, device, contexts, engine=e).largest for e in (less, more))
+    assert (few < many).all()
+    assert few[0] > few[1]
+    apart = more.given(model, device.capacity) - less.given(model, device.capacity)
+    assert apart == pytest.approx(0.15 * SHOWN * device.capacity)
+
+
+def test_the_longest_context_is_the_last_that_fits():
+    found = answer("gemma-3-12b", "RTX-4090", precision="int4", engine="vllm", batch=4)
+    server, long = found.server, found["largest_context"]
+    assert server.room(long + 1) >= 4 > server.room(long + 2)
+
+
+def test_what_is_not_known_is_said():
+    with pytest.raises(ValueError, match="engine must be one of vllm"):
+        Server("llama-3.1-8b", "H100-SXM", engine="ollama")
+    with pytest.raises(ValueError, match="one entry for several tokens"):
+        answer("deepseek-v4-pro", "H200x8", engine="vllm")
+    with pytest.raises(ValueError, match="vllm charges"):
+        Server("llama-3.1-70b", "H100-SXM", engine="vllm").check(4096)
+
+
+ROW = {"engine": "vllm", "version": "0.12.0", "model": "Qwen/Qwen3-8B", "tp": "1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"engine": "mlc"}, "no rule is known"),
+        ({"model": "google/gemma-4-12B-it"}, "no model of the catalogue"),
+        ({"speculative": "yes"}, "drafting"),
+        ({"version": "0.2.1"}, "older"),
+        ({"tp": "3"}, "divide"),
+        ({"model": "deepseek-ai/DeepSeek-V4-Pro"}, "one entry for several"),
+        ({"model": "tiiuae/falcon-mamba-7b"}, "states alone"),
+    ],
+)
+def test_rows_that_are_not_understood_are_refused(change, why):
+    with pytest.raises(Unread, match=why):
+        start_of(ROW | change)
+
+
+def test_numbers_of_a_row_may_be_missing_or_wild():
+    start = start_of(ROW | {"kv_gib_per_gpu": "-1.4", "kv_tokens": "many", "max_model_len": ""})
+    assert start.tokens_pair() is None
+    assert start.weights_pair() is None
+    assert start_of({**ROW, "quote": None}).kind == "plain"
+    odd = {"tp": "0", "block_size": "0", "max_model_len": "0.5", "ep_dp": "dp=0 attention"}
+    for engine in ("vllm", "sglang", "tensorrt-llm"):
+        start = start_of(ROW | odd | {"engine": engine, "kv_gib_per_gpu": "1", "kv_tokens": "9"})
+        assert start.tokens_pair().predicted > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("meta-llama/Meta-Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("/models/hub/Qwen3-Coder-30B-A3B-Instruct-GPTQ-4bit/", "qwen3-30b-a3b"),
+        ("unsloth/DeepSeek-R1-Distill-Llama-8B-GGUF", "llama-3.1-8b"),
+        ("Qwen3.6-27B-AWQ", "qwen3.6-27b-nvfp4"),
+        ("DeepSeek R1 0528", "deepseek-r1"),
+        ("DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"),
+        ("GLM Z1 32B 0414", "glm-4-32b-0414"),
+        ("QwQ-32B-AWQ", "qwen2.5-32b"),
+        ("microsoft/Phi-4-mini-instruct", None),  # no phi-4 of 14 billion
+        ("Qwen3-Coder-Next", None),
+        ("Qwen3-9B", None),
+        ("target", None),
+        ("", None),
+        ("a" * 10**6, None),
+    ],
+)
+def test_names_are_known_by_their_words(text, name):
+    assert known_model(text) == name
+
+
+def test_the_bench_scores_a_file(tmp_path, capsys):
+    file = tmp_path / "rows.csv"
+    file.write_text("engine,version,model,tp,kv_gib_per_gpu,kv_tokens,max_model_len\n"
+                    "vllm,0.12.0,openai/gpt-oss-20b,1,15.37,335664,32768\n"
+                    "abacus,1,x,1,,,\n")  # fmt: skip
+    assert bench.main([str(file)]) == 0
+    told = capsys.readouterr().out
+    assert "vllm, windows | – | 1: 0.0%" in told
+    assert "1 of 2 rows are refused" in told
+    assert "no rule is known for the engine 'abacus'" in told
+    file.write_text("a,b\n1,2\n")
+    assert bench.main([str(file)]) == 2
+    assert bench.main([str(tmp_path / "none.csv")]) == 2
+
+
+def test_the_command_counts_as_an_engine_does(capsys):
+    assert main(["gpt-oss-20b", "--on", "RTX-4090", "--engine", "vllm", "--why"]) == 0
+    told = capsys.readouterr().out
+    assert "as vllm counts" in told
+    assert "--gpu-memory-utilization" in told
+    assert main(["memory", "gemma-3-27b", "--on", "H100-SXM", "--engine", "SGLang"]) == 0
+    assert "cache as charged" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["gpt2", "--on", "T4", "--engine", "ollama"])
+    assert "'ollama' is none of vllm" in capsys.readouterr().err
+
+
+def test_settings_are_part_of_a_server():
+    rule = replace(ENGINES["vllm"], share=0.5)
+    half = Server("llama-3.1-8b", "H100-SXM", engine=rule)
+    assert half.room(8192) < Server("llama-3.1-8b", "H100-SXM", engine="vllm").room(8192)
+    assert half.with_(engine=None).room(8192) == Server("llama-3.1-8b", "H100-SXM").room(8192)

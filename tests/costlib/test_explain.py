@@ -1,0 +1,198 @@
+"""`costlib explain`: what engines' own lines lead to, and what a hostile log does not do."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from costlib import models
+from costlib.command import main
+from costlib.command.explained import explain
+from costlib.measured.logs import MOST_BYTES, Log, printable, read_log
+from paths import ROOT
+
+pytestmark = pytest.mark.slow
+LOGS = ROOT / "tests" / "data" / "logs"
+
+
+def log(name: str) -> Log:
+    with (LOGS / f"{name}.log").open("rb") as file:
+        return read_log(file)
+
+
+def of(text: str) -> Log:
+    return read_log(io.BytesIO(text.encode()))
+
+
+def lines(found):
+    return {line.what: line for line in found.lines}
+
+
+def test_a_start_of_vllm():
+    found = explain(log("vllm-0.12-llama-3.1-8b"), "RTX-5090")
+    told = lines(found)
+    assert told["weights"].off == pytest.approx(0, abs=0.005)
+    assert told["tokens of cache"].off == pytest.approx(0, abs=0.002)
+    assert told["sequences that fit"].off == pytest.approx(0, abs=0.005)
+    assert told["tokens of cache, from settings"].off == pytest.approx(0, abs=0.08)
+    assert found.binds == "weights' bandwidth"
+    assert "fp8" in found.change
+    assert found.found["version"] == "0.12.0"
+
+
+def test_windows_and_padded_experts():
+    told = lines(explain(log("vllm-0.12-gpt-oss-20b")))
+    assert told["tokens of cache"].off == pytest.approx(0, abs=0.001)
+    assert told["weights"].off == pytest.approx(0, abs=0.02)
+
+
+def test_a_run_of_sglang():
+    found = explain(log("sglang-qwen2.5-1.5b"), "L40S")
+    told = lines(found)
+    assert told["tokens of cache"].off == pytest.approx(0, abs=0.001)
+    assert told["tokens of cache, from settings"].off == pytest.approx(0, abs=0.01)
+    rate = told["tokens a second"]
+    assert rate.printed == 4594.01
+    assert rate.expected > rate.printed  # a datasheet's step is the shortest
+    assert found.binds == "cache's bandwidth"
+    assert "--mem-fraction-static 0.90 for 0.85" in found.change
+
+
+def test_a_start_of_llama_cpp_and_its_device():
+    found = explain(log("llama.cpp-b8854-gemma-4-26b"))
+    told = lines(found)
+    assert told["tokens of cache"].off == pytest.approx(0, abs=0.001)
+    assert told["weights"].off == pytest.approx(0, abs=0.01)
+    assert told["tokens a second"].expected > 50
+    assert "T4" in found.about
+    assert "q8_0" in found.change
+
+
+def test_a_log_without_a_model_takes_a_config():
+    bare = log("tensorrt-llm-qwen3-reranker-0.6b")
+    with pytest.raises(ValueError, match="names no model: give its"):
+        explain(bare)
+    told = lines(explain(bare, model=models["qwen3-0.6b"]))
+    assert told["tokens of cache"].off == pytest.approx(0, abs=0.001)
+
+
+def test_those_who_wait_while_the_cache_is_full_are_seen():
+    text = (LOGS / "vllm-0.12-llama-3.1-8b.log").read_text()
+    text += (
+        "Avg prompt throughput: 9.0 tokens/s, Avg generation throughput: 1400.5 tokens/s, "
+        "Running: 32 reqs, Waiting: 4 reqs, GPU KV cache usage: 97.3%, "
+        "Prefix cache hit rate: 0.0%\n"
+    )
+    found = explain(of(text), "RTX-5090")
+    assert found.binds == "memory"
+    assert "97% of the cache was in use and 4 sequences waited" in found.why
+
+
+def test_the_last_start_counts_and_the_rank_with_least_room():
+    first = (LOGS / "vllm-0.12-llama-3.1-8b.log").read_text()
+    again = first.replace("14.31", "13.00").replace("117,232", "106,496")
+    found = of(first + again + "GPU KV cache size: 106,480 tokens\n")
+    assert found.row["kv_gib_per_gpu"] == "13.00"
+    assert found.row["kv_tokens"] == "106480"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no line about weights or cache"),
+        ("hello\nworld", "no line about weights or cache"),
+        ("GPU KV cache size: 117,232 tokens", "names no model"),
+        ("LLM engine (v0.12.0) with config: model='x'\nGPU KV cache size: 5 tokens", "--config"),
+        ("LLM engine (v0.12.0) with config: model='gpt2'\nGPU KV cache size: 5 tokens", "lack"),
+    ],
+)
+def test_a_log_that_lacks_something_is_refused_in_a_sentence(text, why):
+    with pytest.raises(ValueError, match=why):
+        explain(of(text))
+
+
+def test_what_would_steer_a_terminal_is_escaped(tmp_path, capsys):
+    name = "qwen3-8b\x1b]0;owned\x07\u202e\u200b\x00"
+    text = f"LLM engine (v0.12.0\x1b[31m) with config: model='{name}', dtype=bfloat16\n"
+    text += "\x1b[32mModel loading took 15.27 GiB\x1b[0m\nAvailable KV cache memory: 9.00 GiB\n"
+    text += "GPU KV cache size: 65,536 tokens\n"
+    file = tmp_path / "a.log"
+    file.write_text(text)
+    assert main(["explain", str(file)]) == 0
+    told = capsys.readouterr().out
+    assert all(each.isprintable() or each == "\n" for each in told)
+    assert "\\x1b]0" in told
+    assert "\\u202e" in told
+    assert main(["explain", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]
+    file.write_text(text.replace("qwen3-8b", "no-such-model"))
+    assert main(["explain", str(file)]) == 2
+    assert capsys.readouterr().err.replace("\n", "").isprintable()
+
+
+def test_hostile_text_takes_bounded_time():
+    parts = [
+        b"A" * 10_000_000 + b"\n",
+        b"model='" * 500_000 + b"\n",
+        b"LLM engine (v0.12.0) with config: " + b"model=" * 3_000 + b"\n",
+        b"#running-req: 1, #token: 2, token usage: 0.1" + b" gen throughput" * 1_300 + b"\n",
+        b"general.name" + b" " * 19_000 + b"=\n",
+        b"file size" + b" " * 19_000 + b"\n",
+        b"llama_kv_cache: size = " + b"1" * 19_000 + b" MiB\n",
+        b"GPU KV cache size: " + b"9," * 9_000 + b" tokens\n",
+        b"eval time = " + b"1" * 19_000 + b" tokens per second\n",
+        b"\x1b[" * 9_000 + b"\n",
+        bytes(range(256)) * 70 + b"\n",
+    ]
+    text = b"".join(parts)
+    text += b"model gen throughput eval time tokens per second \n" * 300_000
+    begin = time.perf_counter()
+    found = read_log(io.BytesIO(text))
+    assert time.perf_counter() - begin < 30
+    assert "kv_gib_total" not in found.row
+
+
+def test_no_more_than_so_much_is_read():
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def readline(self, size=-1):
+            self.given += size
+            return b"x" * (size - 1) + b"\n"
+
+        def read(self, _=-1):
+            return b"x"
+
+    stream = Endless()
+    assert read_log(stream).is_cut
+    assert stream.given <= MOST_BYTES
+
+
+def test_printable_keeps_letters_of_all_scripts():
+    assert printable("Qwen3 模型 é") == "Qwen3 模型 é"
+    assert printable("x" * 200, 10) == "x" * 10 + "…"
+
+
+def test_it_reads_standard_input_and_asks_nobody():
+    """Nothing leaves the machine: no socket is opened."""
+    guard = (
+        "import socket, sys\n"
+        "def refuse(*_, **__): raise AssertionError('a socket')\n"
+        "socket.socket = refuse\n"
+        "from costlib.command import main\n"
+        "sys.exit(main(['explain', '-', '--on', 'RTX-5090']))"
+    )
+    text = (LOGS / "vllm-0.12-llama-3.1-8b.log").read_bytes()
+    done = subprocess.run([sys.executable, "-c", guard], input=text, capture_output=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert b"Binds:" in done.stdout
+
+
+def test_a_file_that_is_none_is_said(tmp_path, capsys):
+    assert main(["explain", str(tmp_path / "none.log")]) == 2
+    assert "none.log" in capsys.readouterr().err
+    assert main(["explain", str(Path(tmp_path))]) == 2
