@@ -6,6 +6,7 @@ every point, and no process takes a gigabyte. Of 2,000 a run draws 150.
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import os
@@ -119,7 +120,7 @@ class Fuzz:
             key = self.luck.choice(keys)
             inner = place[key]
             if not isinstance(inner, (dict, list)) or not inner or self.luck.random() < 0.2:
-                place[key] = self.luck.choice(ODD)
+                place[key] = copy.deepcopy(self.luck.choice(ODD))  # what goes into it is its own
                 return
             place = inner
 
