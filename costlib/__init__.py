@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from costlib.units import precision
     from costlib.units.device import Device
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: What is imported when it is first asked for, and where each name lives.
 _LATER = {

@@ -18,10 +18,12 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+import costlib
 from paths import ROOT
 from tools import release
 
 WHO = {"BOOK_REPOSITORY": "ada-l/notes", "BOOK_COMMIT": "c0ffee" * 6, "BOOK_DATE": "2026-11-21"}
+NAME = f"costlib-{costlib.__version__}"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def test_two_builds_are_one(built: list[Path]) -> None:
     first, second = ({path.name: path.read_bytes() for path in out.iterdir()} for out in built)
-    assert sorted(first) == ["costlib-0.1.0-py3-none-any.whl", "costlib-0.1.0.tar.gz"]
+    assert sorted(first) == [f"{NAME}-py3-none-any.whl", f"{NAME}.tar.gz"]
     assert first == second
 
 
@@ -52,9 +54,9 @@ def test_an_index_would_take_it(built: list[Path]) -> None:
 
 def test_it_says_whose_it_is(built: list[Path]) -> None:
     with zipfile.ZipFile(next(built[0].glob("*.whl"))) as wheel:
-        about = wheel.read("costlib-0.1.0.dist-info/METADATA").decode("utf-8")
+        about = wheel.read(f"{NAME}.dist-info/METADATA").decode("utf-8")
         assert "costlib/py.typed" in wheel.namelist()
-        starts = wheel.read("costlib-0.1.0.dist-info/entry_points.txt").decode("utf-8")
+        starts = wheel.read(f"{NAME}.dist-info/entry_points.txt").decode("utf-8")
     assert "costlib = costlib.command:main" in starts
     head, _, page = about.partition("\n\n")
     addresses = dict(re.findall(r"^Project-URL: (\w+), (\S+)$", head, re.M))
@@ -72,7 +74,7 @@ def test_it_says_whose_it_is(built: list[Path]) -> None:
 def test_the_sdist_builds_the_same_wheel(built: list[Path], tmp_path: Path) -> None:
     with tarfile.open(next(built[0].glob("*.tar.gz"))) as sdist:
         sdist.extractall(tmp_path, filter="data")
-    source = tmp_path / "costlib-0.1.0"
+    source = tmp_path / NAME
     assert (source / "CHANGELOG.md").read_bytes() == (ROOT / "CHANGELOG.md").read_bytes()
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     said = {**os.environ, "SOURCE_DATE_EPOCH": release.seconds(WHO["BOOK_DATE"])}
@@ -182,18 +184,27 @@ def test_python_of_the_readme_runs_with_the_extras_that_it_names(
 
 def test_a_tag_is_the_version_and_the_changelog_dated(tmp_path: Path) -> None:
     (tmp_path / "costlib").mkdir()
-    shutil.copy(ROOT / "costlib" / "__init__.py", tmp_path / "costlib")
+    (tmp_path / "costlib" / "__init__.py").write_text('__version__ = "3.1.0"\n', "utf-8")
     changes = tmp_path / "CHANGELOG.md"
-    changes.write_text("# Changelog\n\n## 0.1.0, not yet released\n", "utf-8")
-    with pytest.raises(SystemExit, match=r"'v0\.2\.0' is not the version: costlib has 0\.1\.0"):
-        release.check_tag("v0.2.0", tmp_path)
+    changes.write_text("# Changelog\n\n## 3.1.0, not yet released\n", "utf-8")
+    with pytest.raises(SystemExit, match=r"'v3\.2\.0' is not the version: costlib has 3\.1\.0"):
+        release.check_tag("v3.2.0", tmp_path)
     with pytest.raises(SystemExit, match="not yet released: date it first"):
-        release.check_tag("v0.1.0", tmp_path)
-    changes.write_text("# Changelog\n\n## 0.1.0, 2026-11-21\n", "utf-8")
-    release.check_tag("v0.1.0", tmp_path)
+        release.check_tag("v3.1.0", tmp_path)
+    changes.write_text("# Changelog\n\n## 3.1.0, 2026-11-21\n", "utf-8")
+    release.check_tag("v3.1.0", tmp_path)
     changes.write_text("# Changelog\n", "utf-8")
-    with pytest.raises(SystemExit, match=r"says nothing of 0\.1\.0"):
-        release.check_tag("v0.1.0", tmp_path)
+    with pytest.raises(SystemExit, match=r"says nothing of 3\.1\.0"):
+        release.check_tag("v3.1.0", tmp_path)
+
+
+def test_the_book_is_cited_and_changed_as_the_version_it_has() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert cited["version"] == costlib.__version__
+    newest = re.search(r"^## ([0-9.]+), (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert newest
+    assert newest[1] == costlib.__version__
+    assert newest[2] in ("not yet released", str(cited["date-released"]))
 
 
 def test_the_workflow_publishes_on_a_tag_alone_and_keeps_no_token() -> None:
