@@ -1,4 +1,4 @@
-"""Drawn diagrams of a server's places: who sits in which, from when to when, by the simulator."""
+"""Drawn diagrams of a server in time, by the simulator: batch slots, and a request's life."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from costfigures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
 from costlib.serving import Requests, Server, ServingRun, disaggregate, listed, simulate, transfer
 from costlib.units.numbers import size
 
-__all__ = ["apart", "filling", "longest_pause", "refilled", "seats", "token_times"]
+__all__ = ["apart", "filling", "life", "longest_pause", "refilled", "seats", "token_times"]
 
 
 def seats(started: Sequence[float], finish: Sequence[float]) -> list[int]:
@@ -43,7 +43,7 @@ def filling(run: ServingRun, until: float) -> Figure:
     title = f"The batch fills up, and settles about {mean:.0f}"
     alt = (
         f"Bars in time, one for each request, at the lowest place that is free when it comes, and "
-        f"a line for how many write. They rise from 0 to about {mean:.0f} on average and reach "
+        f"a line for the batch size. They rise from 0 to about {mean:.0f} on average and reach "
         f"{most}; at most {waiting[shown].max():.0f} wait."
     )
     come = np.flatnonzero(run.started < until)
@@ -53,10 +53,55 @@ def filling(run: ServingRun, until: float) -> Figure:
         _bars(axes, run.started[come], ends, place, COLOURS[0] + "77")
         axes.step(seconds[shown], writing[shown], where="post", color=COLOURS[1], linewidth=1.6)
         axes.axhline(mean, color=INK, linestyle=":", linewidth=1.8)
-        axes.text(0.01 * until, mean + 0.6, f"average {mean:.1f}", va="bottom")
+        axes.text(0.01 * until, mean + 0.6, f"mean {mean:.1f}", va="bottom")
         axes.set(xlim=(0, until), ylim=(0, place.max() + 2), xlabel="seconds")
-        axes.set_ylabel("place, and how many write")
+        axes.set_ylabel("batch slot, and batch size")
         axes.grid(visible=False)
+    return drawing.result
+
+
+def life(server: Server) -> Figure:
+    """One request from its arrival to its last token, with two others on the same server.
+
+    The first is in prefill when it arrives, the prefill of the last interrupts its decode. Every
+    time is the simulator's.
+    """
+    step, wait = server.step(1, 1500), server.prefill(2000)
+    requests = listed([0, wait / 3, 2 * wait + 6 * step], [2000, 1500, 1500], [14, 13, 2])
+    run = simulate(requests, server, one_by_one=True)
+    arrival, began, first = (float(each[1]) for each in (requests.arrival, run.started, run.first))
+    times, finish = token_times(run), float(run.finish[1])
+    mine = [first, *(t for t in times.tolist() if first < t <= finish + 1e-12)]
+    pauses = [late - early for early, late in pairwise(mine)]
+    worst = int(np.argmax(pauses))
+    title = "TTFT is queueing and prefill, TPOT the mean time between further tokens"
+    alt = (
+        f"One request in time. It waits {1000 * (began - arrival):.0f} ms in a queue while another "
+        f"prompt is prefilled, then its own prefill takes {1000 * (first - began):.0f} ms: TTFT is "
+        f"the sum. Then come {len(mine) - 1} more tokens, {1000 * min(pauses):.1f} ms apart, but "
+        f"{1000 * max(pauses):.0f} ms where the prompt of another request is prefilled between "
+        f"them. TPOT, the mean, is {1000 * np.mean(pauses):.1f} ms."
+    )
+    scale = (WIDTH - 8) / finish
+
+    def at(seconds: float) -> float:
+        return 4 + seconds * scale
+
+    with sketch(title, alt, height=136) as drawing:
+        drawing.text((0, 9), "prefill of other requests", size=SMALL)
+        for who in (0, 2):
+            start, end = float(run.started[who]), float(run.first[who])
+            look: dict[str, Any] = {"edge": COLOURS[4], "fill": COLOURS[4] + TINT}
+            drawing.box((at(start), 17), (end - start) * scale, 13, **look)
+        drawing.text((0, 42), "this request", size=SMALL, bold=True)
+        drawing.box((at(arrival), 50), (began - arrival) * scale, 20, "queue", dashed=True)
+        look = {"edge": COLOURS[1], "fill": COLOURS[1] + TINT}
+        drawing.box((at(began), 50), (first - began) * scale, 20, "prefill", **look)
+        for time in mine:
+            drawing.line((at(time), 48), (at(time), 72), colour=COLOURS[0], width=2)
+        drawing.dimension((at(arrival), 92), (at(first), 92), "TTFT")
+        drawing.dimension((at(mine[worst]), 92), (at(mine[worst + 1]), 92), "longest ITL")
+        drawing.dimension((at(first), 118), (at(finish), 118), "decode: TPOT is the mean ITL")
     return drawing.result
 
 
@@ -93,19 +138,19 @@ def refilled(server: Server, prompt: int, answers: Sequence[int], places: int = 
     ]
     goes = [together.started, together.first, together.finish]
     last, soon = float(begun[-1]), together.seconds
-    title = f"Refilled places write {len(answers)} answers in {soon:.2f} s instead of {last:.2f}"
+    title = f"Continuous batching: {len(answers)} answers in {soon:.2f} s instead of {last:.2f}"
     shares = [
         float(np.sum(finish - started)) / (places * end)
         for (started, _, finish), end in ((waits, last), (goes, soon))
     ]
     names = (
-        f"batches that wait for their longest: {last:.2f} s",
-        f"a place is refilled when it is free: {soon:.2f} s",
+        f"static batching: {last:.2f} s",
+        f"continuous batching: {soon:.2f} s",
     )
     alt = (
-        f"Two charts of {places} places in time, {len(answers)} numbered answers of {min(answers)} "
-        f"to {max(answers)} tokens as bars. {names[0]}, places are taken {shares[0]:.0%} of the "
-        f"time; {names[1]}, {shares[1]:.0%}."
+        f"Two charts of {places} batch slots in time, {len(answers)} numbered answers of "
+        f"{min(answers)} to {max(answers)} tokens as bars. {names[0]}, slots are taken "
+        f"{shares[0]:.0%} of the time; {names[1]}, {shares[1]:.0%}."
     )
     tall = 24 + _ROW * places
     with sketch(title, alt, height=2 * tall + 4) as drawing:

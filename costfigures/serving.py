@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.batches import apart, filling, longest_pause, refilled, token_times
+from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times
 from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costlib.model.transformer import Transformer
 from costlib.serving import (
@@ -33,6 +33,7 @@ __all__ = [
     "frontiers",
     "gains",
     "latencies",
+    "life",
     "longest_pause",
     "prices",
     "reads",
@@ -68,17 +69,17 @@ def step(server: Server, context: int, target: float) -> Figure:
     )
     with canvas(title, alt, width=WIDTH) as drawing:
         axes, fits = drawing.axes, batches <= room
-        axes.loglog(batches[fits], 1000 * seconds[fits], label="a step", **_look(0))
+        axes.loglog(batches[fits], 1000 * seconds[fits], label="decode step", **_look(0))
         axes.loglog(batches[~fits], 1000 * seconds[~fits], alpha=0.4, color=COLOURS[0])
         read = lines.weights + batches * lines.reading
-        axes.loglog(batches, 1000 * read, label="weights and caches read", **_look(1))
+        axes.loglog(batches, 1000 * read, label="reading weights and caches", **_look(1))
         done = lines.rest + batches * lines.computing
-        axes.loglog(batches, 1000 * done, label="caches, and arithmetic", **_look(2))
+        axes.loglog(batches, 1000 * done, label="caches and arithmetic", **_look(2))
         axes.axhline(1000 * target, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.axvline(room, color=COLOURS[4], linewidth=1.2, linestyle="-.")
         axes.plot([best.batch], [1000 * best.per_token], "o", color=COLOURS[0])
-        axes.set(xlabel="batch", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
-        axes.text(room, 0.25 * 1000 * seconds[0], "memory ends ", ha="right", fontsize=_SMALL)
+        axes.set(xlabel="batch size", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
+        axes.text(room, 0.25 * 1000 * seconds[0], "memory full ", ha="right", fontsize=_SMALL)
         axes.legend(fontsize=_SMALL)
     return drawing.result
 
@@ -99,7 +100,7 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
         f"of {int(found.batch[-1]):,}, {found.throughput[-1] / found.server.devices:,.0f} a device"
         for name, found in curves.items()
     )
-    title = "What one user gives up, everybody gets"
+    title = "Speed for one user against throughput for all"
     alt = f"Tokens a second: {told}. Each curve falls to the right, and ends where memory is full."
     with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
         axes = drawing.axes
@@ -107,7 +108,7 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
             each = found.throughput / found.server.devices
             axes.loglog(found.per_user, each, label=name, **_look(number))
             axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
-        axes.set(xlabel="tokens a second for each user", ylabel="tokens a second, a device")
+        axes.set(xlabel="tokens/s for each user", ylabel="tokens/s per device")
         _plain_ticks(axes)
         axes.legend(fontsize=_SMALL, loc="lower left")
     return drawing.result
@@ -125,21 +126,21 @@ def _plain_ticks(axes: Any) -> None:
 def latencies(
     server: Server, shares: Sequence[float], *, prompt: int, answer: int, count: int, most: int
 ) -> Figure:
-    """Percentiles of the times of tokens against the load, as a share of the most."""
+    """p50 and p99 of TTFT and TPOT against the load, as a share of saturation."""
     full = saturation(server, prompt, answer, most=most)
     rows = []
     for share in shares:
         asked = poisson(share * full.requests_per_s, count, prompt=prompt, answer=answer, seed=1)
         run = simulate(asked, server, most=most)
-        first, further = run.time_to_first, run.per_token
-        rows.append([*np.percentile(first, [50, 99]), *np.percentile(further, [50, 99])])
+        first, later = run.time_to_first, run.per_token
+        rows.append([*np.percentile(first, [50, 99]), *np.percentile(later, [50, 99])])
     table = 1000 * np.array(rows)
-    names = ("first token, median", "first token, 99 %", "further ones, median", "further, 99 %")
+    names = ("TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99")
     told = "; ".join(
         f"{name} {table[0, n]:.3g} at {shares[0]:.0%} and {table[-1, n]:.3g} at {shares[-1]:.0%}"
         for n, name in enumerate(names)
     )
-    title = "Load is paid in the time of every token"
+    title = "TTFT and TPOT grow with the load"
     alt = f"Milliseconds against the load as a share of the most that can be served: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
@@ -269,7 +270,7 @@ def reads(models: Mapping[str, Transformer], most: int = 2**20) -> Figure:
 
 
 def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figure:
-    """Dollars for a million written tokens against the time of each, for all batches that fit."""
+    """Dollars for a million output tokens against TPOT, for all batches that fit."""
     curves = {}
     for name, server in servers.items():
         if server.room(context + 1) < 1:
@@ -281,14 +282,14 @@ def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figu
         f"{name} {money[0]:.2f} at {wait[0]:.1f} ms and {money[-1]:.3f} at {wait[-1]:.1f}"
         for name, (wait, money) in curves.items()
     )
-    title = "Patience is what makes tokens cheap"
+    title = "A longer TPOT makes tokens cheaper"
     alt = f"Dollars for a million tokens against milliseconds of each, log-log: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
         for number, (name, (wait, money)) in enumerate(curves.items()):
             axes.loglog(wait, money, label=name, **_look(number))
             axes.plot(wait[-1:], money[-1:], _MARKERS[number], color=COLOURS[number])
-        axes.set(xlabel="milliseconds a token", ylabel="dollars a million tokens")
+        axes.set(xlabel="TPOT, ms", ylabel="dollars per million tokens")
         _plain_ticks(axes)
         axes.legend(fontsize=_SMALL)
     return drawing.result

@@ -551,7 +551,7 @@ FORMULAS = [
     Row("serving", r"t = B", full_step, near=2e-2),
     Row("serving", r"B = \min", within_a_target),
     Row("serving", r"B = \frac{\psi", settled),
-    Row("serving", r"B = \lambda (\eta", settled),
+    Row("serving", r"B = \frac{\lambda (\eta", settled),
     Row("serving", r"\lambda = \frac{1}", saturated, near=1e-6),
     Row("serving", r"\frac{B\,t_p}{(\eta", shared_out),
     Row("serving", r"S_c \, n_p", pieces),
