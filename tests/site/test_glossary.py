@@ -1,0 +1,131 @@
+"""The numbers of the glossary are what the library says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import costlib
+from costlib import parallel
+from costlib.layers.attention import latent_attention
+from costlib.layers.matmul import matmul
+from costlib.parallel.collectives import least_sent
+from costlib.parallel.pipeline import bubble
+from costlib.serving.speculation import expected_tokens
+from costlib.training import adapter_params, lora, state_bytes
+from costlib.units.display import quantity
+from paths import ROOT
+
+ENTRIES: dict[str, str] = dict(
+    re.findall(
+        r"^\*\*(.+?)\.?\*\* (.+)$", (ROOT / "book" / "glossary.md").read_text("utf-8"), re.MULTILINE
+    )
+)
+LLAMA, LARGE = costlib.models["llama-3.1-8b"], costlib.models["llama-3.1-70b"]
+LATENT, H100 = costlib.models["deepseek-v3"], costlib.devices["H100-SXM"]
+#: Of models, formats, stages and moments, which are names and not numbers.
+NAMES = re.compile(
+    r"Llama 3\.1( \d+B)?|[AH]100|DeepSeek-V3|Mixtral 8x7B|stages? \d|\b(16|32) bits|\d·m·k·n"
+)
+
+
+def absorbed() -> int:
+    """The most new tokens for which the absorbed form takes fewer FLOPs, with 16,384 keys."""
+    assert LATENT.mla
+    names = ("kv_rank", "nope_dim", "rope_dim", "value_dim")
+    widths = {name: getattr(LATENT.mla, name) for name in names}
+
+    def flops(new: int, form: str) -> int:
+        step = latent_attention(1, new, LATENT.heads, **widths, context=16384, form=form)
+        return int(step.matmul_flops)
+
+    return max(n for n in range(1, 999) if flops(n, "absorbed") < flops(n, "naive"))
+
+
+def of_a_weight(passes: int) -> int:
+    """FLOPs of so many products like the forward one, for each weight and token."""
+    return int(passes * matmul(64, 32, 32).flops // (64 * 32 * 32))
+
+
+def sent(does: str) -> float:
+    """Elements that each of 8 devices sends for each element of the result."""
+    return float(least_sent(does, 64, 8) / 64)
+
+
+def experts() -> list[Any]:
+    """How many of Mixtral's experts a token uses, and of how many."""
+    moe = costlib.models["mixtral-8x7b"].moe
+    assert moe
+    return [moe.per_token, moe.experts]
+
+
+def one_square_adapter(rank: int) -> int:
+    """Parameters of the adapter of one 4096 × 4096 matrix."""
+    llama = costlib.models["llama-2-7b"]
+    assert llama.d_model == llama.heads * llama.head_dim == 4096
+    return int(adapter_params(llama, lora(rank, ("q_proj",)))) // int(llama.layers)
+
+
+def op_of(model: costlib.Transformer, name: str) -> Any:
+    """An op of a decode step."""
+    return model.decode(1, 1).only(name)
+
+
+def in_a_layer(model: costlib.Transformer) -> int:
+    """All-reduces of a layer whose matrices are divided."""
+    step = parallel.tensor_parallel(model, 8).decode(1, 1)
+    return int(step.over("tensor").count) // int(model.layers)
+
+
+#: Bytes of a parameter that AdamW keeps beside weights and gradients: a copy and two moments.
+OPTIMIZER = int(state_bytes(LLAMA, "bf16").optimizer // LLAMA.params())
+#: All numbers of an entry: what is given and what follows.
+NUMBERS: dict[str, list[Any]] = {
+    "Absorbed MLA": [round(absorbed(), -1)],
+    "Acceptance rate": [0.8, 4, f"{expected_tokens(0.8, 4):.2f}"],
+    "Activation checkpointing": [of_a_weight(4), of_a_weight(3)],
+    "Adapter": [16, 4096, 4096, f"{one_square_adapter(16):,}", 4],
+    "All-gather": [8, f"{8 * sent('all_gather'):.0f}/8"],
+    "All-reduce": [8, sent("all_reduce")],
+    "Arithmetic intensity": [4096, f"{float(matmul(4096, 4096, 4096).intensity()):,.0f}"],
+    "Bandwidth": [quantity(H100.bytes_per_s, "B/s")],
+    "Block (of a transformer)": [LLAMA.layers],
+    "Bubble": [4, 16, f"{100 * bubble(4, 16):.1f}"],
+    "Causal mask": [4096, 4096, f"{50 + 50 / 4096:.2f}"],
+    "Core": [H100.cores],
+    "Expert": experts(),
+    "FMA": [matmul(1, 1, 1).flops],
+    "GQA": [LLAMA.heads, LLAMA.kv_heads],
+    "KV cache": [f"{LLAMA.kv_bytes(1, 1):,}"],
+    "Little's law": [2, 10, 2 * 10],
+    "Logits": [f"{LLAMA.vocab:,}"],
+    "Master copy": [OPTIMIZER - 8],
+    "MLA": [LATENT.kv_elements_per_layer()],
+    "Moments": [8],  # two in 32 bits
+    "NVLink": [quantity(H100.interconnect or 0, "B/s")],
+    "Parameter": [f"{LLAMA.params() / 1e9:.2f}"],
+    "Peak rate": [quantity(H100.compute_rate(), "FLOP/s", 3)],
+    "Quantisation": [4, f"{LARGE.params() / 2 / 1e9:.1f} GB", f"{LARGE.params() * 2 / 1e9:.1f} GB"],
+    "Ridge": [f"{H100.ridge():.0f}"],
+    "Rotary embeddings": [op_of(LLAMA, "rotary").flops // (128 * (32 + 8) * LLAMA.layers)],
+    "SLO": [95],
+    "Tensor parallelism": [in_a_layer(LARGE)],
+    "TPOT": [20, 1000 // 20],
+    "Unembedding": [quantity(op_of(LLAMA, "unembedding").flops, "FLOP", 3)],
+    "ZeRO": [16, 8, 16 // 8],
+}
+
+
+@pytest.mark.parametrize("term", ENTRIES)
+def test_numbers_of_a_term(term: str) -> None:
+    left = NAMES.sub("", re.sub(r"\]\([^)]*\)", "]", ENTRIES[term]))
+    for number in NUMBERS.get(term, []):
+        assert str(number) in left, (number, left)
+        left = left.replace(str(number), "", 1)
+    assert not re.search(r"\d", left), left
+
+
+def test_no_number_is_of_a_term_that_is_gone() -> None:
+    assert set(NUMBERS) <= set(ENTRIES)
