@@ -21,14 +21,18 @@ from costlib.training import (
     goodput,
     hfu_over_mfu,
     mfu,
+    params_by_kind,
     state_bytes,
 )
 from costlib.units.device import Device
+from costlib.units.precision import FORMATS
 
 __all__ = [
+    "critical",
     "failures",
     "layer",
     "lives",
+    "precisions",
     "readings",
     "shares",
     "states",
@@ -259,6 +263,80 @@ def _drawn(draw: Any, work: float, write: float, between: float, restart: float)
             clock += life + restart
         clock += work + write
     return float(stretches * work / clock)
+
+
+def precisions(model: Transformer, device: Device, seq: int) -> Figure:
+    """Seconds of a step's products and casts in 16 bits, MXFP8 and NVFP4, at datasheet rates."""
+    step = model.training_step(1, seq)
+    slow = ("scores", "values", "unembedding")
+    fast = sum(float(op.flops) for op in step if op.is_matmul and not op.name.startswith(slow))
+    rest = float(step.matmul_flops) - fast
+    kv, d, f = model.kv_heads * model.head_dim, model.d_model, model.d_ff
+    cast = float(model.layers * (6 * d + 2 * kv + 3 * f) * seq)
+    cast += float(params_by_kind(model)["matrices"])
+    usual = device.compute_rate("bf16")
+    rows = {}
+    for name, kind, size in (
+        ("bf16", "bf16", None),
+        ("MXFP8", "fp8", "mxfp8"),
+        ("NVFP4", "fp4", "nvfp4"),
+    ):
+        moved = cast * (2 + 2 * FORMATS[size]) if size else 0.0
+        parts = (fast / device.compute_rate(kind), rest / usual, moved / device.bytes_per_s)
+        rows[name] = [1e3 * float(part) for part in parts]
+    parts = ("weight GEMMs", "attention and logits", "casts")
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{part} {ms:.0f}" for part, ms in zip(parts, row, strict=True))
+        for name, row in rows.items()
+    )
+    title = "Low precision shortens the weight GEMMs alone"
+    alt = f"Stacked bars of milliseconds of a training step on {device.name}. {told}."
+    with canvas(title, alt, width=WIDTH, height=2.5) as drawing:
+        axes, left = drawing.axes, np.zeros(len(rows))
+        for number, part in enumerate(parts):
+            width = np.array([row[number] for row in rows.values()])
+            look = {"color": COLOURS[number], "hatch": _HATCHES[number], "edgecolor": "white"}
+            axes.barh(list(rows), width, left=left, label=part, **look)
+            left = left + width
+        for row, total in enumerate(left):
+            axes.text(total + 3, row, f"{total:.0f}", va="center", fontsize=_SMALL)
+        axes.invert_yaxis()
+        axes.set(xlabel="ms a step", xlim=(0, max(left) * 1.12))
+        drawing.figure.legend(ncols=2, loc="outside upper left", fontsize=_SMALL)
+    return drawing.result
+
+
+def critical() -> Figure:
+    """Steps and tokens to one loss, over the fewest, against the batch over its critical size."""
+    ratios = np.geomspace(1 / 16, 16, 81)
+    title = "At the critical batch size steps and tokens are both twice their minimum"
+    alt = (
+        "Two curves against the batch over its critical size, log axes. Steps fall from 17 times "
+        "the fewest at a sixteenth of it to 2 at the critical size and 1.06 at sixteen times it. "
+        "Tokens rise the other way, from 1.06 times the fewest to 2 and 17."
+    )
+    with canvas(title, alt, width=WIDTH, height=3.4) as drawing:
+        axes = drawing.axes
+        for number, (name, line, at) in enumerate(
+            (("steps", 1 + 1 / ratios, 6), ("tokens", 1 + ratios, 70))
+        ):
+            look = {"color": COLOURS[number], "linestyle": ("-", "--")[number]}
+            axes.loglog(ratios, line, **look)
+            axes.annotate(
+                name,
+                (ratios[at], line[at]),
+                xytext=((8, 6), (-8, 6))[number],
+                textcoords="offset points",
+                ha=("left", "right")[number],
+                color=COLOURS[number],
+            )
+        axes.plot([1], [2], "o", color=INK)
+        where = [1 / 16, 1 / 4, 1, 4, 16]
+        axes.set_xticks(where, ["1/16", "1/4", "1", "4", "16"])
+        axes.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+        axes.minorticks_off()
+        axes.set(xlabel="batch over critical batch", ylabel="times the fewest")
+    return drawing.result
 
 
 def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:

@@ -145,7 +145,7 @@ Llama 3.1 70B, Llama 3.1 405B, DeepSeek-V3, OLMo 2 32B, gpt-oss-120b, got 'GPT-5
 
 
 def run_sources() -> dict[str, dict[str, str]]:
-    """Where the runs come from: title, address, whether it was read itself, what to know of each.
+    """Where the runs come from: title, address, date, whether it was read itself, what to know.
 
     >>> run_sources()["deepseek-v3"]["url"]
     'https://github.com/deepseek-ai/DeepSeek-V3'

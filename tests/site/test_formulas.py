@@ -317,6 +317,18 @@ def balanced(c: int, alpha: float, random: Any) -> dict[str, Any]:
     return {"P": P, "tau": tau, "a": a, "b": b, "gamma": gamma}
 
 
+def casts(m: int, k: int, n: int, g: int, e_q: float, pi: int, beta: int) -> tuple[float, float]:
+    """Seconds that a faster format saves in a layer's three products, and those of its casts."""
+    slow = 3 * costlib.matmul(m, k, n).flops / pi
+    return slow - slow / g, (m * k + m * n) * (2 + 2 * e_q) / beta
+
+
+def newton_schulz(k: int, n: int) -> tuple[float, float]:
+    """FLOPs a parameter of five rounds, each of three products."""
+    one = [costlib.matmul(k, *other).flops for other in ((n, k), (k, k), (k, n))]
+    return (5 * sum(one) / (k * n),) * 2
+
+
 def first_flash(N: int, d: int, B_c: int) -> dict[str, Any]:
     return {"T_c": -(-N // B_c), "sides": counts.flash(N, d, 1, B_c).total}
 
@@ -546,6 +558,13 @@ FORMULAS = [
     Row("training", r"t = \frac{6", trained),
     Row("training", r"\ell(P, \tau)", fitted),
     Row("training", r"\alpha a / P^", balanced),
+    Row("training", r"\frac{6 m k n}", casts, sign=r"\ge"),
+    Row("training", r"5 \, \frac{4 k^2", newton_schulz),
+    Row(
+        "training",
+        r"\tau = n_0",
+        lambda n_0, cal_B, cal_B_c: {"tau": n_0 * cal_B + n_0 * cal_B_c},
+    ),
     Row("training", r"\sqrt{2 \delta \theta}", lambda delta, theta: training.young(delta, theta)),
     Row("serving", r"t = \frac{P_m", one_step, near=5e-3),
     Row("serving", r"t = B", full_step, near=2e-2),
