@@ -29,12 +29,14 @@ def stop(line):
 
 def wanted():
     """What the environment depends on, a line each: this place, this Python and the locked
-    packages; and costlib's own metadata (the first part of pyproject.toml)."""
+    packages; and costlib's own metadata (the first part of pyproject.toml, and its version)."""
     packages = hashlib.sha256((ROOT + sys.version).encode())
     with open(os.path.join(ROOT, "requirements.lock"), "rb") as file:
         packages.update(file.read())
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         own = hashlib.sha256(file.read().split(b"[tool.")[0])
+    with open(os.path.join(ROOT, "costlib", "__init__.py"), "rb") as file:
+        own.update(file.read().partition(b"__version__ = ")[2].splitlines()[0])
     return [packages.hexdigest(), own.hexdigest()]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
@@ -16,7 +15,6 @@ from costlib.timing.roofline import DoesNotFit, fits, limits, table
 from costlib.training import activations
 from costlib.units.display import latex
 from costlib.units.precision import RECIPES, precision_of
-from paths import ROOT
 
 TOY = Device("toy", {"bf16": 100e12, "fp8": 200e12}, 1e12, capacity=10**10, interconnect=1e11)
 A_NODE = Cluster("DGX-H100", per_node=1)
@@ -31,28 +29,6 @@ def test_dir_shows_what_a_user_needs_and_nothing_else():
         assert getattr(costlib, name).__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'Transfomer'"):
         _ = costlib.Transfomer
-
-
-@pytest.mark.slow
-def test_types_travel_with_the_package(tmp_path):
-    assert (ROOT / "costlib" / "py.typed").exists()
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import costlib\n"
-        "reveal_type(costlib.models['gpt2'])\n"
-        "reveal_type(costlib.devices['T4'])\n"
-        "reveal_type(costlib.time)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--follow-imports=silent", str(program)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert 'Revealed type is "costlib.model.transformer.Transformer"' in done.stdout, done.stdout
-    assert 'Revealed type is "costlib.units.device.Device"' in done.stdout
-    assert "overlap" in done.stdout
 
 
 def test_a_name_will_do_where_a_device_is_meant():

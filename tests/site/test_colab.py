@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import costlib
 import sampling
 from course.builder.repository import _cloned_from
 from paths import ROOT
@@ -278,7 +279,7 @@ def test_installing_costlib_changes_nothing_else(
     assert {path: after.get(path) for path in before} == before
     assert {path.stem for path in after if path.parent.name in ("bin", "Scripts")} == {"costlib"}
     added = {path.relative_to(home).parts[0] for path in set(after) - set(before)}
-    assert added - {"bin", "Scripts"} == {*PACKAGES, "costlib-0.1.0.dist-info"}
+    assert added - {"bin", "Scripts"} == {*PACKAGES, f"costlib-{costlib.__version__}.dist-info"}
 
 
 def test_costlib_pins_nothing(copies: Copies) -> None:

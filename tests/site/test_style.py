@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,12 +24,13 @@ ROOMS = [
 ]
 
 
-def run(*command: str) -> None:
-    """Run a tool of this environment; its own words are the failure message."""
+def run(*command: str) -> str:
+    """What a tool of this environment says; where it fails, that is the failure's message."""
     done = subprocess.run(
         [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_lint() -> None:
@@ -41,6 +43,22 @@ def test_format() -> None:
 
 def test_types() -> None:
     run("-m", "mypy")
+
+
+def test_types_travel_with_the_package(tmp_path: Path) -> None:
+    """What mypy has just read of the library it does not read again."""
+    assert (ROOT / "costlib" / "py.typed").exists()
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import costlib\n"
+        "reveal_type(costlib.models['gpt2'])\n"
+        "reveal_type(costlib.devices['T4'])\n"
+        "reveal_type(costlib.time)\n"
+    )
+    said = run("-m", "mypy", str(program))
+    assert 'Revealed type is "costlib.model.transformer.Transformer"' in said
+    assert 'Revealed type is "costlib.units.device.Device"' in said
+    assert "overlap" in said
 
 
 @pytest.mark.parametrize("command", ["format", "lint", "types"])
