@@ -47,6 +47,23 @@ requestAnimationFrame(() =>
   }),
 );
 
+// Code can be hidden on all pages; a script in the head does it before the page is seen.
+const buttons = document.querySelector('.article-header-buttons');
+if (buttons && document.querySelector('.bd-article .cell:not(.tag_hide-cell) .cell_input')) {
+  const button = document.createElement('button');
+  button.className = 'code-switch';
+  const tell = () => {
+    button.textContent = root.classList.contains('code-hidden') ? 'Show code' : 'Hide code';
+  };
+  button.addEventListener('click', () => {
+    if (root.classList.toggle('code-hidden')) localStorage.setItem('code', 'hidden');
+    else localStorage.removeItem('code');
+    tell();
+  });
+  tell();
+  buttons.prepend(button);
+}
+
 let theme = null;
 addEventListener('beforeprint', () => {
   theme = root.dataset.theme;

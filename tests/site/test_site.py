@@ -511,6 +511,27 @@ def test_front_page_leads_to_the_book(browser: Any, address: str) -> None:
         assert config["title"] in visit.page.title()
 
 
+def test_code_is_hidden_on_every_page_until_it_is_asked_for(browser: Any, address: str) -> None:
+    """Solutions of exercises are folded already, and stay."""
+    shown = """() => [...document.querySelectorAll('.bd-article .cell_input')].map(
+      (cell) => [cell.closest('.cell').matches('.tag_hide-cell'),
+        getComputedStyle(cell.closest('details.above-input') ?? cell).display !== 'none'])"""
+    with Visit(browser, address, "book/matmul.html") as visit:
+        page = visit.page
+        assert {seen for _, seen in page.evaluate(shown)} == {True}
+        page.click("text=Hide code")
+        assert {solution == seen for solution, seen in page.evaluate(shown)} == {True}
+        page.goto(f"{address}/book/attention.html")
+        page.wait_for_selector("text=Show code")
+        assert {solution == seen for solution, seen in page.evaluate(shown)} == {True}
+        page.click("text=Show code")
+        assert {seen for _, seen in page.evaluate(shown)} == {True}
+        page.goto(f"{address}/book/glossary.html")
+        page.wait_for_function("document.querySelector('#faces').media === 'all'")
+        assert page.locator(".code-switch").count() == 0
+    assert visit.errors == []
+
+
 def test_icons_are_drawn(browser: Any, address: str) -> None:
     with Visit(browser, address, "book/matmul.html") as visit:
         shapes = visit.page.evaluate(

@@ -38,6 +38,7 @@ LATER = """
     <link rel="stylesheet" href="{0}" media="print" id="faces" />
     <script>
       if (localStorage.getItem("faces")) document.getElementById("faces").media = "all";
+      if (localStorage.getItem("code")) document.documentElement.classList.add("code-hidden");
     </script>
     <noscript><link rel="stylesheet" href="{0}" /></noscript>"""
 WAITS = re.compile(r'\s*<link [^>]* id="faces" />.*?</noscript>', re.DOTALL)
