@@ -205,7 +205,7 @@ _LEFT = 46.0  #: of time, beside the names of lanes
 
 
 def apart(server: Server, requests: Requests, link: float) -> Figure:
-    """Requests on one machine, and on one that reads and one that writes, in time.
+    """Requests on one server, and on one for prefill and one for decode, in time.
 
     A link of so many bytes/s joins the two; every time is the simulator's.
     """
@@ -213,16 +213,16 @@ def apart(server: Server, requests: Requests, link: float) -> Figure:
     two = disaggregate(requests, server, server, link=link, one_by_one=True)
     pauses = [f"{1000 * longest_pause(run):.0f} ms" for run in (one, two)]
     many, ends = len(requests), [f"{run.seconds:.2f} s" for run in (one, two)]
-    title = f"Prompts read on another machine: pauses of {pauses[0]} become {pauses[1]}"
+    title = f"Prefill on another server: the longest ITL falls from {pauses[0]} to {pauses[1]}"
     alt = (
-        f"{many} requests in time. On one machine the bars of those that write are broken wherever "
-        f"a prompt is read, for {pauses[0]} at most, and the last is done after {ends[0]}. Below, "
-        f"one machine reads one prompt after another, each cache crosses a link, and on another "
-        f"machine the bars are whole: {pauses[1]} at most, and done after {ends[1]}."
+        f"{many} requests in time. On one server the bars of decode are broken wherever a prompt "
+        f"is prefilled, for {pauses[0]} at most, and the last is done after {ends[0]}. Below, one "
+        f"server prefills one prompt after another, each cache is transferred over a link, and on "
+        f"another server the bars are whole: {pauses[1]} at most, and done after {ends[1]}."
     )
     scale, tall = (WIDTH - _LEFT - 4) / max(one.seconds, two.seconds), 24 + _ROW * many
     with sketch(title, alt, height=2 * tall + 2 * _ROW + 16) as drawing:
-        drawing.text((0, 9), f"one machine: pauses of up to {pauses[0]}", bold=True)
+        drawing.text((0, 9), f"one server: ITL of up to {pauses[0]}", bold=True)
         reading = list(zip(one.started.tolist(), one.first.tolist(), strict=True))
         for who, (begin, first) in enumerate(reading):
             y, finish = 19 + _ROW * who, float(one.finish[who])
@@ -232,7 +232,7 @@ def apart(server: Server, requests: Requests, link: float) -> Figure:
             for (_, stops), (goes_on, _) in pairwise(written):
                 drawing.line((_at(stops, scale), y + 7), (_at(goes_on, scale), y + 7), width=0.8)
             _stretch(drawing, y, (begin, first), scale, COLOURS[1], str(who + 1))
-        words = f"a machine that reads and one that writes: up to {pauses[1]}"
+        words = f"a prefill and a decode server: up to {pauses[1]}"
         drawing.text((0, tall + 9), words, bold=True)
         arrives = two.first + transfer(server, requests.prompt, link)
         _machines(drawing, tall + 19, two, arrives, scale)
@@ -269,8 +269,8 @@ def _stretch(
 
 
 def _machines(drawing: Sketch, top: float, run: ServingRun, arrives: Any, scale: float) -> None:
-    """A lane of prompts that are read, one of caches that cross, and one for each that writes."""
-    for lane, name in enumerate(("reads", "link", "writes")):
+    """A lane of prefills, one of transfers, and one for each request in decode."""
+    for lane, name in enumerate(("prefill", "link", "decode")):
         drawing.text((0, top + _ROW * lane + 7), name)
     for who, first in enumerate(run.first):
         _stretch(drawing, top, (run.started[who], first), scale, COLOURS[1], str(who + 1))

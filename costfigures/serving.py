@@ -159,18 +159,18 @@ def latencies(
 def timelines(
     runs: Mapping[str, ServingRun], many: int, *, window: tuple[float, float] | None = None
 ) -> Figure:
-    """The first requests of several runs in time: waiting, being read, and each token written.
+    """The first requests of several runs in time: queue, prefill, and each token.
 
     The runs take every step by itself. ``window`` is from when to when, in seconds.
     """
     told = "; ".join(
-        f"{name}, the longest pause between two tokens is {1000 * longest_pause(run):.0f} ms"
+        f"{name}, the longest ITL is {1000 * longest_pause(run):.0f} ms"
         for name, run in runs.items()
     )
     until = max(float(run.finish[:many].max()) for run in runs.values())
     ends = window or (0.0, until)
-    title = "A prompt read whole holds up whoever writes"
-    alt = f"{many} requests in time: waiting, being read, a tick for each token. {told}."
+    title = "A whole prefill stops the decode of all others"
+    alt = f"{many} requests in time: queue, prefill, a tick for each token. {told}."
     with canvas(title, alt, width=WIDTH, height=4.4) as drawing:
         axes, top = drawing.axes, 0.0
         for name, run in runs.items():
@@ -203,21 +203,21 @@ def _bars(axes: Any, run: ServingRun, who: int, height: float, ends: tuple[float
 
 
 def gains(device: Any, names: Sequence[str], most: int = 2048) -> Figure:
-    """How much faster a product with weights gets in fewer bits, against the batch."""
+    """How much faster a GEMM with weights gets in fewer bits, against its rows."""
     batches = np.unique(np.rint(np.geomspace(1, most, 200)))
     lines = {name: weight_gain(device, name, batches) for name in names}
     told = "; ".join(
         f"{name} {line[0]:.2f} times for one row and {line[-1]:.2f} for {most:,}"
         for name, line in lines.items()
     )
-    title = "Weights alone in fewer bits help until arithmetic binds"
-    alt = f"Speed of a product against 16 bits, by batch, on {device.name}: {told}."
+    title = "Weight-only quantization helps until GEMMs are compute bound"
+    alt = f"Speed of a GEMM relative to 16 bits, by its rows, on {device.name}: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
         for number, (name, line) in enumerate(lines.items()):
             axes.semilogx(batches, line, label=name, **_look(number))
         axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="batch", ylabel="times as fast as 16 bits", ylim=(0, None))
+        axes.set(xlabel="rows of the GEMM", ylabel="speed relative to 16 bits", ylim=(0, None))
         axes.legend(fontsize=_SMALL)
     return drawing.result
 
@@ -237,14 +237,14 @@ def drafts(
         f"with {context:,} cached {line[0]:.2f} for one and {line[-1]:.2f} for {batches[-1]:,.0f}"
         for context, line in lines.items()
     )
-    title = "Long contexts keep drafts worth their while"
+    title = "Drafts pay at every batch size if contexts are long"
     alt = f"Speed-up of {number} drafts at {accepted:.0%} accepted against the batch: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
         for place, (context, line) in enumerate(lines.items()):
             axes.semilogx(batches, line, label=f"{context:,} tokens cached", **_look(place))
         axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="batch", ylabel="speed-up", ylim=(0, None))
+        axes.set(xlabel="batch size", ylabel="speed-up", ylim=(0, None))
         axes.legend(fontsize=_SMALL)
     return drawing.result
 
@@ -258,13 +258,13 @@ def reads(models: Mapping[str, Transformer], most: int = 2**20) -> Figure:
         f"{quantity(float(line[-1]), 'B', 3)} at {most:,}"
         for name, line in lines.items()
     )
-    title = "What a token reads of its past, by kind of attention"
+    title = "Bytes of the cache in a decode step, by kind of attention"
     alt = f"Bytes that a step moves against the context, log-log: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
         for number, (name, line) in enumerate(lines.items()):
             axes.loglog(contexts, line, label=name, **_look(number))
-        axes.set(xlabel="tokens of context", ylabel="bytes a step")
+        axes.set(xlabel="context, tokens", ylabel="bytes per step")
         axes.legend(fontsize=_SMALL)
     return drawing.result
 

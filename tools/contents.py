@@ -128,6 +128,13 @@ PARTS = (
                 ("serving",),
                 figure="fig-serving-refilled",
             ),
+            Chapter(
+                "serving_faster",
+                "which techniques serve more users within the same targets, and where does each of "
+                "them stop helping?",
+                (),
+                figure="fig-faster-drafts",
+            ),
         ),
     ),
     Part(

@@ -174,7 +174,7 @@ def _of_a_token(server: Server) -> Iterator[Answer]:
     state = server.model.state_elements()
     if state:
         why = f"{state:,} elements × {width:g} bytes, however long the sequence"
-        long = "serving.html#a-long-past"
+        long = "serving_faster.html#a-long-past"
         yield Answer("state_bytes", "state of a sequence", state * width, "B", why, long)
 
 

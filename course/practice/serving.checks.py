@@ -1,50 +1,38 @@
-"""How the practice exercises of the chapter on serving are checked."""
-
-import math
+"""How the practice exercises of the chapter on latency, throughput and price are checked."""
 
 from costlib.serving import Server, saturation
 from course import Mistake, Question
 
 
-def within(target, weights, cache, arithmetic, places):
+def within(target, weights, cache, arithmetic, slots):
     """The answer of exercise 1."""
-    both = (target - weights) // cache, target // (cache + arithmetic), places
+    both = (target - weights) // cache, target // (cache + arithmetic), slots
     return max(0, min(both))
 
 
-def again(prompt, chunk, bytes_per_token, *, terms=None, up=True):
-    """The answer of exercise 2; ``terms`` is how many multiples of a piece are added."""
-    pieces = math.ceil(prompt / chunk) if up else prompt // chunk
-    count = pieces * (pieces - 1) // 2 if terms is None else terms(pieces)
-    return chunk * count * bytes_per_token
+def fitting(weights, usable, cache):
+    """The answer of exercise 2, for weights of so many GB."""
+    return max(0, int((usable - weights) // cache))
 
 
-def bent(weights, bits, group, scale_bits, tera_flops, tera_bytes, *, each=None, half=2):
-    """The answer of exercise 4, and what people leave out of it."""
-    each = (bits + scale_bits / group) / 8 if each is None else each
-    rows = tera_flops / tera_bytes * each / half
-    return {"gigabytes": weights * each / 1e9, "rows": rows}
+def settled(rate, prefill_ms, steps, weights_us, cache_us):
+    """The answer of exercise 3; below 0 where no batch is large enough."""
+    asked = rate * steps / (1 - rate * prefill_ms / 1000)
+    return asked * weights_us / (1e6 - asked * cache_us)
 
 
-def drafted(kept, drafts, weights, cache, arithmetic, *, own=1, checked=1, shared=True):
-    """The answer of exercise 5, and what people leave out of it."""
-    tokens = own + sum(kept**k for k in range(1, drafts + 1))
-    lost = (drafts + checked) * arithmetic - (tokens - 1 if shared else -1) * cache
-    return int(tokens * weights // lost) if lost > 0 else -1
+def saturated(prefill_ms, steps, step_ms, slots):
+    """The answer of exercise 4."""
+    return 1000 / (prefill_ms + steps * step_ms / slots)
 
 
-def bends(published, right):
-    """The answer of exercise 6."""
-    return {"published": published, "right": right, "ratio": right / published}
-
-
-def outgrown(state, each):
-    """The answer of exercise 7."""
-    return state // each + 1
+def met(rate, good):
+    """The answer of exercise 5, for what counts as good."""
+    return rate * sum(good) / len(good)
 
 
 def paid(batch, step_ms, per_hour, watts, utilisation, *, drawn=None):
-    """The answer of exercise 8."""
+    """The answer of exercise 6."""
     seconds = 1000 * step_ms / batch
     on = seconds / utilisation
     return {
@@ -53,14 +41,14 @@ def paid(batch, step_ms, per_hour, watts, utilisation, *, drawn=None):
     }
 
 
-def timed(requests, places, read, weights, each, *, late=0, alone=False):
-    """The server of exercise 10, with what people get wrong in it."""
+def timed(requests, slots, prefill, weights, each, *, late=0, alone=False):
+    """The server of exercise 8, with what people get wrong in it."""
     now, waits, left, line = 0, [], [], sorted(requests)
     while line or left:
-        here = line and line[0][0] <= now and len(left) < places
+        here = line and line[0][0] <= now and len(left) < slots
         if here and not (alone and left):
             arrival, prompt, answer = line.pop(0)
-            now += read * prompt
+            now += prefill * prompt
             left.append(answer - 1 + late)
             waits.append(now - arrival)
         else:
@@ -96,27 +84,27 @@ MANY = [[9000 * i, 200 + 50 * (i % 7), 20 + 15 * (i % 4)] for i in range(40)]
 
 QUESTIONS = [
     Question(
-        "readers_within",
+        "batch_within",
         numbers={
             "target": range(20_000, 60_000, 500),
             "weights": range(3000, 8000, 10),
             "cache": range(35, 60),
             "arithmetic": range(10, 30),
-            "places": [1000, 2000],
+            "slots": [1000, 2000],
         },
         cases=[
-            {"target": 4000, "weights": 4480, "cache": 43, "arithmetic": 13, "places": 465},
-            {"target": 60_000, "weights": 4480, "cache": 43, "arithmetic": 13, "places": 465},
-            {"target": 9000, "weights": 4480, "cache": 43, "arithmetic": 13, "places": 465},
+            {"target": 4000, "weights": 4480, "cache": 43, "arithmetic": 13, "slots": 465},
+            {"target": 60_000, "weights": 4480, "cache": 43, "arithmetic": 13, "slots": 465},
+            {"target": 9000, "weights": 4480, "cache": 43, "arithmetic": 13, "slots": 465},
         ],
         hidden=3,
         mistakes=[
             Mistake(
                 "no arithmetic",
-                lambda target, weights, cache, places, **_: max(
-                    0, min((target - weights) // cache, places)
+                lambda target, weights, cache, slots, **_: max(
+                    0, min((target - weights) // cache, slots)
                 ),
-                "From some batch on arithmetic takes longer than the weights.",
+                "Beyond the critical batch size arithmetic takes longer than the weights.",
             ),
             Mistake(
                 "no memory",
@@ -127,258 +115,137 @@ QUESTIONS = [
             ),
             Mistake(
                 "weights and arithmetic one after the other",
-                lambda target, weights, cache, arithmetic, places: max(
-                    0, min((target - weights) // (cache + arithmetic), places)
+                lambda target, weights, cache, arithmetic, slots: max(
+                    0, min((target - weights) // (cache + arithmetic), slots)
                 ),
-                "Arithmetic hides behind the weights until there is more of it.",
+                "Arithmetic overlaps with the weights until it takes longer than they do.",
             ),
             Mistake(
                 "fewer than none",
-                lambda target, weights, cache, arithmetic, places: min(
-                    (target - weights) // cache, target // (cache + arithmetic), places
+                lambda target, weights, cache, arithmetic, slots: min(
+                    (target - weights) // cache, target // (cache + arithmetic), slots
                 ),
-                "A target shorter than the weights take leaves nobody, not fewer.",
+                "If the weights alone take longer than the target, no sequence is in time.",
             ),
         ],
     ),
     Question(
-        "read_again",
+        "sequences_that_fit",
         numbers={
-            "prompt": range(3001, 30_000, 10),
-            "chunk": [256, 512, 1024],
-            "bytes_per_token": [36_864, 131_072],
+            "billions": [8, 32, 70, 120],
+            "bits": [4.5, 6, 8, 16],
+            "usable": [145, 290, 430],
+            "cache": [0.13, 0.37, 1.1],
+        },
+        cases=[{"billions": 405, "bits": 8, "usable": 145, "cache": 0.5}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "bits for bytes",
+                lambda billions, bits, **of: fitting(billions * bits, **of),
+                "A byte has 8 bits.",
+            ),
+            Mistake(
+                "no weights",
+                lambda usable, cache, **_: fitting(0, usable, cache),
+                "The weights take their part of the memory first.",
+            ),
+            Mistake(
+                "fewer than none",
+                lambda billions, bits, usable, cache: int((usable - billions * bits / 8) // cache),
+                "If the weights do not fit, no sequence does, and not fewer.",
+            ),
+        ],
+    ),
+    Question(
+        "settled_batch",
+        numbers={
+            "rate": [5, 10, 15],
+            "prefill_ms": [8, 16, 30],
+            "steps": [99, 149, 249],
+            "weights_us": [4000, 5100],
+            "cache_us": [21, 47, 60],
         },
         hidden=3,
         mistakes=[
             Mistake(
-                "pieces rounded down",
-                lambda prompt, chunk, bytes_per_token: again(
-                    prompt, chunk, bytes_per_token, up=False
-                ),
-                "The last piece may be short, and reads all before it too.",
+                "prefill takes no time",
+                lambda **of: settled(**{**of, "prefill_ms": 0}),
+                "While a prompt is prefilled, no sequence decodes.",
             ),
             Mistake(
-                "the piece itself too",
-                lambda prompt, chunk, bytes_per_token: again(
-                    prompt, chunk, bytes_per_token, terms=lambda n: n * (n + 1) // 2
-                ),
-                "A piece's own tokens are read once in any case.",
+                "caches forgotten",
+                lambda **of: settled(**{**of, "cache_us": 0}),
+                "A larger batch has longer steps: each sequence adds its cache.",
             ),
             Mistake(
-                "no half",
-                lambda prompt, chunk, bytes_per_token: again(
-                    prompt, chunk, bytes_per_token, terms=lambda n: n * (n - 1)
-                ),
-                "0 + 1 + 2 + ... up to n − 1 is half of n·(n − 1).",
-            ),
-            Mistake(
-                "each piece reads the one before it",
-                lambda prompt, chunk, bytes_per_token: again(
-                    prompt, chunk, bytes_per_token, terms=lambda n: n - 1
-                ),
-                "A piece meets all tokens before it, not only the last piece.",
+                "milliseconds for seconds",
+                lambda prefill_ms, **of: settled(prefill_ms=1000 * prefill_ms, **of),
+                "Requests per second times milliseconds is not a share of the time.",
             ),
         ],
     ),
     Question(
-        "readers_needed",
+        "saturation_rate",
         numbers={
-            "prompt_ms": range(20, 300, 7),
-            "steps": range(50, 500, 7),
-            "step_ms": range(10, 40),
-            "batch": range(32, 200, 3),
-            "writers": range(2, 9),
+            "prefill_ms": [9, 30, 68],
+            "steps": [99, 149, 499],
+            "step_ms": [8, 20, 35],
+            "slots": [32, 100, 200],
         },
         hidden=3,
         mistakes=[
             Mistake(
                 "one at a time",
-                lambda prompt_ms, steps, step_ms, writers, **_: math.ceil(
-                    writers * prompt_ms / (steps * step_ms)
-                ),
-                "A machine that writes finishes a whole batch in the time of one answer.",
+                lambda **of: saturated(**{**of, "slots": 1}),
+                "A decode step serves all slots at once.",
             ),
             Mistake(
-                "rounded down",
-                lambda prompt_ms, steps, step_ms, batch, writers: (
-                    writers * batch * prompt_ms // (steps * step_ms)
-                ),
-                "Part of a machine is a machine, or writers wait.",
+                "no prefill",
+                lambda **of: saturated(**{**of, "prefill_ms": 0}),
+                "The server also spends time on the prefill of each request.",
             ),
             Mistake(
-                "for one writer",
-                lambda prompt_ms, steps, step_ms, batch, **_: math.ceil(
-                    batch * prompt_ms / (steps * step_ms)
-                ),
-                "All of the writers are to be kept busy.",
-            ),
-            Mistake(
-                "rounded for each writer",
-                lambda prompt_ms, steps, step_ms, batch, writers: (
-                    writers * math.ceil(batch * prompt_ms / (steps * step_ms))
-                ),
-                "Readers serve all writers: round up once, at the end.",
+                "per millisecond",
+                lambda **of: saturated(**of) / 1000,
+                "The times are in milliseconds, and a second has 1000 of them.",
             ),
         ],
     ),
     Question(
-        "bits_and_bend",
+        "goodput_of",
         numbers={
-            "weights": [8e9, 32e9, 120e9],
-            "bits": [3, 4, 6],
-            "group": [16, 64, 128],
-            "scale_bits": [8, 16],
-            "tera_flops": [312, 989, 2250],
-            "tera_bytes": [2.04, 3.35, 8.0],
+            "rate": [4, 12, 30],
+            "ttfts": [[40, 250, 90, 120, 60], [100, 130, 90, 500, 20]],
+            "tpots": [[18, 15, 31, 20, 33], [33, 12, 40, 19, 35]],
+            "ttft": [150, 200],
+            "tpot": [20, 25],
         },
         hidden=3,
         mistakes=[
             Mistake(
-                "no scales",
-                lambda bits, **of: bent(bits=bits, each=bits / 8, **of),
-                "Every group also stores its scale.",
+                "TTFT alone",
+                lambda rate, ttfts, ttft, **_: met(rate, [each <= ttft for each in ttfts]),
+                "A request counts only if it also meets the target for TPOT.",
             ),
             Mistake(
-                "a scale for each weight",
-                lambda bits, scale_bits, **of: bent(
-                    bits=bits, scale_bits=scale_bits, each=(bits + scale_bits) / 8, **of
+                "TPOT alone",
+                lambda rate, tpots, tpot, **_: met(rate, [each <= tpot for each in tpots]),
+                "A request counts only if it also meets the target for TTFT.",
+            ),
+            Mistake(
+                "either target",
+                lambda rate, ttfts, tpots, ttft, tpot: met(
+                    rate, [a <= ttft or b <= tpot for a, b in zip(ttfts, tpots, strict=True)]
                 ),
-                "A whole group shares one scale.",
+                "A request counts only if it meets both targets.",
             ),
             Mistake(
-                "one FLOP a weight",
-                lambda **of: bent(half=1, **of),
-                "A multiply-add is 2 FLOPs, so that half as many rows are needed.",
-            ),
-            Mistake(
-                "16-bit weights at the bend",
-                lambda **of: bent(**of) | {"rows": of["tera_flops"] / of["tera_bytes"]},
-                "The arithmetic is in 16 bits, the bytes that are read are not.",
-            ),
-        ],
-    ),
-    Question(
-        "last_batch",
-        numbers={
-            "kept": [0.6, 0.7, 0.75],
-            "drafts": [2, 3, 5],
-            "weights": range(3000, 9000, 10),
-            "cache": range(3, 10),
-            "arithmetic": range(14, 30),
-        },
-        cases=[
-            {"kept": 0.9, "drafts": 3, "weights": 4480, "cache": 100, "arithmetic": 14},
-        ],
-        hidden=4,
-        mistakes=[
-            Mistake(
-                "drafts alone",
-                lambda **of: drafted(own=0, **of),
-                "The check writes a token of its own.",
-            ),
-            Mistake(
-                "not the token itself",
-                lambda **of: drafted(checked=0, **of),
-                "One token more than the drafts goes through the check.",
-            ),
-            Mistake(
-                "caches forgotten",
-                lambda **of: drafted(**{**of, "cache": 0}),
-                "Plain steps read each cache once a token, a check once for all of its tokens.",
-            ),
-            Mistake(
-                "caches of the check alone",
-                lambda **of: drafted(shared=False, **of),
-                "The plain steps that a check replaces read the caches too.",
-            ),
-        ],
-    ),
-    Question(
-        "expert_bend",
-        numbers={
-            "experts": [64, 128, 256],
-            "per_token": [2, 4, 6],
-            "tera_flops": [989, 1979, 4500],
-            "tera_bytes": [3.35, 4.8, 8.0],
-            "bytes_per_weight": [0.5, 1, 2],
-        },
-        hidden=3,
-        mistakes=[
-            Mistake(
-                "all experts",
-                lambda experts, tera_flops, tera_bytes, bytes_per_weight, **_: bends(
-                    tera_flops / tera_bytes * bytes_per_weight / 2,
-                    tera_flops / tera_bytes * bytes_per_weight / 2 * experts,
+                "a share",
+                lambda ttfts, tpots, ttft, tpot, **_: met(
+                    1, [a <= ttft and b <= tpot for a, b in zip(ttfts, tpots, strict=True)]
                 ),
-                "Each token uses several experts, so that each sees more of them.",
-            ),
-            Mistake(
-                "the wrong way",
-                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: bends(
-                    tera_flops / tera_bytes * bytes_per_weight / 2,
-                    tera_flops / tera_bytes * bytes_per_weight / 2 * per_token / experts,
-                ),
-                "An expert sees fewer tokens than there are: it takes more of them.",
-            ),
-            Mistake(
-                "one FLOP a weight",
-                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: bends(
-                    tera_flops / tera_bytes * bytes_per_weight,
-                    tera_flops / tera_bytes * bytes_per_weight * experts / per_token,
-                ),
-                "A multiply-add is 2 FLOPs, so that half as many rows are needed.",
-            ),
-        ],
-    ),
-    Question(
-        "cache_outgrows",
-        numbers={
-            "heads": [16, 32, 64],
-            "key_dim": [64, 128, 192],
-            "value_dim": [128, 256],
-            "kv_heads": [2, 4, 8],
-            "head_dim": [64, 128],
-            "state_bytes": [2, 4],
-            "cache_bytes": [1, 2],
-        },
-        hidden=3,
-        mistakes=[
-            Mistake(
-                "keys alone",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
-                    outgrown(
-                        heads * key_dim * value_dim * state_bytes,
-                        kv_heads * head_dim * cache_bytes,
-                    )
-                ),
-                "A token leaves a key and a value.",
-            ),
-            Mistake(
-                "one head's state",
-                lambda key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes, **_: (
-                    outgrown(
-                        key_dim * value_dim * state_bytes, 2 * kv_heads * head_dim * cache_bytes
-                    )
-                ),
-                "Every head has a state of its own.",
-            ),
-            Mistake(
-                "not more yet",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
-                    heads
-                    * key_dim
-                    * value_dim
-                    * state_bytes
-                    // (2 * kv_heads * head_dim * cache_bytes)
-                ),
-                "There the cache takes at most as many bytes; one token later it takes more.",
-            ),
-            Mistake(
-                "elements for bytes",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, **_: outgrown(
-                    heads * key_dim * value_dim, 2 * kv_heads * head_dim
-                ),
-                "State and cache may have elements of different sizes.",
+                "Goodput is a rate: multiply the share by the requests per second.",
             ),
         ],
     ),
@@ -396,12 +263,12 @@ QUESTIONS = [
             Mistake(
                 "always busy",
                 lambda **of: paid(**{**of, "utilisation": 1}),
-                "Hours in which nobody asks are paid too.",
+                "Hours without requests are paid too.",
             ),
             Mistake(
-                "a reader alone",
+                "one sequence",
                 lambda **of: paid(**{**of, "batch": 1}),
-                "A step writes a token for each sequence of the batch.",
+                "A step generates a token for each sequence of the batch.",
             ),
             Mistake(
                 "idle for free",
@@ -428,26 +295,26 @@ QUESTIONS = [
         "serve_timed",
         points=2,
         cases=[
-            {"requests": MANY, "places": 8},
-            {"requests": MANY, "places": 3},
-            {"requests": [[0, 10, 2]], "places": 1},
-            {"requests": [[50_000, 100, 5], [0, 900, 8], [1, 20, 30]], "places": 2},
+            {"requests": MANY, "slots": 8},
+            {"requests": MANY, "slots": 3},
+            {"requests": [[0, 10, 2]], "slots": 1},
+            {"requests": [[50_000, 100, 5], [0, 900, 8], [1, 20, 30]], "slots": 2},
         ],
         mistakes=[
             Mistake(
                 "one step too many",
                 lambda **of: timed(late=1, **of),
-                "Reading the prompt writes the first token: steps write the others.",
+                "Prefill produces the first token, and decode steps produce the others.",
             ),
             Mistake(
                 "a batch at a time",
                 lambda **of: timed(alone=True, **of),
-                "A prompt is read as soon as there is a place, not only when all are done.",
+                "A prompt is prefilled as soon as there is a slot, not only when all are done.",
             ),
             Mistake(
                 "no limit",
-                lambda **of: timed(**{**of, "places": 10**9}),
-                "At most so many sequences write at once.",
+                lambda **of: timed(**{**of, "slots": 10**9}),
+                "At most this many sequences are in decode at once.",
             ),
             Mistake(
                 "in the order of the list",
@@ -463,13 +330,11 @@ QUESTIONS = [
 #: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
 #: is enough, recorded where it is not.
 ANSWERS = {
-    "readers_within": 25_000 // 56,
-    "read_again": 1024 * 45 * 131_072,
-    "readers_needed": math.ceil(3 * 100 * 68 / (199 * 21)),
-    "bits_and_bend": {"gigabytes": 70 * 4.25 / 8, "rows": 989 / 3.35 * 4.25 / 16},
-    "last_batch": math.floor(3.3616 * 4480 / (5 * 14 - 2.3616 * 9)),
-    "expert_bend": {"published": 1979 / 6.7, "right": 1979 / 6.7 * 32, "ratio": 32},
-    "cache_outgrows": 513,
+    "batch_within": 25_000 // 56,
+    "sequences_that_fit": 314,  # 140 - 36.09375 = 103.90625 = 314 * 0.33 + 0.28625
+    "settled_batch": 3980 * 4480 / (670_000 - 3980 * 47),
+    "saturation_rate": 1000 / (16.5 + 12.4375),
+    "goodput_of": 4.0,
     "million_tokens": {
         "dollars": 1e6 * 0.016 / 256 * 3.99 / 1800,
         "joules": 1e6 * 0.016 / 256 * 1400,
@@ -481,10 +346,10 @@ ANSWERS = {
 # The same answers by another way, for any numbers: tests compare them with the solutions.
 
 
-def readers_one_by_one(target: int, weights: int, cache: int, arithmetic: int, places: int) -> int:
-    """One more reader as long as the step of all of them is in time."""
+def batch_one_by_one(target: int, weights: int, cache: int, arithmetic: int, slots: int) -> int:
+    """One more sequence as long as the step of all of them is in time."""
     batch = 0
-    while batch < places:
+    while batch < slots:
         more = batch + 1
         if max(weights + more * cache, more * (cache + arithmetic)) > target:
             return batch
@@ -492,80 +357,45 @@ def readers_one_by_one(target: int, weights: int, cache: int, arithmetic: int, p
     return batch
 
 
-def read_piece_by_piece(prompt: int, chunk: int, bytes_per_token: int) -> int:
-    """Bytes that each piece finds in the cache."""
-    return sum(range(0, prompt, chunk)) * bytes_per_token
+def settled_by_trying(
+    rate: float, prefill_ms: float, steps: int, weights_us: float, cache_us: float
+) -> float:
+    """The batch that stays what it is, from an empty server on."""
+    batch = 0.0
+    for _ in range(5000):
+        step = (weights_us + batch * cache_us) / 1e6
+        batch = rate * steps * step / (1 - rate * prefill_ms / 1e3)
+    return batch
 
 
-def machines_until_enough(
-    prompt_ms: int, steps: int, step_ms: int, batch: int, writers: int
-) -> int:
-    """Machines until as many prompts are read as answers are written."""
-    machines = 1
-    while machines * steps * step_ms < writers * batch * prompt_ms:
-        machines += 1
-    return machines
+def served_in_a_round(prefill_ms: float, steps: int, step_ms: float, slots: int) -> float:
+    """All slots take a request, and all their steps follow."""
+    seconds = (slots * prefill_ms + steps * step_ms) / 1e3
+    return slots / seconds
 
 
-def last_batch_by_halving(
-    kept: float, drafts: int, weights: int, cache: int, arithmetic: int
-) -> int:
-    """Rates of both ways, compared at a batch; no limit if drafts gain even at a huge one."""
-
-    def gains(batch: int) -> bool:
-        tokens = sum(kept**place for place in range(drafts + 1))
-        check = batch * (arithmetic * (drafts + 1) + cache)
-        return tokens * (weights + batch * cache) >= check
-
-    low, high = 0, 10**9
-    if gains(high):
-        return -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if gains(middle) else (low, middle)
-    return low
+def good_one_by_one(
+    rate: float, ttfts: list[float], tpots: list[float], ttft: float, tpot: float
+) -> float:
+    """The requests that miss neither target, each with its part of the rate."""
+    part, total = rate / len(ttfts), 0.0
+    for place, first in enumerate(ttfts):
+        total += part * (not first > ttft and not tpots[place] > tpot)
+    return total
 
 
-def outgrown_token_by_token(
-    heads: int,
-    key_dim: int,
-    value_dim: int,
-    kv_heads: int,
-    head_dim: int,
-    state_bytes: int,
-    cache_bytes: int,
-) -> int:
-    """Tokens until the cache is the larger of the two."""
-    tokens = 0
-    while tokens * 2 * kv_heads * head_dim * cache_bytes <= (
-        heads * key_dim * value_dim * state_bytes
-    ):
-        tokens += 1
-    return tokens
-
-
-def reads_of_an_expert(
-    experts: int, per_token: int, tera_flops: float, tera_bytes: float, bytes_per_weight: float
-) -> dict[str, float]:
-    """Of a batch an expert sees a share; its weights take bytes, and 2 FLOPs for each of it."""
-    dense = tera_flops / 2 / (tera_bytes / bytes_per_weight)
-    share = per_token / experts
-    return {"published": dense, "right": dense / share, "ratio": 1 / share}
+def room_one_by_one(billions: float, bits: float, usable: float, cache: float) -> int:
+    """One more sequence as long as there is memory for it."""
+    left, many = usable - billions * bits / 8, 0
+    while left >= cache * (many + 1):
+        many += 1
+    return many
 
 
 APART = {
-    "expert_bend": reads_of_an_expert,
-    "readers_within": readers_one_by_one,
-    "read_again": read_piece_by_piece,
-    "readers_needed": machines_until_enough,
-    "last_batch": last_batch_by_halving,
-    "cache_outgrows": outgrown_token_by_token,
-}
-
-#: On an edge, where a student's rounding may differ: for the solutions alone.
-EDGES = {
-    "last_batch": [
-        {"kept": 0.5, "drafts": 1, "cache": 40, "arithmetic": 10},
-        {"kept": 0.5, "drafts": 1, "cache": 39, "arithmetic": 10},
-    ]
+    "batch_within": batch_one_by_one,
+    "sequences_that_fit": room_one_by_one,
+    "settled_batch": settled_by_trying,
+    "saturation_rate": served_in_a_round,
+    "goodput_of": good_one_by_one,
 }

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import doctest
 import inspect
-import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -441,12 +440,6 @@ def saved(n_r: int, S_r: int, phi: int) -> dict[str, Any]:
     return {"S_r": S_r, "sides": serving.prefix_saving(n_r, S_r, phi)}
 
 
-def longest(u: float, random: Any) -> dict[str, Any]:
-    chi = float(random.uniform(0.02, 0.2))
-    said = serving.best_length(math.exp(-u), chi)
-    return {"chi": chi, "e": math.e, "gamma": said}
-
-
 def two_tiers(does: str, network: float) -> Callable[..., Any]:
     """Both wires of a collective at once: the longer one decides, now this and now that."""
 
@@ -572,18 +565,17 @@ FORMULAS = [
     Row("serving", r"B = \frac{\psi", settled),
     Row("serving", r"B = \frac{\lambda (\eta", settled),
     Row("serving", r"\lambda = \frac{1}", saturated, near=1e-6),
-    Row("serving", r"\frac{B\,t_p}{(\eta", shared_out),
-    Row("serving", r"S_c \, n_p", pieces),
-    Row("serving", r"S_c \, \frac", pieces),
-    Row("serving", r"(\phi - 1)/2", lambda phi: serving.mean_empty(phi)),
-    Row("serving", r"(n_r - 1)", saved),
+    Row("serving_faster", r"\frac{B\,t_p}{(\eta", shared_out),
+    Row("serving_faster", r"S_c \, n_p", pieces),
+    Row("serving_faster", r"S_c \, \frac", pieces),
+    Row("serving_faster", r"(\phi - 1)/2", lambda phi: serving.mean_empty(phi)),
+    Row("serving_faster", r"(n_r - 1)", saved),
     Row(
-        "serving",
+        "serving_faster",
         r"\frac{1 - \alpha",
         lambda alpha, gamma, chi: serving.speed_up(alpha, gamma, chi),
     ),
-    Row("serving", r"\gamma = \frac{1}{u}", longest),
-    Row("serving", r"B = \frac{\omega", drafted),
+    Row("serving_faster", r"B = \frac{\omega", drafted),
     Row("serving", r"\frac{B\,\eta}", published),
     Row(
         "parallel",

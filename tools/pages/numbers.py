@@ -215,8 +215,8 @@ def _literals(source: str) -> Iterator[float]:
 def prose(markdown: str) -> str:
     """What of a Markdown cell is held to the code: formulas too, but no names of others.
 
-    Left alone are headings, predictions and their options (wrong numbers on purpose), and further
-    reading; an answer is not.
+    Left alone are headings, numbers of a list, predictions and their options (wrong numbers on
+    purpose), and further reading; an answer is not.
 
     >>> prose(r"In Llama 3.1, $6.7 \\times 10^{9}$ of `8` [are](x.org/9) in 16 bits.").split()
     ['In', ',', '6.7e9', 'of', '[are', 'in', '.']
@@ -224,7 +224,9 @@ def prose(markdown: str) -> str:
     'three times 80 per cent of 61 sixteen-bit keys'
     """
     text = re.split(r"^## (?:Further reading)", live.without(markdown), flags=re.MULTILINE)[0]
-    text = re.sub(r"^(?:#+ |> \*\*Predict|> - ).*$|^\*\*\d+\. [^*]*", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(?:#+ |> \*\*Predict|> - ).*$|^\*\*\d+\. [^*]*|^\d+\. ", "", text, flags=re.MULTILINE
+    )
     text = FORMULA.sub(lambda formula: _plain(formula[0]), NOT_PROSE.sub(" ", text))
     return WRITTEN_OUT.sub(_in_digits, NAMES.sub(" ", text))
 

@@ -174,47 +174,47 @@ def test_where_the_script_does_not_come_a_figure_and_a_table_stand_in(
 def test_two_on_a_page(open_page: Opened) -> None:
     """They start when they come near, and neither takes the other's settings or address; a hostile
     address does no harm."""
-    frontier, film = (f"[data-explorer={name}]" for name in ("frontier", "serving_film"))
-    page = open_page("", page="book/serving.html")
-    assert page.evaluate("(one) => document.querySelector(one).explorer", frontier) is None
+    film, drafts = (f"[data-explorer={name}]" for name in ("serving_film", "speculative"))
+    page = open_page("", page="book/serving_faster.html")
+    assert page.evaluate("(one) => document.querySelector(one).explorer", film) is None
     state = "([one, name]) => document.querySelector(one).explorer.state[name]"
-    for one in (frontier, film):
+    for one in (film, drafts):
         page.locator(one).scroll_into_view_if_needed()
         rest(page, one)
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(ids) == len({*ids})
-    enter(page, "#explorer-frontier-target", "6", frontier)
-    enter(page, "#explorer-serving_film-rate", "5", film)
+    enter(page, "#explorer-serving_film-rate", "6", film)
+    enter(page, "#explorer-speculative-accepted", "5", drafts)
     link = page.evaluate("location.hash")
-    assert "frontier.target=6&" in link
-    assert "film.rate=5" in link
-    both = ([frontier, "target"], [film, "rate"])
+    assert "film.rate=6&" in link
+    assert "speculative.accepted=5" in link
+    both = ([film, "rate"], [drafts, "accepted"])
     assert [page.evaluate(state, each) for each in both] == [6, 5]
     page.evaluate("location.hash = '#exercises'")
     page.wait_for_function("document.getElementById('exercises').getBoundingClientRect().top < 200")
-    page.evaluate("(one) => { document.querySelector(one).explorer.state.target = 99; }", frontier)
-    with change(page, frontier):
+    page.evaluate("(one) => { document.querySelector(one).explorer.state.rate = 99; }", film)
+    with change(page, film):
         page.go_back()
-    assert page.evaluate(state, [frontier, "target"]) == 6
-    again = open_page("", link, page="book/serving.html")
-    rest(again, frontier)
-    assert again.evaluate(state, [frontier, "target"]) == 6
+    assert page.evaluate(state, [film, "rate"]) == 6
+    again = open_page("", link, page="book/serving_faster.html")
+    rest(again, film)
+    assert again.evaluate(state, [film, "rate"]) == 6
     again.wait_for_function(
         """(one) => {
           const { top } = document.querySelector(one).getBoundingClientRect();
           return top > 0 && top < 200;
         }""",
-        arg=frontier,
+        arg=film,
     )
-    assert "#target=6" in again.locator("text=Open on its own page").first.get_attribute("href")
-    for hostile, target in (
-        ("#target=7&film.rate=%", 7),
-        ("#frontier.target=<img src=x>&=&&&frontier.=1", 25),
-        ("#__proto__.a=1&frontier.__proto__=2", 25),
+    assert "#rate=6" in again.locator("text=Open on its own page").first.get_attribute("href")
+    for hostile, rate in (
+        ("#rate=7&speculative.accepted=%", 7),
+        ("#serving_film.rate=<img src=x>&=&&&serving_film.=1", 2.5),
+        ("#__proto__.a=1&serving_film.__proto__=2", 2.5),
     ):
-        with change(again, frontier):
+        with change(again, film):
             again.evaluate("(hash) => { location.hash = hash; }", hostile)
-        assert again.evaluate(state, [frontier, "target"]) == target
+        assert again.evaluate(state, [film, "rate"]) == rate
     assert again.locator("[data-explorer] img").count() == 0
     assert again.evaluate("({}).a") is None
 

@@ -1,0 +1,468 @@
+"""How the practice exercises of the chapter on serving faster are checked."""
+
+import math
+
+from course import Mistake, Question
+
+
+def again(prompt, chunk, bytes_per_token, *, terms=None, up=True):
+    """The answer of exercise 1; ``terms`` is how many multiples of a chunk are added."""
+    pieces = math.ceil(prompt / chunk) if up else prompt // chunk
+    count = pieces * (pieces - 1) // 2 if terms is None else terms(pieces)
+    return chunk * count * bytes_per_token
+
+
+def bent(weights, bits, group, scale_bits, tera_flops, tera_bytes, *, each=None, half=2):
+    """The answer of exercise 3, and what people leave out of it."""
+    each = (bits + scale_bits / group) / 8 if each is None else each
+    rows = tera_flops / tera_bytes * each / half
+    return {"gigabytes": weights * each / 1e9, "rows": rows}
+
+
+def drafted(kept, drafts, weights, cache, arithmetic, *, own=1, checked=1, shared=True):
+    """The answer of exercise 4, and what people leave out of it."""
+    tokens = own + sum(kept**k for k in range(1, drafts + 1))
+    lost = (drafts + checked) * arithmetic - (tokens - 1 if shared else -1) * cache
+    return int(tokens * weights // lost) if lost > 0 else -1
+
+
+def bends(published, right):
+    """The answer of exercise 5."""
+    return {"published": published, "right": right, "ratio": right / published}
+
+
+def outgrown(state, each):
+    """The answer of exercise 6."""
+    return state // each + 1
+
+
+def devices_of(layers, wait_us, gigabytes, tera_bytes):
+    """The answer of exercise 7."""
+    return 1000 * gigabytes / tera_bytes / (4 * layers * wait_us)
+
+
+def chunked(requests, slots, chunk, prefill, weights, each, *, late=0, alone=False):
+    """The server of exercise 8, with what people get wrong in it."""
+    now, at, left, line, longest, first = 0, 0, [], list(requests), 0, 0
+    while line or left:
+        part = min(chunk, line[0][0] - at) if line and len(left) < slots else 0
+        spent = weights + each * len(left) + prefill * part
+        now, at = now + spent, at + part
+        if left or alone:
+            longest = max(longest, spent)
+        left = [more - 1 for more in left if more > 1]
+        if part and at == line[0][0]:
+            at, first = 0, now
+            left.append(line.pop(0)[1] - 1 + late)
+    return {"ttft": first, "itl": longest, "last": now}
+
+
+MANY = [[200 + 50 * (i % 7), 20 + 15 * (i % 4)] for i in range(30)]
+
+QUESTIONS = [
+    Question(
+        "read_again",
+        numbers={
+            "prompt": range(3001, 30_000, 10),
+            "chunk": [256, 512, 1024],
+            "bytes_per_token": [36_864, 131_072],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "chunks rounded down",
+                lambda prompt, chunk, bytes_per_token: again(
+                    prompt, chunk, bytes_per_token, up=False
+                ),
+                "The last chunk may be short, and it reads all before it too.",
+            ),
+            Mistake(
+                "the chunk itself too",
+                lambda prompt, chunk, bytes_per_token: again(
+                    prompt, chunk, bytes_per_token, terms=lambda n: n * (n + 1) // 2
+                ),
+                "The tokens of the chunk itself are read once in any case.",
+            ),
+            Mistake(
+                "no half",
+                lambda prompt, chunk, bytes_per_token: again(
+                    prompt, chunk, bytes_per_token, terms=lambda n: n * (n - 1)
+                ),
+                "0 + 1 + 2 + ... up to n − 1 is half of n·(n − 1).",
+            ),
+            Mistake(
+                "each chunk reads the one before it",
+                lambda prompt, chunk, bytes_per_token: again(
+                    prompt, chunk, bytes_per_token, terms=lambda n: n - 1
+                ),
+                "A chunk attends to all tokens before it, not only to the last chunk.",
+            ),
+        ],
+    ),
+    Question(
+        "prefill_servers",
+        numbers={
+            "prompt_ms": range(20, 300, 7),
+            "steps": range(50, 500, 7),
+            "step_ms": range(10, 40),
+            "batch": range(32, 200, 3),
+            "decode_servers": range(2, 9),
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "one at a time",
+                lambda prompt_ms, steps, step_ms, decode_servers, **_: math.ceil(
+                    decode_servers * prompt_ms / (steps * step_ms)
+                ),
+                "A decode server completes a whole batch in the time of one answer.",
+            ),
+            Mistake(
+                "rounded down",
+                lambda prompt_ms, steps, step_ms, batch, decode_servers: (
+                    decode_servers * batch * prompt_ms // (steps * step_ms)
+                ),
+                "Round up: with fewer servers decode has to wait.",
+            ),
+            Mistake(
+                "for one decode server",
+                lambda prompt_ms, steps, step_ms, batch, **_: math.ceil(
+                    batch * prompt_ms / (steps * step_ms)
+                ),
+                "All decode servers have to be kept busy.",
+            ),
+            Mistake(
+                "rounded for each decode server",
+                lambda prompt_ms, steps, step_ms, batch, decode_servers: (
+                    decode_servers * math.ceil(batch * prompt_ms / (steps * step_ms))
+                ),
+                "Prefill servers serve all decode servers, so round up once, at the end.",
+            ),
+        ],
+    ),
+    Question(
+        "bits_and_rows",
+        numbers={
+            "weights": [8e9, 32e9, 120e9],
+            "bits": [3, 4, 6],
+            "group": [16, 64, 128],
+            "scale_bits": [8, 16],
+            "tera_flops": [312, 989, 2250],
+            "tera_bytes": [2.04, 3.35, 8.0],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "no scales",
+                lambda bits, **of: bent(bits=bits, each=bits / 8, **of),
+                "Every group also stores its scale.",
+            ),
+            Mistake(
+                "a scale for each weight",
+                lambda bits, scale_bits, **of: bent(
+                    bits=bits, scale_bits=scale_bits, each=(bits + scale_bits) / 8, **of
+                ),
+                "A whole group shares one scale.",
+            ),
+            Mistake(
+                "one FLOP a weight",
+                lambda **of: bent(half=1, **of),
+                "A multiply-add is 2 FLOPs, so that half as many rows are needed.",
+            ),
+            Mistake(
+                "16-bit weights at the ridge",
+                lambda **of: bent(**of) | {"rows": of["tera_flops"] / of["tera_bytes"]},
+                "The arithmetic is in 16 bits, the bytes that are read are not.",
+            ),
+        ],
+    ),
+    Question(
+        "last_batch",
+        numbers={
+            "kept": [0.6, 0.7, 0.75],
+            "drafts": [2, 3, 5],
+            "weights": range(3000, 9000, 10),
+            "cache": range(3, 10),
+            "arithmetic": range(14, 30),
+        },
+        cases=[
+            {"kept": 0.9, "drafts": 3, "weights": 4480, "cache": 100, "arithmetic": 14},
+        ],
+        hidden=4,
+        mistakes=[
+            Mistake(
+                "drafts alone",
+                lambda **of: drafted(own=0, **of),
+                "The check adds a token of the large model.",
+            ),
+            Mistake(
+                "not the token itself",
+                lambda **of: drafted(checked=0, **of),
+                "One token more than the drafts goes through the check.",
+            ),
+            Mistake(
+                "caches forgotten",
+                lambda **of: drafted(**{**of, "cache": 0}),
+                "Plain steps read each cache once a token, a check once for all of its tokens.",
+            ),
+            Mistake(
+                "caches of the check alone",
+                lambda **of: drafted(shared=False, **of),
+                "The plain steps that a check replaces read the caches too.",
+            ),
+        ],
+    ),
+    Question(
+        "expert_rows",
+        numbers={
+            "experts": [64, 128, 256],
+            "per_token": [2, 4, 6],
+            "tera_flops": [989, 1979, 4500],
+            "tera_bytes": [3.35, 4.8, 8.0],
+            "bytes_per_weight": [0.5, 1, 2],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "all experts",
+                lambda experts, tera_flops, tera_bytes, bytes_per_weight, **_: bends(
+                    tera_flops / tera_bytes * bytes_per_weight / 2,
+                    tera_flops / tera_bytes * bytes_per_weight / 2 * experts,
+                ),
+                "Each token uses several experts, so that each sees more of them.",
+            ),
+            Mistake(
+                "the wrong way",
+                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: bends(
+                    tera_flops / tera_bytes * bytes_per_weight / 2,
+                    tera_flops / tera_bytes * bytes_per_weight / 2 * per_token / experts,
+                ),
+                "An expert sees fewer tokens than there are: it takes more of them.",
+            ),
+            Mistake(
+                "one FLOP a weight",
+                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: bends(
+                    tera_flops / tera_bytes * bytes_per_weight,
+                    tera_flops / tera_bytes * bytes_per_weight * experts / per_token,
+                ),
+                "A multiply-add is 2 FLOPs, so that half as many rows are needed.",
+            ),
+        ],
+    ),
+    Question(
+        "cache_outgrows",
+        numbers={
+            "heads": [16, 32, 64],
+            "key_dim": [64, 128, 192],
+            "value_dim": [128, 256],
+            "kv_heads": [2, 4, 8],
+            "head_dim": [64, 128],
+            "state_bytes": [2, 4],
+            "cache_bytes": [1, 2],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "keys alone",
+                lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
+                    outgrown(
+                        heads * key_dim * value_dim * state_bytes,
+                        kv_heads * head_dim * cache_bytes,
+                    )
+                ),
+                "A token leaves a key and a value.",
+            ),
+            Mistake(
+                "one head's state",
+                lambda key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes, **_: (
+                    outgrown(
+                        key_dim * value_dim * state_bytes, 2 * kv_heads * head_dim * cache_bytes
+                    )
+                ),
+                "Every head has a state of its own.",
+            ),
+            Mistake(
+                "not more yet",
+                lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
+                    heads
+                    * key_dim
+                    * value_dim
+                    * state_bytes
+                    // (2 * kv_heads * head_dim * cache_bytes)
+                ),
+                "There the cache takes at most as many bytes; one token later it takes more.",
+            ),
+            Mistake(
+                "elements for bytes",
+                lambda heads, key_dim, value_dim, kv_heads, head_dim, **_: outgrown(
+                    heads * key_dim * value_dim, 2 * kv_heads * head_dim
+                ),
+                "State and cache may have elements of different sizes.",
+            ),
+        ],
+    ),
+    Question(
+        "useful_devices",
+        numbers={
+            "layers": [32, 61, 96],
+            "wait_us": [1, 5, 12],
+            "gigabytes": [16, 70, 140],
+            "tera_bytes": [3.35, 4.8, 8],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "one all-reduce per layer",
+                lambda **of: 2 * devices_of(**of),
+                "Each layer has two all-reduces, one after attention and one after the MLP.",
+            ),
+            Mistake(
+                "one wait in each layer",
+                lambda **of: 4 * devices_of(**of),
+                "Two all-reduces with two messages each make four waits.",
+            ),
+            Mistake(
+                "the wrong way",
+                lambda **of: 1 / devices_of(**of),
+                "More devices help as long as the part that they divide is the longer one.",
+            ),
+        ],
+    ),
+    Question(
+        "serve_chunked",
+        points=2,
+        cases=[
+            {"requests": MANY, "slots": 8, "chunk": 128},
+            {"requests": MANY, "slots": 3, "chunk": 100},
+            {"requests": [[10, 2]], "slots": 1, "chunk": 512},
+            {"requests": [[900, 20], [400, 30], [77, 5]], "slots": 2, "chunk": 50},
+        ],
+        mistakes=[
+            Mistake(
+                "whole prompts",
+                lambda **of: chunked(**{**of, "chunk": 10**9}),
+                "A pass contains at most one chunk of a prompt.",
+            ),
+            Mistake(
+                "no limit",
+                lambda **of: chunked(**{**of, "slots": 10**9}),
+                "At most this many sequences are in decode at once.",
+            ),
+            Mistake(
+                "one step too many",
+                lambda **of: chunked(late=1, **of),
+                "The last chunk produces the first token, and later passes produce the others.",
+            ),
+            Mistake(
+                "every pass counts",
+                lambda **of: chunked(alone=True, **of),
+                "ITL is the time of a pass with a sequence in decode.",
+            ),
+        ],
+    ),
+]
+
+#: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
+#: is enough, recorded where it is not.
+ANSWERS = {
+    "read_again": 1024 * 45 * 131_072,
+    "prefill_servers": math.ceil(3 * 100 * 68 / (199 * 21)),
+    "bits_and_rows": {"gigabytes": 70 * 4.25 / 8, "rows": 989 / 3.35 * 4.25 / 16},
+    "last_batch": math.floor(3.3616 * 4480 / (5 * 14 - 2.3616 * 9)),
+    "expert_rows": {"published": 1979 / 6.7, "right": 1979 / 6.7 * 32, "ratio": 32},
+    "cache_outgrows": 513,
+    "useful_devices": 140e9 / 3.35e12 / (320 * 3e-6),
+    "serve_chunked": {"ttft": 70786, "itl": 5567, "last": 88958},
+}
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+
+
+def read_chunk_by_chunk(prompt: int, chunk: int, bytes_per_token: int) -> int:
+    """Bytes that each chunk finds in the cache."""
+    return sum(range(0, prompt, chunk)) * bytes_per_token
+
+
+def servers_until_enough(
+    prompt_ms: int, steps: int, step_ms: int, batch: int, decode_servers: int
+) -> int:
+    """Servers until as many prompts are prefilled as answers are completed."""
+    servers = 1
+    while servers * steps * step_ms < decode_servers * batch * prompt_ms:
+        servers += 1
+    return servers
+
+
+def last_batch_by_halving(
+    kept: float, drafts: int, weights: int, cache: int, arithmetic: int
+) -> int:
+    """Rates of both ways, compared at a batch; no limit if drafts gain even at a huge one."""
+
+    def gains(batch: int) -> bool:
+        tokens = sum(kept**place for place in range(drafts + 1))
+        check = batch * (arithmetic * (drafts + 1) + cache)
+        return tokens * (weights + batch * cache) >= check
+
+    low, high = 0, 10**9
+    if gains(high):
+        return -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if gains(middle) else (low, middle)
+    return low
+
+
+def outgrown_token_by_token(
+    heads: int,
+    key_dim: int,
+    value_dim: int,
+    kv_heads: int,
+    head_dim: int,
+    state_bytes: int,
+    cache_bytes: int,
+) -> int:
+    """Tokens until the cache is the larger of the two."""
+    tokens = 0
+    while tokens * 2 * kv_heads * head_dim * cache_bytes <= (
+        heads * key_dim * value_dim * state_bytes
+    ):
+        tokens += 1
+    return tokens
+
+
+def reads_of_an_expert(
+    experts: int, per_token: int, tera_flops: float, tera_bytes: float, bytes_per_weight: float
+) -> dict[str, float]:
+    """Of a batch an expert sees a share; its weights take bytes, and 2 FLOPs for each of it."""
+    dense = tera_flops / 2 / (tera_bytes / bytes_per_weight)
+    share = per_token / experts
+    return {"published": dense, "right": dense / share, "ratio": 1 / share}
+
+
+def devices_by_halving(layers: int, wait_us: float, gigabytes: float, tera_bytes: float) -> float:
+    """Where reading a part of the weights takes as long as all waits."""
+    waits = 4 * layers * wait_us * 1e-6
+    low, high = 1e-6, 1e9
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        longer = gigabytes * 1e9 / middle / (tera_bytes * 1e12) > waits
+        low, high = (middle, high) if longer else (low, middle)
+    return low
+
+
+APART = {
+    "expert_rows": reads_of_an_expert,
+    "read_again": read_chunk_by_chunk,
+    "prefill_servers": servers_until_enough,
+    "last_batch": last_batch_by_halving,
+    "cache_outgrows": outgrown_token_by_token,
+    "useful_devices": devices_by_halving,
+}
+
+#: On an edge, where a student's rounding may differ: for the solutions alone.
+EDGES = {
+    "last_batch": [
+        {"kept": 0.5, "drafts": 1, "cache": 40, "arithmetic": 10},
+        {"kept": 0.5, "drafts": 1, "cache": 39, "arithmetic": 10},
+    ]
+}
