@@ -29,6 +29,7 @@ from costlib.units.display import quantity
 __all__ = [
     "apart",
     "drafts",
+    "energy",
     "filling",
     "frontiers",
     "gains",
@@ -292,4 +293,46 @@ def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figu
         axes.set(xlabel="TPOT, ms", ylabel="dollars per million tokens")
         _plain_ticks(axes)
         axes.legend(fontsize=_SMALL)
+    return drawing.result
+
+
+def energy(
+    server: Server,
+    batches: Sequence[int],
+    context: int,
+    *,
+    idle: float,
+    per_flop: float,
+    per_byte: float,
+) -> Figure:
+    """Where the joules of an output token go: idle power, FLOPs and bytes, as shares, by batch."""
+    rows = []
+    for batch in batches:
+        work = server.share.decode(batch, context)
+        spent = (idle * server.step(batch, context), per_flop * work.flops)
+        rows.append([float(each) / batch for each in (*spent, per_byte * work.bytes())])
+    table = np.array(rows)
+    totals, names = table.sum(axis=1), ("idle power", "FLOPs", "bytes of HBM")
+    told = "; ".join(
+        f"batch {batch:,}: {total:.2g} J, "
+        + ", ".join(f"{name} {part / total:.0%}" for name, part in zip(names, row, strict=True))
+        for batch, total, row in zip(batches, totals, table, strict=True)
+    )
+    title = "A larger batch moves the energy from bytes to FLOPs"
+    alt = f"Bars of shares of the energy of an output token. {told}."
+    with canvas(title, alt, width=WIDTH, height=2.6) as drawing:
+        axes, left = drawing.axes, np.zeros(len(batches))
+        heights = np.arange(len(batches))[::-1]
+        for number, name in enumerate(names):
+            share = 100 * table[:, number] / totals
+            look = {"color": COLOURS[number] + "77", "edgecolor": COLOURS[number]}
+            axes.barh(
+                heights, share, 0.62, left, label=name, hatch=("", "//", "..")[number], **look
+            )
+            left = left + share
+        labels = [f"batch {b:,}\n{t:.2g} J" for b, t in zip(batches, totals, strict=True)]
+        axes.set_yticks(heights, labels)
+        axes.set(xlabel="% of the energy of an output token", xlim=(0, 100))
+        axes.grid(visible=False, axis="y")
+        drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
     return drawing.result
