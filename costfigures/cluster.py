@@ -238,8 +238,10 @@ def _backward(
     params = float(model.params()) / groups
     each = 4 * params * tokens / float(node.device.compute_rate())
     tiers = two_tier_sent("all_reduce", 2 * params, node=node.devices, nodes=nodes)
-    wires = float(tiers[0]) / float(node.link or np.inf) + float(tiers[1]) / float(
-        node.network or np.inf
+    # pieces of a value are inside a node while others are across: the slower tier counts
+    wires = max(
+        float(tiers[0]) / float(node.link or np.inf),
+        float(tiers[1]) / float(node.network or np.inf),
     )
     done = [(number * each, (number + 1) * each) for number in range(groups)]
     sent: _Spans = []

@@ -331,8 +331,14 @@ def _shares(owner: Sequence[int], devices: int) -> list[float]:
 
 def _triangle(axes: Any, left: float, owner: Sequence[int]) -> None:
     for row, device in enumerate(owner):
-        for column in range(row + 1):
+        for column in range(row):
             _box(axes, (left + column, row), 1, 1, COLOURS[device], 0.6)
+        corners = [
+            (left + row, row),
+            (left + row, row + 1),
+            (left + row + 1, row + 1),
+        ]  # half is masked
+        axes.fill(*zip(*corners, strict=True), color=COLOURS[device], alpha=0.6, linewidth=0.6)
         axes.text(left - 0.25, row + 0.55, str(device), ha="right", va="center", fontsize=_SMALL)
 
 

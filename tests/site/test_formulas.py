@@ -587,6 +587,11 @@ FORMULAS = [
     Row("parallel", r"t = \frac{Z}{G} \max", two_tiers("all_to_all", 2)),
     Row("parallel", r"B S \ge \frac", tokens_to_hide, sign=r"\ge"),
     Row("parallel", r"G_t \le", widest, sign=r"\le"),
+    Row(
+        "parallel",
+        r"G_t = \sqrt",
+        lambda P_l, D, n: {"G_t": np.sqrt(6 * P_l / (16 * D * n))},
+    ),
     Row("parallel", r"\frac{G_p - 1}{J", lambda G_p, J: pipeline.bubble(G_p, J)),
     Row("parallel", r"(G_p - 1)/(v J", lambda G_p, J, v: pipeline.bubble(G_p, J, v)),
     Row(
