@@ -1,0 +1,71 @@
+"""The field's terms stand where they are treated, and no page has private words for them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from paths import ROOT
+
+#: What each chapter treats, in the words that people search for. Each stands in a heading of it,
+#: or in bold.
+TREATED = {
+    "attention": "multi-head attention, GQA, MQA, causal mask, sliding window, online softmax",
+    "iomodel": "HBM, FlashAttention, online softmax, compulsory traffic, tile",
+    "kvcache": "KV cache, prefill, decode, MHA, GQA, MQA, MLA, reserve, sliding window, paged,"
+    " prefix caching, speculative decoding, draft model, acceptance rate",
+    "latent": "MLA, latent, naive, absorbed",
+    "lowerbounds": "pebble game, dominator, segment, lower bound",
+    "matmul": "FLOP, FMA, einsum, GEMM, arithmetic intensity, ridge, memory bound, compute bound",
+    "measured": "calibrat, held out",
+    "parallel": "collective, all-reduce, all-gather, reduce-scatter, all-to-all, data parallel,"
+    " FSDP, tensor parallel, sequence parallel, pipeline, bubble, expert parallel,"
+    " context parallel",
+    "roofline": "roofline, ridge point, HBM, kernel, quantisation, tensor parallelism, all-reduce,"
+    " speculative decoding, CUDA graph",
+    "serving": "TTFT, TPOT, ITL, SLO, goodput, concurrency, continuous batching, Little's law,"
+    " saturation",
+    "serving_faster": "chunked prefill, disaggregation, paged, prefix caching, preemption,"
+    " quantization, speculative decoding, draft model, acceptance rate, MTP, expert parallel,"
+    " tensor parallelism, decode context parallelism, indexer",
+    "training": "activation checkpointing, optimizer states, mixed precision, ZeRO, FSDP, MFU,"
+    " HFU, fp8, MXFP8, Muon, MTP, LoRA, QLoRA, Chinchilla, critical batch size",
+    "transformer": "residual stream, feed-forward layer, rotary embeddings, embedding,"
+    " unembedding, tied, prefill, decode, training, mixture of experts",
+}
+#: Words that were this book's alone, and the field's.
+PRIVATE = {
+    r"gives? out|given out": "usable memory",
+    r"prompts? (?:is|are|was|were) read|read(?:s|ing)? (?:the|a|its|their|each|long|whole) prompts?"
+    "": "prefill",
+    r"writ(?:es?|ing) (?:the|an|its|their) answers?|those who write": "decode, generate",
+    r"million tokens (?:read|written)|further tokens": "input tokens, output tokens",
+    r"wires?": "links",
+    r"the bend": "the ridge point",
+    r"heads (?:that|which) guess|guess(?:es|ed)? ahead": "MTP layers",
+    r"dealt out": "distributed",
+}
+NOT_TEXT = re.compile(r"```.*?```|`[^`\n]+`|<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)
+MADE = ("bibliography", "devices", "models")
+PAGES = [page for page in sorted((ROOT / "book").glob("*.md")) if page.stem not in MADE]
+
+
+@pytest.mark.parametrize("chapter", TREATED)
+def test_a_chapter_names_what_it_treats(chapter: str) -> None:
+    text = (ROOT / "book" / f"{chapter}.md").read_text("utf-8")
+    shown = re.findall(r"^#+ (.+)$|\*\*([^*\n]+)\*\*", text, re.MULTILINE)
+    named = " ".join(heading + bold for heading, bold in shown).lower()
+    assert [term for term in TREATED[chapter].split(", ") if term.lower() not in named] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_a_page_has_no_private_words(page: Path) -> None:
+    text = NOT_TEXT.sub(" ", page.read_text("utf-8"))
+    found = {
+        match[0]: f"say {term}"
+        for words, term in PRIVATE.items()
+        for match in re.finditer(rf"\b(?:{words})\b", text, re.IGNORECASE)
+    }
+    assert found == {}
