@@ -79,6 +79,12 @@ def in_a_layer(model: costlib.Transformer) -> int:
     return int(step.over("tensor").count) // int(model.layers)
 
 
+def of_mtp() -> int:
+    """Per cent that DeepSeek-V3's extra layer adds to the FLOPs of a training step."""
+    with_it = LATENT.with_mtp_layers().training_step(1, 4096)
+    return round(100 * float(with_it.flops / LATENT.training_step(1, 4096).flops - 1))
+
+
 #: Bytes of a parameter that AdamW keeps beside weights and gradients: a copy and two moments.
 OPTIMIZER = int(state_bytes(LLAMA, "bf16").optimizer // LLAMA.params())
 #: All numbers of an entry: what is given and what follows.
@@ -95,6 +101,7 @@ NUMBERS: dict[str, list[Any]] = {
     "Bubble": [4, 16, f"{100 * bubble(4, 16):.1f}"],
     "Causal mask": [4096, 4096, f"{50 + 50 / 4096:.2f}"],
     "Core": [H100.cores],
+    "Critical batch size": [f"{H100.ridge():.0f}"],
     "Expert": experts(),
     "FMA": [matmul(1, 1, 1).flops],
     "GQA": [LLAMA.heads, LLAMA.kv_heads],
@@ -104,7 +111,9 @@ NUMBERS: dict[str, list[Any]] = {
     "Master copy": [OPTIMIZER - 8],
     "MLA": [LATENT.kv_elements_per_layer()],
     "Moments": [8],  # two in 32 bits
+    "Multi-token prediction (MTP)": [of_mtp()],
     "NVLink": [quantity(H100.interconnect or 0, "B/s")],
+    "Optimizer states": [OPTIMIZER],
     "Parameter": [f"{LLAMA.params() / 1e9:.2f}"],
     "Peak rate": [quantity(H100.compute_rate(), "FLOP/s", 3)],
     "Quantisation": [4, f"{LARGE.params() / 2 / 1e9:.1f} GB", f"{LARGE.params() * 2 / 1e9:.1f} GB"],
