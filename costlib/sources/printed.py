@@ -1,4 +1,4 @@
-"""Every figure that the five sources print, beside what their own formulas give here."""
+"""The figures that the five sources print: results beside what their formulas give, and inputs."""
 
 from __future__ import annotations
 
@@ -12,34 +12,45 @@ from costlib.units.numbers import choose
 __all__ = ["PrintedFigure", "printed"]
 
 
+#: What is printed, the text, its value here, and True for an input.
+_Row = tuple[str, str, str] | tuple[str, str, str, bool]
+
+
 class PrintedFigure(NamedTuple):
-    """A figure as printed, and as computed here, written with as many digits."""
+    """A figure as printed, and as computed here, written with as many digits.
+
+    An input of the source, such as a bandwidth, follows from no formula: what stands for it in
+    `computed` is the constant that was copied from the source, so it tests the copy alone.
+    """
 
     what: str
     printed: str
     computed: str
+    is_input: bool = False
 
 
 def printed(source: str) -> list[PrintedFigure]:
-    """The figures of a source.
+    """The figures of a source, results and inputs.
 
     >>> [each.printed for each in printed("deepml")[:3]]
     ['320', '340', '1.0625']
     >>> all(each.printed == each.computed for each in printed("suresh"))
     True
+    >>> [each.printed for each in printed("suresh") if each.is_input]
+    ['101']
     """
     choose("source", source, tuple(_SOURCES))
     return [PrintedFigure(*row) for row in _SOURCES[source]()]
 
 
-def _deepml() -> Iterator[tuple[str, str, str]]:
+def _deepml() -> Iterator[_Row]:
     for sizes, *texts in deepml.PUBLISHED:
         names = ("bytes", "FLOPs", "FLOPs per byte")
         for name, text, own in zip(names, texts, deepml.answer(*sizes), strict=True):
             yield f"{sizes} {name}", f"{text:,}", f"{own:,}"
 
 
-def _sparq() -> Iterator[tuple[str, str, str]]:
+def _sparq() -> Iterator[_Row]:
     for (batch, context), texts in sparq.PUBLISHED.items():
         step = sparq.step(batch, context, **sparq.LLAMA_2_7B)
         times = sparq.latency(step, sparq.HARDWARE["A100"])
@@ -55,10 +66,10 @@ def _sparq() -> Iterator[tuple[str, str, str]]:
         device = sparq.HARDWARE[name]
         own = device.compute_rate("fp16"), device.memory_rate, device.capacity
         for text, value, unit in zip(three, own, ("FLOP/s", "B/s", "B"), strict=True):
-            yield name, text, quantity(value, unit)
+            yield name, text, quantity(value, unit), True
 
 
-def _suresh() -> Iterator[tuple[str, str, str]]:
+def _suresh() -> Iterator[_Row]:
     for row in suresh.PUBLISHED:
         made = {
             "teraflops": suresh.forward(row.L, row.d, row.V).flops / 1e12,
@@ -71,7 +82,7 @@ def _suresh() -> Iterator[tuple[str, str, str]]:
     cached = 9e9 / suresh.kv_bytes(48, 1600)
     yield "2×3 by 3×4, exact", "40", str(suresh.exact_product(2, 3, 4))
     yield "2×3 by 3×4, usual", "48", str(suresh.product(2, 3, 4))
-    yield "RTX 3060, TFLOP/s", "101", f"{peak:.0f}"
+    yield "RTX 3060, TFLOP/s", "101", f"{peak:.0f}", True
     yield "tokens/s of Llama 3.1 8B", "23", f"{peak / 4.307:.0f}"
     yield "GPT-2 XL tokens in 9 GB, thousands", "30", f"{round(cached, -4) / 1e3:.0f}"
 
@@ -83,7 +94,7 @@ def _like(value: float, text: str, cut: bool) -> str:
     return f"{kept:.{digits}f}"
 
 
-def _jamesnulliu() -> Iterator[tuple[str, str, str]]:
+def _jamesnulliu() -> Iterator[_Row]:
     yield "A100, FLOPs per byte", "153", f"{jamesnulliu.A100.ridge('fp16'):.0f}"
     for phase, sizes, *texts in jamesnulliu.PUBLISHED:
         work = getattr(jamesnulliu, phase)(**sizes, **jamesnulliu.LLAMA_7B)
@@ -94,12 +105,12 @@ def _jamesnulliu() -> Iterator[tuple[str, str, str]]:
                 yield f"{label}: {name}", str(text), str(value)
 
 
-def _saha_ye() -> Iterator[tuple[str, str, str]]:
+def _saha_ye() -> Iterator[_Row]:
     slides = {"on chip": ("19 TB/s", "20 MB"), "HBM": ("1.5 TB/s", "40 GB")}
     slides["host"] = "12.8 GB/s", "1 TB"
     for name, pair in slides.items():
         for text, own, unit in zip(pair, saha_ye.HIERARCHY[name], ("B/s", "B"), strict=True):
-            yield name, text, quantity(own, unit)
+            yield name, text, quantity(own, unit), True
 
 
 _SOURCES: dict[str, Callable[[], Any]] = {

@@ -146,7 +146,14 @@ PUBLISHED = {
     " 27.4904",
     "saha-ye": "",
 }
-SIZES = {"deepml": 9, "sparq": 22, "suresh": 11, "jamesnulliu": 9, "saha-ye": 6}
+RESULTS = {"deepml": 9, "sparq": 16, "suresh": 10, "jamesnulliu": 9, "saha-ye": 0}
+INPUTS = {
+    "deepml": "",
+    "sparq": "125 TFLOP/s 600 GB/s 24 GB 312 TFLOP/s 1.56 TB/s 40 GB",
+    "suresh": "101",
+    "jamesnulliu": "",
+    "saha-ye": "19 TB/s 20 MB 1.5 TB/s 40 GB 12.8 GB/s 1 TB",
+}
 
 
 @pytest.mark.parametrize("source", PUBLISHED)
@@ -154,7 +161,11 @@ def test_every_published_figure_is_what_its_formula_gives(source):
     rows = printed(source)
     assert [row.printed for row in rows] == [row.computed for row in rows]
     assert set(PUBLISHED[source].split()) <= {row.printed for row in rows}
-    assert f"{source}: {SIZES[source]} of {len(rows)} figures" in outputs()
+    inputs = [row.printed for row in rows if row.is_input]
+    assert " ".join(inputs) == INPUTS[source]
+    found = (RESULTS[source], RESULTS[source], len(inputs))
+    assert len(rows) - len(inputs) == RESULTS[source]
+    assert re.search(rf"<th>{source}</th>" + "".join(rf"\s*<td>{n}</td>" for n in found), outputs())
 
 
 @pytest.mark.parametrize(
