@@ -38,7 +38,7 @@ __all__ = ["PHASES", "columns", "sweep"]
 PHASES = ("decode", "prefill")
 
 #: Rows that are worked on at a time: a few arrays of so many numbers stay in a core's own cache.
-BLOCK = 32_768
+BLOCK = 16_384
 
 #: Rows that one task of a cluster takes, and that lie in memory at a time.
 TASK = 2**20
