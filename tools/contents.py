@@ -44,7 +44,7 @@ PARTS = (
             Chapter(
                 "attention",
                 "what does it cost to compare each token with the others, and from what prompt "
-                "length does it take more FLOPs than the weight matrices?",
+                "length do these comparisons take more FLOPs than the weight matrices?",
                 ("layers.attention",),
                 figure="fig-attention-one-query",
             ),
@@ -59,8 +59,8 @@ PARTS = (
             ),
             Chapter(
                 "kvcache",
-                "what does it cost to keep the past in memory, and at what context length does "
-                "that dominate?",
+                "what does it cost to keep the keys and values of earlier tokens, and at what "
+                "context length do they take more memory traffic than the weights?",
                 ("model.kvcache", "model.engines"),
                 figure="fig-kvcache-phases",
             ),
@@ -94,8 +94,8 @@ PARTS = (
             ),
             Chapter(
                 "lowerbounds",
-                "what is the least that any order of the work must move, and how close does "
-                "FlashAttention come?",
+                "how few matrix entries can attention move, in whatever order it computes, and how "
+                "close does FlashAttention come?",
                 (
                     "iomodel.pebbles",
                     *(f"iomodel.counting.{name}" for name in ("bounds", "bounds_backward")),
