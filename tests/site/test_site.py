@@ -159,9 +159,13 @@ def test_faces_but_that_of_the_text_come_after_the_first_picture(
 
 
 def see_faces(page: Any) -> None:
-    """Have the faces of code and formulas, which come once a page needs them, there now."""
+    """Have the faces of code and formulas, which come once a page needs them, there now. Those that
+    stand in meanwhile are the machine's own, which has one of them or another."""
     page.wait_for_function("document.fonts.size > 10")
-    page.evaluate("Promise.all([...document.fonts].map((face) => face.load())).then(() => null)")
+    page.evaluate(
+        """() => Promise.all([...document.fonts].map((face) =>
+        /^"?Stand-in/.test(face.family) || face.load())).then(() => null)"""
+    )
 
 
 HEAVIEST = 260_000
