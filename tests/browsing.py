@@ -24,7 +24,12 @@ TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimation
 CUT = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = ("--no-sandbox", "--disable-gpu", CUT)
 #: What a tab takes on for a visit; anything else that is asked for needs a window of its own.
-PLAIN = {"viewport": {"width": 1280, "height": 720}, "color_scheme": "light"}
+#: Nothing plays by itself, unless it is asked for.
+PLAIN = {
+    "viewport": {"width": 1280, "height": 720},
+    "color_scheme": "light",
+    "reduced_motion": "reduce",
+}
 #: Tabs that nobody looks at, by browser and options. A browser's first look at a site costs it
 #: more than any page of this one: another process, and every script compiled again.
 IDLE: dict[tuple[Any, str], list[Tab]] = {}
@@ -51,7 +56,7 @@ class Visit:
     """One page open in the browser, with what went wrong while it loaded."""
 
     def __init__(self, browser: Any, address: str, path: str, **options: Any) -> None:
-        size, theme = ({**PLAIN, **options}[key] for key in PLAIN)
+        size, theme, motion = ({**PLAIN, **options}[key] for key in PLAIN)
         rest = options if "is_mobile" in options else {**options, **PLAIN}
         self.script = options.get("java_script_enabled", True)
         idle = IDLE.setdefault((browser, json.dumps(rest, sort_keys=True)), [])
@@ -60,7 +65,7 @@ class Visit:
         self.context = self.page.context
         tab.errors, tab.elsewhere = self.errors, self.elsewhere = [], []
         self.page.set_viewport_size(size)
-        self.page.emulate_media(color_scheme=theme)
+        self.page.emulate_media(color_scheme=theme, reduced_motion=motion)
         if self.page.url.partition("#")[0] == f"{address}/{path}".partition("#")[0]:
             self.page.goto("about:blank")  # or the browser would stay where it is
         self.page.goto(f"{address}/{path}")

@@ -293,7 +293,7 @@ function picture(explorer) {
     p.busy,
     p.axis,
   );
-  explorer.stage.append(box('explorer-panel', p.stack, p.key, p.story));
+  explorer.stage.prepend(box('explorer-panel', p.stack, p.key, p.story));
   return p;
 }
 
@@ -395,7 +395,10 @@ export function draw(explorer, state, result) {
   list(p.held, [
     [null, `Memory: ${quantity(capacity, 'B', 3)}`],
     ['users-weights', `${state.model} ${plain(keeps.weights / 1e9, 3)}`],
-    ['users-caches', `caches ${plain((users * keeps.cache) / 1e9, 2)}`],
+    [
+      'users-caches',
+      `caches ${plain((users * keeps.cache) / 1e9, 2)}, ${counted(state.context, 'tokens')} each`,
+    ],
   ]);
   p.story.textContent = story(state, result);
   p.bar.hidden = p.busy.hidden = !here;
@@ -430,8 +433,56 @@ export function draw(explorer, state, result) {
     mark.classList.toggle('users-passed', users >= Number(mark.dataset.from));
 }
 
+const ACTS = [{ context: 4096 }, { context: 512 }]; // long conversations, then short ones
+const [JOIN, STAY, BEFORE] = [8000, 2000, 1500]; // milliseconds: users join; all are in; it begins
+
+/** Users join one by one until memory is full, with long conversations and with short ones. */
+function film(explorer) {
+  let frame = 0;
+  const button = make('button', { type: 'button', class: 'users-play' }, 'Play');
+  const stop = () => {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    button.textContent = 'Play';
+  };
+  const play = (after = 0) => {
+    const still = { ...explorer.state };
+    let begun = 0;
+    const show = (now) => {
+      begun ||= now + after;
+      const act = ACTS[Math.floor(Math.max(0, now - begun) / (JOIN + STAY))];
+      if (!act) {
+        explorer.set(still, false);
+        stop();
+        return;
+      }
+      const joined = Math.min(1, (Math.max(0, now - begun) % (JOIN + STAY)) / JOIN);
+      const users = Math.max(1, Math.round(joined * scene({ ...still, ...act }).most));
+      if (users !== explorer.state.users) explorer.set({ ...still, ...act, users }, false);
+      frame = requestAnimationFrame(show);
+    };
+    button.textContent = 'Stop';
+    frame = requestAnimationFrame(show);
+  };
+  button.onclick = () => (frame ? stop() : play());
+  explorer.stop = stop;
+  explorer.stage.append(make('div', { class: 'explorer-buttons' }, button));
+  for (const touch of ['pointerdown', 'keydown'])
+    explorer.root.addEventListener(touch, (event) => event.target !== button && stop());
+  return play;
+}
+
+/** Whether it may play by itself: on the front page, as it opens, where motion is welcome. */
+const isWelcome = (explorer) =>
+  explorer.own &&
+  !explorer.root.dataset.home &&
+  !explorer.said() &&
+  matchMedia('(prefers-reduced-motion: no-preference)').matches;
+
 /** All bars share one axis, so a place on any of them is a number of users. */
 export function build(explorer) {
+  const play = film(explorer);
+  if (isWelcome(explorer)) play(BEFORE);
   const drag = (event) => {
     const p = explorer.users;
     p.slider.focus({ preventScroll: true, focusVisible: false });

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sampling
-from browsing import CENTRED, Visit, change, drag, rest, swipe
+from browsing import CENTRED, TWO_FRAMES, Visit, change, drag, rest, swipe
 from costlib import models
 from explorer_settings import CHARTS, NAMES, one_step, page_of, seconds, size
 from in_node import same
@@ -23,6 +23,7 @@ FINGERS = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 EXPLORER = "document.querySelector('[data-explorer]').explorer"
 SUMMARY = "document.querySelector('.explorer-summary').innerText"
 WIDTH = "document.documentElement.scrollWidth"
+STOPPED = "document.querySelector('.users-play').textContent === 'Play'"
 
 Opened = Callable[..., Any]
 
@@ -525,3 +526,25 @@ def test_the_first_page_opens_on_what_can_be_dragged(open_page: Opened) -> None:
         page.select_option("[data-explorer] select >> nth=0", "T4")
     assert "do not fit" in page.inner_text(".users-story")
     assert page.evaluate(WIDTH) <= LAPTOP["width"]
+
+
+def test_the_first_page_plays_once_until_it_is_touched(open_page: Opened) -> None:
+    """By itself, but not where an address says what to see; then as somebody plays it."""
+    users = f"{EXPLORER}.state.users"
+    moves = {"page": "book/index.html", "reduced_motion": "no-preference"}
+    page = open_page("users", **moves)
+    page.wait_for_function(f"{users} > 2")
+    page.locator(".users-tank").click()
+    page.wait_for_function(STOPPED)
+    rest(page)
+    held = page.evaluate(users)
+    page.evaluate(TWO_FRAMES)
+    assert page.evaluate(users) == held
+    page.clock.install()
+    page.click(".users-play")
+    page.wait_for_function(f"{users} != {held}")
+    page.clock.fast_forward(30_000)
+    page.wait_for_function(f"{users} == {held} && ({STOPPED})")
+    page = open_page("users", "#users=7", **moves)
+    page.evaluate(TWO_FRAMES)
+    assert page.evaluate(STOPPED)
