@@ -13,6 +13,7 @@
 from costlib.serving.clock import Clock
 from costlib.serving.contexts import Lines, crossings, even_context, mixing_flops, read_lines
 from costlib.serving.disaggregation import disaggregate, machine_ratio, transfer
+from costlib.serving.fleet import Fleet, fewest_devices, fleets
 from costlib.serving.frontier import (
     Best,
     Frontier,
@@ -48,6 +49,7 @@ __all__ = [
     "Best",
     "Bill",
     "Clock",
+    "Fleet",
     "Frontier",
     "Lines",
     "Overloaded",
@@ -73,6 +75,8 @@ __all__ = [
     "expected_tokens",
     "expert_exchange",
     "experts_share",
+    "fewest_devices",
+    "fleets",
     "frontier",
     "lambert_w",
     "listed",

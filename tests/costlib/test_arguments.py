@@ -223,6 +223,7 @@ ELSEWHERE = {
     "poisson": "test_simulator",
     **dict.fromkeys(("Engine", "charged", "concurrency"), "of an engine: test_engines"),
     "LayerKind": "what kinds() found",
+    **dict.fromkeys(("Fleet", "fleets"), "what fewest_devices() found, and finds: test_fleet"),
     "room_gain": "room() and step() of two servers: test_room",
     **dict.fromkeys(("kept", "merged", "of_some_tokens"), "of a part of a layer: test_by_tokens"),
     **dict.fromkeys(("context_parallel", "tensor_limit"), "of a server: test_by_tokens"),

@@ -133,6 +133,36 @@ def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
         assert alike(values, [*answers.values()]), line
 
 
+def test_the_fewest_devices_are_the_librarys() -> None:
+    """For whatever load, with the plan that does it; or what is out of reach, in the same words."""
+    chance, cases = sampling.chance("fleets"), []
+    for _ in range(sampling.number(8, 100)):
+        targets = {"per_token": chance.choice([0.005, 0.02, 0.05])}
+        targets |= {"first_token": chance.choice([0.2, 2.0])} if chance.random() < 0.5 else {}
+        load = {name: size(chance, most) for name, most in (("users", 2000), ("prompt", 9000))}
+        load["answer"] = 1 + size(chance, 1000)
+        models = ["llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "falcon-mamba-7b"]
+        device = chance.choice(["H100-SXM", "DGX-H100", "L40S", "RTX-4090"])
+        cases.append([chance.choice(models), device, {**load, **targets}])
+    body = """((state) => { try {
+      const { devices, plan, batch, perToken, limit } =
+        [...page.fleets(page.modelOf(state[0]), state[1], state[2])].at(-1);
+      return [devices, Object.values(plan), batch, perToken, limit];
+    } catch (error) { return error.message; } })(state)"""
+    for case, page in zip(cases, in_page("costlib.js", body, cases), strict=True):
+        assert alike(page, fewest(*case)), case
+
+
+def fewest(model: str, device: str, asked: dict[str, Any]) -> Any:
+    """What the library says of a fleet, or what is out of reach."""
+    try:
+        fleet = costlib.serving.fewest_devices(model, device, **asked)
+    except ValueError as problem:
+        return str(problem)
+    plan = [*fleet.server.plan.values()]
+    return [fleet.devices, plan, fleet.batch, fleet.per_token, fleet.limit]
+
+
 def test_a_server_stands_on_what_has_a_memory() -> None:
     [hosts] = in_page("costlib.js", "page.hosts", [0])
     assert hosts == [name for name, device in costlib.devices.items() if device.capacity]

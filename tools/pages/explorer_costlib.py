@@ -14,6 +14,7 @@ from tools.pages import translate
 #: What a page asks of the library, by its path.
 WANTED = (
     "costlib.serving.answers.answer",
+    "costlib.serving.fleet.fleets",
     "costlib.model.transformer.Transformer",
     "costlib.units.precision.precision_of",
     "costlib.units.precision.FORMATS",
@@ -25,7 +26,10 @@ WANTED = (
     "costlib.model.families.config.parsed",
 )
 #: What it asks of what it gets.
-ASKED = ("shown", "fits", "step", "prefill", "room", "params", "precision", "with_")
+ASKED = (
+    *("shown", "fits", "step", "prefill", "room", "params", "precision", "with_"),
+    *("devices", "plan", "batch", "tokens_per_s"),
+)
 
 
 def program() -> str:

@@ -4,6 +4,7 @@
 import {
   answer as asked,
   devices as devicesByName,
+  fleets as fleetsOf,
   FORMATS,
   models as modelsByName,
   nodes as nodesByName,
@@ -70,4 +71,22 @@ export function answer(model, device, options = {}) {
       return { weights, kv, activations, capacity, usable };
     },
   };
+}
+
+/**
+ * `costlib.serving.fleets`: the fewest devices so far that serve so many users, after each plan
+ * that is tried; the last is the answer, null where none is known yet.
+ */
+export function* fleets(model, device, options = {}) {
+  for (const fleet of call(fleetsOf, [model, device], named(options)))
+    yield fleet && {
+      devices: fleet.devices,
+      plan: Object.fromEntries(fleet.server.plan.items()),
+      node: fleet.server.place.node?.name ?? null,
+      batch: fleet.batch,
+      perToken: fleet.per_token,
+      firstToken: fleet.first_token,
+      tokensPerSecond: fleet.tokens_per_s,
+      limit: fleet.limit,
+    };
 }
