@@ -9,7 +9,7 @@ import pytest
 
 import costlib
 from costlib import parallel
-from costlib.layers.attention import latent_attention
+from costlib.layers.attention import latent_attention, pairs
 from costlib.layers.matmul import matmul
 from costlib.parallel.collectives import least_sent
 from costlib.parallel.pipeline import bubble
@@ -27,7 +27,8 @@ LLAMA, LARGE = costlib.models["llama-3.1-8b"], costlib.models["llama-3.1-70b"]
 LATENT, H100 = costlib.models["deepseek-v3"], costlib.devices["H100-SXM"]
 #: Of models, formats, stages and moments, which are names and not numbers.
 NAMES = re.compile(
-    r"Llama 3\.1( \d+B)?|[AH]100|DeepSeek-V3|Mixtral 8x7B|stages? \d|\b(16|32) bits|\d·m·k·n"
+    r"Llama 3\.1( \d+B)?|[AH]100|DeepSeek-V3(\.2)?|Mixtral 8x7B|Qwen3-Next 80B-A3B|stages? \d"
+    r"|\b(16|32|8 or 4) bits|\d·m·k·n|\bp(50|99)\b"
 )
 
 
@@ -85,6 +86,27 @@ def of_mtp() -> int:
     return round(100 * float(with_it.flops / LATENT.training_step(1, 4096).flops - 1))
 
 
+def of_indexer() -> int:
+    """Numbers that DeepSeek-V3.2's indexer keeps of a token, in each layer."""
+    sparse = costlib.models["deepseek-v3.2"]
+    latent, indexed = (cache.per_token for cache, _ in sparse.caches())
+    assert latent == LATENT.kv_elements_per_layer()
+    return int(indexed)
+
+
+def capacity() -> int:
+    """Tokens of cache that Llama 3.1 8B has room for on an A100."""
+    device = costlib.devices["A100-80GB"]
+    return int((device.usable - LLAMA.weight_bytes()) // LLAMA.kv_bytes(1, 1))
+
+
+def of_states() -> str:
+    """Bytes of Qwen3-Next's states, which are what its cache of no token takes."""
+    hybrid = costlib.models["qwen3-next-80b-a3b"]
+    one, two = (hybrid.kv_bytes(1, tokens) for tokens in (1, 2))
+    return quantity(2 * one - two, "B", 3)
+
+
 #: Bytes of a parameter that AdamW keeps beside weights and gradients: a copy and two moments.
 OPTIMIZER = int(state_bytes(LLAMA, "bf16").optimizer // LLAMA.params())
 #: All numbers of an entry: what is given and what follows.
@@ -102,9 +124,16 @@ NUMBERS: dict[str, list[Any]] = {
     "Causal mask": [4096, 4096, f"{50 + 50 / 4096:.2f}"],
     "Core": [H100.cores],
     "Critical batch size": [f"{H100.ridge():.0f}"],
+    "Document mask": [
+        "1,024",
+        f"{400 * pairs(1024, causal=True) / pairs(4096, causal=True):.2f}",
+        "4,096",
+    ],
     "Expert": experts(),
     "FMA": [matmul(1, 1, 1).flops],
     "GQA": [LLAMA.heads, LLAMA.kv_heads],
+    "Indexer": [of_indexer()],
+    "KV-cache capacity": [f"{capacity():,}", 80],
     "KV cache": [f"{LLAMA.kv_bytes(1, 1):,}"],
     "Little's law": [2, 10, 2 * 10],
     "Logits": [f"{LLAMA.vocab:,}"],
@@ -116,10 +145,13 @@ NUMBERS: dict[str, list[Any]] = {
     "Optimizer states": [OPTIMIZER],
     "Parameter": [f"{LLAMA.params() / 1e9:.2f}"],
     "Peak rate": [quantity(H100.compute_rate(), "FLOP/s", 3)],
+    "Percentile": [99],
     "Quantisation": [4, f"{LARGE.params() / 2 / 1e9:.1f} GB", f"{LARGE.params() * 2 / 1e9:.1f} GB"],
     "Ridge": [f"{H100.ridge():.0f}"],
     "Rotary embeddings": [op_of(LLAMA, "rotary").flops // (128 * (32 + 8) * LLAMA.layers)],
     "SLO": [95],
+    "SRAM": [quantity(costlib.devices["A100-80GB"].on_chip or 0, "B", 3)],
+    "State": [of_states()],
     "Tensor parallelism": [in_a_layer(LARGE)],
     "TPOT": [20, 1000 // 20],
     "Unembedding": [quantity(op_of(LLAMA, "unembedding").flops, "FLOP", 3)],
