@@ -28,10 +28,22 @@ from costlib.serving.load import Overloaded, Saturation, chunk_extra_reads, satu
 from costlib.serving.low_precision import ridge_batch, weight_gain
 from costlib.serving.mixtures import expert_exchange, experts_share, tokens_per_expert
 from costlib.serving.money import RENTALS, Bill, Rental, bill, per_million
+from costlib.serving.offloading import offloaded_step, offloaded_work
 from costlib.serving.pages import Pages, empty_slots, mean_empty, prefix_saving
+from costlib.serving.prefix_cache import (
+    POLICIES,
+    ROUTINGS,
+    Call,
+    PrefixCache,
+    Reuse,
+    agent_calls,
+    reuse,
+)
 from costlib.serving.requests import Requests, listed, lognormal, poisson, uniform
+from costlib.serving.rollouts import PolicyStep, full_rate, policy_step, rollout
 from costlib.serving.run import ServingRun
 from costlib.serving.server import Server
+from costlib.serving.sessions import Session, SessionCost, session_cost
 from costlib.serving.simulator import Policy, simulate
 from costlib.serving.speculation import (
     best_drafts,
@@ -43,8 +55,29 @@ from costlib.serving.speculation import (
     speed_up,
 )
 from costlib.serving.tensor_limit import TensorLimit, tensor_limit
+from costlib.serving.tiers import HeldPrefix, even_link, even_prefix, held_prefix
 
 __all__ = [
+    "offloaded_step",
+    "offloaded_work",
+    "POLICIES",
+    "ROUTINGS",
+    "Call",
+    "PrefixCache",
+    "Reuse",
+    "agent_calls",
+    "reuse",
+    "PolicyStep",
+    "full_rate",
+    "policy_step",
+    "rollout",
+    "Session",
+    "SessionCost",
+    "session_cost",
+    "HeldPrefix",
+    "even_link",
+    "even_prefix",
+    "held_prefix",
     "RENTALS",
     "Best",
     "Bill",
