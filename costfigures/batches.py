@@ -13,7 +13,7 @@ from costfigures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
 from costlib.serving import Requests, Server, ServingRun, disaggregate, listed, simulate, transfer
 from costlib.units.numbers import size
 
-__all__ = ["apart", "filling", "life", "longest_pause", "refilled", "seats", "token_times"]
+__all__ = ["apart", "bars", "filling", "life", "longest_pause", "refilled", "seats", "token_times"]
 
 
 def seats(started: Sequence[float], finish: Sequence[float]) -> list[int]:
@@ -50,7 +50,7 @@ def filling(run: ServingRun, until: float) -> Figure:
     place = np.array(seats(run.started[come], run.finish[come]))
     with canvas(title, alt, width=WIDTH / 72, height=3.6) as drawing:
         axes, ends = drawing.axes, np.minimum(run.finish[come], until)
-        _bars(axes, run.started[come], ends, place, COLOURS[0] + "77")
+        bars(axes, run.started[come], ends, place, COLOURS[0] + "77")
         axes.step(seconds[shown], writing[shown], where="post", color=COLOURS[1], linewidth=1.6)
         axes.axhline(mean, color=INK, linestyle=":", linewidth=1.8)
         axes.text(0.01 * until, mean + 0.6, f"mean {mean:.1f}", va="bottom")
@@ -105,7 +105,7 @@ def life(server: Server) -> Figure:
     return drawing.result
 
 
-def _bars(axes: Any, begin: Any, end: Any, place: Any, colour: str) -> None:
+def bars(axes: Any, begin: Any, end: Any, place: Any, colour: str) -> None:
     """Many bars as one path."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
