@@ -106,7 +106,7 @@ PARTS = (
         ),
     ),
     Part(
-        "Beyond one answer",
+        "Beyond one device",
         chapters=(
             Chapter(
                 "training",
@@ -121,6 +121,11 @@ PARTS = (
                 ("parallel", "measured.collectives"),
                 figure="fig-parallel-experts",
             ),
+        ),
+    ),
+    Part(
+        "Serving",
+        chapters=(
             Chapter(
                 "serving",
                 "given a target for latency, how many users can you serve, with how many machines, "
@@ -134,6 +139,13 @@ PARTS = (
                 "them stop helping?",
                 (),
                 figure="fig-faster-drafts",
+            ),
+            Chapter(
+                "agents",
+                "what do growing prompts and reinforcement learning cost, and which memory should "
+                "keep their caches?",
+                (),
+                figure="fig-agents-waves",
             ),
         ),
     ),

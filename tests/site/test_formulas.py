@@ -440,6 +440,58 @@ def saved(n_r: int, S_r: int, phi: int) -> dict[str, Any]:
     return {"S_r": S_r, "sides": serving.prefix_saving(n_r, S_r, phi)}
 
 
+def sessions(*, cached: bool) -> Callable[..., Any]:
+    """Tokens that the calls of a session prefill."""
+
+    def library(n_c: int, S_1: int, eta: int, S: int) -> dict[str, Any]:
+        of = serving.Session(calls=n_c, first=S_1, answer=eta, result=S)
+        return {"S_a": of.grows, "sides": of.prefilled(cached=cached)}
+
+    return library
+
+
+def break_even(model: Any, S: int, pi: int) -> dict[str, Any]:
+    """Bytes of a prefix over the seconds of its products, unembedding included."""
+    seconds = model.prefill(1, S).matmul_flops / pi
+    letters = {"L": model.layers, "H": model.heads, "h": model.head_dim}
+    rate = kv_bytes(model, 1, S) / seconds
+    return {**letters, **products(model), "kappa": kv_bytes(model, 1, 1), "beta_c": rate}
+
+
+def held(random: Any) -> dict[str, Any]:
+    share, elasticity, t_p = random.uniform(0.1, 1, size=3)
+    found = serving.HeldPrefix(share=share, elasticity=elasticity, prefill=t_p)
+    return {"t_h": found.seconds, "t_p": t_p, "f_h": share, "u_w": elasticity}
+
+
+def behind_a_bus(server: Any, random: Any) -> dict[str, Any]:
+    """Tokens a second of weights alone, some of them behind a link that is not much slower."""
+    link, share = server.device.memory_rate / random.uniform(1.5, 4), random.uniform(0.2, 0.8)
+    moved = serving.offloaded_work(server, 1, 100)
+    spent = serving.offloaded_step(server, 1, 100, link=link, share=share)
+    letters = {"P_m": float(moved.elements_read.weights), "e_w": 2, "beta_c": link}
+    return {**letters, "beta": server.device.memory_rate, "f_w": share, "sides": 1 / spent}
+
+
+def scored_and_updated(server: Any, random: Any) -> dict[str, Any]:
+    """Of short answers, so that attention is little."""
+    u, n_m, copies = float(random.uniform(0.2, 0.6)), int(random.integers(1, 9)), 2
+    sizes: dict[str, Any] = {"prompt": 8, "group": 4, "copies": copies, "most": 4}
+    step = serving.policy_step(server, [4, 9] * 8, **sizes, scored=n_m, mfu=u)
+    letters = {"n_m": n_m, "u": u, "G": copies, "tau_a": 8 * (4 + 9) + 16 * 8}
+    peak = server.device.flops_per_s[server.device.sixteen_bits]
+    said = {"t_scoring": step.scoring, "t_update": step.update}
+    return {**letters, **products(server.model), **said, "pi": peak}
+
+
+def sampling(random: Any) -> dict[str, Any]:
+    """The split at which the longer side is shortest, among all."""
+    full, scoring, update = random.uniform(1, 9, size=3)
+    step = serving.PolicyStep(2 * full, scoring, update, 0, 1, full, 1, 1)
+    letters = {"t_full": full, "t_scoring": scoring, "t_update": update}
+    return {**letters, "f_s": step.samplers}
+
+
 def two_tiers(does: str, network: float) -> Callable[..., Any]:
     """Both wires of a collective at once: the longer one decides, now this and now that."""
 
@@ -577,6 +629,13 @@ FORMULAS = [
     ),
     Row("serving_faster", r"B = \frac{\omega", drafted),
     Row("serving", r"\frac{B\,\eta}", published),
+    Row("agents", r"n_c S_1", sessions(cached=False)),
+    Row("agents", r"S_1 + (n_c", sessions(cached=True)),
+    Row("agents", r"\beta_c = \frac{\kappa", break_even),
+    Row("agents", r"t_h = \frac{t_p}", held),
+    Row("agents", r"\frac{1}{(1 - f_w)", behind_a_bus, near=0.02),
+    Row("agents", r"t_{\text{scoring}} + t_{\text{update}} =", scored_and_updated, near=0.01),
+    Row("agents", r"f_s = \frac", sampling),
     Row(
         "parallel",
         "2 Z (G-1)/G",

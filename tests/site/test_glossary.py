@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import costlib
-from costlib import parallel
+from costlib import parallel, serving
 from costlib.layers.attention import latent_attention, pairs
 from costlib.layers.matmul import matmul
 from costlib.parallel.collectives import least_sent
@@ -27,6 +27,7 @@ LLAMA, LARGE = costlib.models["llama-3.1-8b"], costlib.models["llama-3.1-70b"]
 LATENT, H100 = costlib.models["deepseek-v3"], costlib.devices["H100-SXM"]
 #: Of models, formats, stages and moments, which are names and not numbers.
 NAMES = re.compile(
+    r"PCIe 5\.0|M4 Max|"
     r"Llama 3\.1( \d+B)?|[AH]100|DeepSeek-V3(\.2)?|Mixtral 8x7B|Qwen3-Next 80B-A3B|stages? \d"
     r"|\b(16|32|8 or 4) bits|\d·m·k·n|\bp(50|99)\b"
 )
@@ -109,8 +110,23 @@ def of_states() -> str:
 
 #: Bytes of a parameter that AdamW keeps beside weights and gradients: a copy and two moments.
 OPTIMIZER = int(state_bytes(LLAMA, "bf16").optimizer // LLAMA.params())
+
+
 #: All numbers of an entry: what is given and what follows.
+def of_an_agent() -> list[Any]:
+    """Calls, growth and first prompt of a session, and the per cent that a prefix cache saves."""
+    of = serving.Session(calls=50, first=4000, answer=200, result=1000)
+    saved = 1 - of.prefilled(cached=True) / of.prefilled(cached=False)
+    return [of.calls, f"{of.grows:,}", f"{of.first:,}", f"{100 * saved:.0f}"]
+
+
+def reloaded(tokens: int) -> float:
+    """GB/s at which a prefix is reloaded in the time of its prefill."""
+    return float(serving.even_link(serving.Server(LLAMA, H100), tokens)) / 1e9
+
+
 NUMBERS: dict[str, list[Any]] = {
+    "Agent": of_an_agent(),
     "Absorbed MLA": [round(absorbed(), -1)],
     "Acceptance rate": [0.8, 4, f"{expected_tokens(0.8, 4):.2f}"],
     "Activation checkpointing": [of_a_weight(4), of_a_weight(3)],
@@ -120,6 +136,7 @@ NUMBERS: dict[str, list[Any]] = {
     "Arithmetic intensity": [4096, f"{float(matmul(4096, 4096, 4096).intensity()):,.0f}"],
     "Bandwidth": [quantity(H100.bytes_per_s, "B/s")],
     "Block (of a transformer)": [LLAMA.layers],
+    "Break-even bandwidth": [f"{reloaded(32_000):.1f}", "32,000"],
     "Bubble": [4, 16, f"{100 * bubble(4, 16):.1f}"],
     "Causal mask": [4096, 4096, f"{50 + 50 / 4096:.2f}"],
     "Core": [H100.cores],
@@ -134,6 +151,7 @@ NUMBERS: dict[str, list[Any]] = {
     "GQA": [LLAMA.heads, LLAMA.kv_heads],
     "Indexer": [of_indexer()],
     "KV-cache capacity": [f"{capacity():,}", 80],
+    "Host memory": [16, f"{32 * 16 * 128 / 130 / 8:.0f}"],
     "KV cache": [f"{LLAMA.kv_bytes(1, 1):,}"],
     "Little's law": [2, 10, 2 * 10],
     "Logits": [f"{LLAMA.vocab:,}"],
@@ -155,6 +173,7 @@ NUMBERS: dict[str, list[Any]] = {
     "Tensor parallelism": [in_a_layer(LARGE)],
     "TPOT": [20, 1000 // 20],
     "Unembedding": [quantity(op_of(LLAMA, "unembedding").flops, "FLOP", 3)],
+    "Unified memory": [quantity(costlib.devices["M4-Max"].bytes_per_s, "B/s")],
     "ZeRO": [16, 8, 16 // 8],
 }
 

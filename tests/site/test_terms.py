@@ -12,6 +12,10 @@ from paths import ROOT
 #: What each chapter treats, in the words that people search for. Each stands in a heading of it,
 #: or in bold.
 TREATED = {
+    "agents": "agent, prefix caching, TTFT, KV-cache offloading, reload, recompute, eviction, LRU,"
+    " hit rate, prefix-aware routing, host memory, expert offloading, unified memory,"
+    " reinforcement learning, GRPO, PPO, rollout, policy update, reference model, reward model,"
+    " critic, asynchronous sampling, off-policy, staleness",
     "attention": "multi-head attention, GQA, MQA, causal mask, sliding window, online softmax",
     "iomodel": "HBM, FlashAttention, online softmax, compulsory traffic, tile",
     "kvcache": "KV cache, prefill, decode, MHA, GQA, MQA, MLA, reserve, sliding window, paged,"
