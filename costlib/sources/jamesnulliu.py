@@ -49,12 +49,12 @@ PUBLISHED = (
 
 REASONS = {
     "flops": (
-        ("full width for the real KV heads", f"(projections|{PROJECTIONS}) flops"),
+        ("full width instead of the real KV heads", f"(projections|{PROJECTIONS}) flops"),
         (
             "prefill: masked pairs are counted; decode: the new tokens' own pairs are not",
             "(attention|scores|values) flops",
         ),
-        ("16·H² for the real feed-forward layer", f"(ffn|{FEED_FORWARD}) flops"),
+        ("16·H² instead of the real feed-forward layer", f"(ffn|{FEED_FORWARD}) flops"),
         ("the output layer, left out", "unembedding flops"),
         (
             "softmax, norms, rotary, activations and residuals, left out",
@@ -62,10 +62,10 @@ REASONS = {
         ),
     ),
     "bytes": (
-        ("Z·10⁹ weights for those that are read", ".* weights read"),
-        ("of cached K and V one is read, and no new one", ".* kv read"),
-        ("new K and V: in prefill not written", ".* kv written"),
-        ("two moves a layer for what passes between all steps", ".* activations (read|written)"),
+        ("Z·10⁹ weights instead of those that are read", ".* weights read"),
+        ("one read for cached K and V, none for new ones", ".* kv read"),
+        ("prefill: writes of new K and V, left out", ".* kv written"),
+        ("two moves per layer instead of all between the steps", ".* activations (read|written)"),
         ("the scores, left out", ".* scores (read|written)"),
     ),
 }

@@ -41,7 +41,7 @@ REASONS = {
         ("rows of K and V are read again for every block that fits", "flash .*"),
         ("the scores are written: nothing", "scores scores written"),
         ("the softmax reads and writes the scores", "softmax .*"),
-        ("the product with V reads them again", "values scores read"),
+        ("the product with V reads the scores again", "values scores read"),
         ("Q, K, V and the output are moved once each", ".* (activations|kv) .*"),
     )
 }

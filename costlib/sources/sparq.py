@@ -59,16 +59,16 @@ PUBLISHED: Mapping[tuple[int, int], Mapping[str, tuple[str, str]]] = {
 REASONS = {
     "flops": (
         ("the new token attends to itself too", "(attention|scores|values) flops"),
-        ("12·d² for a layer's real weights", f"(layers|{PROJECTIONS}|{FEED_FORWARD}) flops"),
+        ("12·d² instead of a layer's real weights", f"(layers|{PROJECTIONS}|{FEED_FORWARD}) flops"),
         ("output layer: nothing", "unembedding flops"),
         ("softmax, norms, rotary, activations and residuals, left out", f"{ELEMENTWISE} flops"),
     ),
     "bytes": (
-        ("the new token's own K and V are read", ".* kv read"),
-        ("and written", ".* kv written"),
+        ("reads of the new token's K and V, left out", ".* kv read"),
+        ("writes of the new token's K and V, left out", ".* kv written"),
         ("the whole embedding table, of which B rows are read", "embedding weights read"),
         ("output layer: nothing", "unembedding weights read"),
-        ("12·d² for a layer's real weights, and the norms'", ".* weights read"),
+        ("12·d² instead of a layer's real weights and norms", ".* weights read"),
         ("what passes between the steps, left out", ".* activations (read|written)"),
         ("the scores, left out", ".* scores (read|written)"),
     ),

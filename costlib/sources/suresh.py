@@ -36,10 +36,10 @@ __all__ = [
 
 REASONS = {
     "flops": (
-        ("final layer: d²·V for d·V", "(final layer|unembedding) flops"),
+        ("final layer: d²·V instead of d·V", "(final layer|unembedding) flops"),
         ("output projection: nothing", "(output projection|o_proj) flops"),
-        ("q, k, v: full width for the real KV heads", f"(q, k, v|{PROJECTIONS}) flops"),
-        ("16·d² for the real feed-forward layer", f"(ffn|{FEED_FORWARD}) flops"),
+        ("q, k, v: full width instead of the real KV heads", f"(q, k, v|{PROJECTIONS}) flops"),
+        ("16·d² instead of the real feed-forward layer", f"(ffn|{FEED_FORWARD}) flops"),
         ("attention to the cached tokens, left out", "(scores|softmax|values) flops"),
         ("norms, biases, rotary, activations and residuals, left out", f"{ELEMENTWISE} flops"),
     )

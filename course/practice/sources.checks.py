@@ -322,7 +322,7 @@ QUESTIONS = [
 #: What is right for the statement's numbers, apart from the solutions: by arithmetic where a line
 #: is enough, recorded where it is not.
 ANSWERS = {
-    "largest_reason": ["of cached K and V one is read, and no new one", -4_295_491_584],
+    "largest_reason": ["one read for cached K and V, none for new ones", -4_295_491_584],
     "completed_flops": 14_300_048_498_688,
     "overstated_from": 53_414,
     "split_slip": 6.25,
@@ -343,8 +343,8 @@ def larger_of_two(context: int) -> list[str | int]:
     weights = 14 * 10**9 - 2 * read
     cached = -2 * layers * width * (context + 2)  # of K and V one, and both new ones
     if weights > -cached:
-        return ["Z·10⁹ weights for those that are read", weights]
-    return ["of cached K and V one is read, and no new one", cached]
+        return ["Z·10⁹ weights instead of those that are read", weights]
+    return ["one read for cached K and V, none for new ones", cached]
 
 
 APART = {"largest_reason": larger_of_two}

@@ -346,16 +346,16 @@ def test_each_term_is_what_its_reason_says():
     flops, moved = (found.terms for found in reconcile("sparq", llama, B=3, S=1024).values())
     assert flops["the new token attends to itself too"] == -4 * 3 * n * d
     per_layer = 12 * d**2 - (2 * d**2 + 2 * d**2 // g + 3 * d * F)
-    assert flops["12·d² for a layer's real weights"] == 2 * 3 * n * per_layer
+    assert flops["12·d² instead of a layer's real weights"] == 2 * 3 * n * per_layer
     assert moved["the whole embedding table, of which B rows are read"] == 2 * d * (V - 3)
     norms = (2 * n + 1) * d
-    assert moved["12·d² for a layer's real weights, and the norms'"] == 2 * (n * per_layer - norms)
-    assert moved["and written"] == -2 * 3 * n * 2 * d // g
+    assert moved["12·d² instead of a layer's real weights and norms"] == 2 * (n * per_layer - norms)
+    assert moved["writes of the new token's K and V, left out"] == -2 * 3 * n * 2 * d // g
 
     terms = reconcile("suresh", llama, T=1000)["flops"].terms
-    assert terms["final layer: d²·V for d·V"] == 2 * d * V * (d - 1)
-    assert terms["q, k, v: full width for the real KV heads"] == 32 * (6 - 3) * d**2
-    assert terms["16·d² for the real feed-forward layer"] == 32 * (16 * d**2 - 6 * d * F)
+    assert terms["final layer: d²·V instead of d·V"] == 2 * d * V * (d - 1)
+    assert terms["q, k, v: full width instead of the real KV heads"] == 32 * (6 - 3) * d**2
+    assert terms["16·d² instead of the real feed-forward layer"] == 32 * (16 * d**2 - 6 * d * F)
 
     N = 512
     terms = reconcile("saha-ye", N=N, d=64)["entries"].terms
@@ -365,10 +365,10 @@ def test_each_term_is_what_its_reason_says():
 
     decode = reconcile("jamesnulliu", llama, B=2, Z=7, S_i=3, S_c=512)
     terms = decode["bytes"].terms
-    assert terms["of cached K and V one is read, and no new one"] == 2 * 32 * 2 * (
+    assert terms["one read for cached K and V, none for new ones"] == 2 * 32 * 2 * (
         d * 512 - 2 * (d // 4) * (512 + 3)
     )
-    assert terms["new K and V: in prefill not written"] == 2 * 32 * 2 * 3 * 2 * (d - d // 4)
+    assert terms["prefill: writes of new K and V, left out"] == 2 * 32 * 2 * 3 * 2 * (d - d // 4)
     own_pairs = 3 * 4 // 2
     assert (
         decode["flops"].terms[
