@@ -339,19 +339,37 @@ def test_no_whole_numbers_make_more_products_in_a_segment(d, width, latent):
     assert reached > 0.9
 
 
-@pytest.mark.parametrize(("d", "width"), [(1, 1), (27, 26), (9, 8), (3, 2), (4, 1)])
-def test_from_where_on_scores_made_before_do_not_help_a_latent(d, width):
-    """The second case of its proof, on a grid: sharp at `large_cache_from`, and true beyond."""
+def excess(M, d, width, latent):
+    """Products of a segment over their limit, where the scores may have been made before.
 
-    def excess(M):
-        s = np.linspace(0, 2 * M, 200_001)
-        made = np.minimum(width * s, np.sqrt(s) * (2 * M - s) / 2)
-        return made.max() / (width * M * M / (d * (d + width)))
+    z pairs take z items if their scores were made before. If they are made now from whole rows they
+    take at least 2d√z, but the first case alone decides for a latent: theorem D, step 4.
+    """
+    z = np.linspace(0, 2 * M if latent else M * M / d / d, 100_001)
+    left = 2 * M - (z if latent else np.minimum(z, 2 * d * np.sqrt(z)))
+    made = np.minimum(width * z, np.sqrt(z) * np.maximum(left, 0) / 2)
+    price = bounds.large_cache(1, d, 1, value_width=width, latent=latent) + 1
+    return made.max() / (width * M * M / price)
 
-    start = bounds.large_cache_from(d, value_width=width, latent=True)
-    assert excess(0.999 * start) > 1
-    assert max(excess(start * more) for more in np.geomspace(1, 100, 40)) < 1 + 1e-6
-    assert 32 * d * d / 27 <= start <= 2 * d * d
+
+@pytest.mark.parametrize(
+    ("d", "width", "latent"),
+    [
+        *((d, width, True) for d, width in ((1, 1), (27, 26), (53, 50), (11, 10), (9, 8), (3, 2))),
+        *((d, width, False) for d, width in ((1, 1), (64, 63), (3, 2), (192, 128), (8, 1))),
+        *((4, 1, True), (64, 80, False), (1, 4, False)),
+    ],
+)
+def test_from_where_on_scores_made_before_do_not_help(d, width, latent):
+    """On a grid: sharp at `large_cache_from`, which is rounded up for wide values, true beyond."""
+    start = bounds.large_cache_from(d, value_width=width, latent=latent)
+    sharp = start if width <= d else 128 * d * d / 27
+    assert 0.94 * start < sharp <= start
+    if width != 80:  # whose own limit, a product for each pair and column, is lower
+        assert excess(0.9998 * sharp, d, width, latent) > 1
+    assert (
+        max(excess(start * more, d, width, latent) for more in np.geomspace(1, 100, 12)) < 1.000001
+    )
 
 
 @pytest.mark.parametrize("width", [64, 57, 32])
