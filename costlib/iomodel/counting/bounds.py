@@ -1,16 +1,16 @@
 """How few entries any schedule can move: lower bounds for attention and for matrix products.
 
 All are the book's own: a bound for matrix products, with the constant that Smith, Lowery, Langou
-and van de Geijn (2019) have for another case; bounds for attention with every constant explicit,
-proved below, and those of its backward pass, proved in `costlib.iomodel.counting.bounds_backward`.
-Those of Saha and Ye, up to constants, are in `costlib.sources.saha_ye`, and Hong and Kung's bound
-from partitions is `costlib.iomodel.pebbles.io_bound`.
+and van de Geijn (2019) have for another case; bounds for attention with every constant explicit;
+and those of its backward pass. The page of bounds, `book/io_bounds.md`, has the proofs that are not
+below. Those of Saha and Ye, up to constants, are in `costlib.sources.saha_ye`, and Hong and Kung's
+bound from partitions is `costlib.iomodel.pebbles.io_bound`.
 
-The model. The red-blue pebble game with M red pebbles, cost reads +
-writes, recomputation and sliding allowed, deletion free, nothing in fast memory at the start, every
-output in slow memory at the end. The entries of Q, K and V are inputs: projections that make them
-inside the kernel are outside the model. P is the set of (query, key)
-pairs that are computed, whatever the mask; over several heads it is the union. For a pair, the
+The model. The red-blue pebble game with M red pebbles, cost reads + writes, recomputation and
+sliding allowed, deletion free, nothing in fast memory at the start, every output in slow memory at
+the end. The entries of Q, K and V are inputs: projections that make them inside the kernel are
+outside the model. P is the set of (query, key) pairs that are computed, whatever the mask; over
+several heads it is the union. For a pair, the
 *S-tree* holds the d products of the score, their partial sums, the score and what is computed from
 the score for this pair alone, up to the weight; only the score and what follows it is used outside
 the tree. The *O-tree* (query, t) holds the products of weights with entries of column t of V, their
@@ -19,10 +19,10 @@ formed in any order; maxima, row sums and factors may be kept and only take room
 Strassen-like products, approximate attention, several values packed in one entry.
 
 What may be shared. Different query heads may share keys or values in any pattern (`Heads` names the
-usual ones). The rows of Q are different entries, and none is an entry of K or V. Within a head the
-rows of K are different entries, and so are those of V. That no entry is both a key's and a value's
-is needed for the bounds of *distinct* keys and values; the bounds for
-a *latent* are those for values that are the first columns of the keys.
+usual ones). All entries of Q are different, and none is an entry of K or V. Within a head all
+entries of K are different, and so are all entries of V. That no entry is both a key's and a value's
+is needed for the bounds of *distinct* keys and values; the bounds for a *latent* are those for
+values that are the first columns of the keys.
 
 Every function takes ``keys``, ``value_width``, ``heads``, ``group``, ``window`` and ``latent`` as
 `Heads` does. A schedule for M entries is one for more, so a bound that holds from some M on also
@@ -146,12 +146,8 @@ def large_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     With values of width v: (d + v)²·|P|/M − M for v ≤ d, and 4·d·v·|P|/M − M for v ≥ d. In a
     latent: d(d + v)·|P|/M − M.
 
-    The proofs are theorems A, C and D of the page of bounds, `book/io_bounds.md`. Two things beside
-    them. Heads that share keys or values in any pattern: in step 3 of theorem A, use Cauchy's
-    inequality over the columns of a head and then over heads. This makes √(z·o·v) products, o all
-    trees and v all entries of V at hand, even if an entry stands in other columns of other heads.
-    Heads of latents that are not shared: the most products for T items, F(T), has F(λT) ≥ λF(T) for
-    λ ≥ 1, so splitting T among several makes no more.
+    The proofs are theorems A, C and D of the page of bounds, `book/io_bounds.md`, also for heads
+    that share keys or values in any pattern.
 
     >>> large_cache(N=1024, d=64, M=4 * 64**2)
     1032192.0
@@ -206,25 +202,8 @@ def small_cache(N: Number, d: Number, M: Number, *, causal: bool = False, **shap
     2·|P|(√2·v + d − v)/√M − |P| − 2M, valid up to M = 2(v + √2(d − v))², and for M ≤ (32d/33)² also
     2·|P|(d + v)/√M − 33/16·|P| − 2M: far below d² sharing saves nothing to leading order.
 
-    The proof is theorem B of the page of bounds, `book/io_bounds.md`. Below, E is its f.
-
-    A latent. Count a score product in one of the last d − v columns of K √2 times. A column that
-    serves both kinds allows √(z·q·k) + √(z·o·k) ≤ √(2z·k(q + o)) ≤ √(z/2)·(k + q + o) products,
-    q, k and o its items, any other column √2·√(z·q·k), which is no more. So a segment holds at
-    most √2·M^(3/2) of this weight, and step 4 ends as before, with v + √2(d − v) for d.
-    For the second bound, ask in which segments a tree can take part both with products for its
-    score and with products of its weight. If E ≤ |P|, count of every product only its first
-    execution. All first products of a score come before the weight, so each tree does so in one
-    segment at most: the one with the last of them. If E > |P|, count for scores the products that
-    the E intervals own. A weight made in an interval comes after them; a weight used in an earlier
-    one is used in an earlier segment, since the interval begins with an opening. So each of the E
-    intervals does so in one segment at most. Let y trees do so in a segment that has z of them:
-    z_s with products of scores and z_v with products of weights, z_s + z_v = z + y. By Cauchy's
-    inequality there are at most √(z_s·q·k) + √(z_v·o·k) ≤ √(k(z + y)(q + o)) products, at most
-    (M + y/3)^(3/2) because these three factors add up to 3M + y at most, and as above at most
-    √2·M^(3/2). The smaller is at most M^(3/2) + λ√M·y with λ = (√2 − 1)/(3·(2^(1/3) − 1)) < 17/32.
-    So the segments number at least (|P|·v + (d − λ√M)·max(|P|, E))/M^(3/2), and step 4 ends as
-    before, because 2(d − λ√M)/√M ≥ 1.
+    The proofs are theorem B of the page of bounds, `book/io_bounds.md`, and for a latent its
+    theorem D, where the memory is small.
 
     >>> small_cache(N=1024, d=64, M=1024)
     7337984.0
@@ -270,12 +249,7 @@ def by_keys(
     the width of the values, Q ≥ Σ keys·(d + v)·max(1, queries·(d + v)/M) − M for v ≤ d. No entry
     may belong to two keys, to two values or, but in a latent, to a key and a value.
 
-    Proof. Let K' be any set of keys. Go through the proof of `large_cache` for the pairs with a key
-    in K'. Do not charge reads of the entries of other keys and their values: a segment still has
-    2M items at hand that serve such pairs. Let a fresh event be the first product of an O-tree with
-    any key. Then Q is at least the charges, and on top of them the reads that were not charged, at
-    least one for each entry of the other keys and their values. Choose K' as the keys for which the
-    price of their pairs is larger.
+    The proof is theorem E of the page of bounds, `book/io_bounds.md`.
 
     Sixteen sequences of eight queries share 8192 keys of width 128, and each has 1000 of its own:
 
@@ -299,11 +273,7 @@ def together(*heads: Heads, M: Number) -> Any:
 
     Q ≥ Σ price·|P|/M − M, the price as in `large_cache`, and at least all compulsory traffic.
 
-    Proof. Let F(T) be the most products that T items allow for one of them, by the proof of
-    `large_cache`: it is at most F(2M), and F(λT) ≥ λF(T) for λ ≥ 1. If a segment gives T_h of its
-    2M items to the h-th, that makes at most F_h(T_h) ≤ F_h(2M)·T_h/2M of its products. So the
-    shares products/F_h(2M) of a segment add up to 1 at most, and those of the schedule to
-    Σ price·|P|/M².
+    The proof follows theorem A on the page of bounds, `book/io_bounds.md`.
 
     >>> one = Heads(1024, 64, causal=True)
     >>> together(one, one, M=16_384) == large_cache(1024, 64, 16_384, causal=True, heads=2)

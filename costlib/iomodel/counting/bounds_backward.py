@@ -86,19 +86,7 @@ def backward_small_cache(
 ) -> Any:
     """|P|·(2√(2x(2x − 1)) + 2√2·x) − 2M with x = d/√M, valid for M ≤ 4d² only; any schedule.
 
-    Proof. (1) Prune and charge as in `bounds.small_cache`: reads of inputs, and the first read or
-    product, per segment, of a tree of either kind that is not red at its start. Segments of 2M
-    charges have 3M items at hand.
-    (2) Give a product for Q_i·K_j the weight s = 1/(2x), one into dQ or dK the weight p = √(1 − s),
-    one for dO_i·V_j or into dV 1/√2. With z pair trees and, in a column, q, k, o, v, x, y, w items
-    at hand, the weights of the column's products are at most √z times
-    s√(qk) + p√(xk) + p√(yq) + √(ov/2) + √(ow/2) ≤ (q + k + o + v + x + y + w)/2,
-    because s√(qk) ≤ s(q + k)/2, p√(xk) ≤ (x + p²k)/2, p² + s = 1, √(ov/2) ≤ (v + o/2)/2. So a
-    segment holds at most √z·(3M − z)/2 ≤ M^(3/2).
-    (3) As there, each charge is paid by an I/O of its own, but for E live intervals of pair trees
-    that begin with a product and contain no read or write. What leaves such a tree is the score
-    or later, so all d products of Q_i·K_j are made inside, in segments of the interval's own.
-    (4) Q ≥ (2/√M)·(2p|P|d + √2|P|d + s·d·max(|P|, E)) − 2M − E, and 2sd/√M = 1.
+    The proof follows that of theorem F on the page of bounds, `book/io_bounds.md`.
 
     >>> round(backward_small_cache(N=1024, d=64, M=32**2))
     13194341

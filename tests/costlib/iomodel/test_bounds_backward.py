@@ -223,7 +223,7 @@ def test_pairs_made_before_do_not_help_more_than_is_said(share):
 
 
 def weighted_products(items, weights):
-    """Weights of the products of one column of step (2) of `backward_small_cache`, at z = 1."""
+    """Prices of the products of one column, at z = 1: theorem F for a small memory, step 3."""
     q, k, o, v, x, y, w = np.sqrt(items)
     s, p, g = weights
     return s * q * k + p * x * k + p * y * q + g * o * v + g * o * w
