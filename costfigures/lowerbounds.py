@@ -306,12 +306,13 @@ class Gap:
 
     def _stored(self, M: float) -> float:
         """Schedules that write the scores or keep a tile of them: leading terms, and compulsory."""
-        if self.is_backward:
-            return math.inf
         heads = Heads(self.N, self.d, **self.shape)
         d, v = float(heads.d), float(heads.value_width)
-        first = min(d * d / M, 2 * d / math.sqrt(M)) + 1
         second = min(k + v * v / (M * k) for k in range(1, 1 + math.ceil(1 + v / math.sqrt(M))))
+        if self.is_backward:  # weights written; dV sums them, dS written; then dQ and dK
+            least = float(bounds.backward_compulsory(self.N, self.d))
+            return (3 * d * d / M + 3 + 2 * second) * self.pairs + least
+        first = min(d * d / M, 2 * d / math.sqrt(M)) + 1
         fused = 2 * math.sqrt((d + 2 * v) * (d + v) / M)
         return min(first + second, fused) * self.pairs + float(heads.compulsory)
 
