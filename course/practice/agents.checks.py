@@ -516,6 +516,19 @@ def stale_by_rates(
     }
 
 
+def lru_token_by_token(calls: list[list[int]], capacity: int) -> dict[str, int]:
+    """Tokens in the order of their last use; of one session the last token is the oldest."""
+    kept: list[tuple[int, int]] = []
+    found = asked = 0
+    for session, prompt in calls:
+        here = {at for who, at in kept if who == session}
+        start = next((at for at in range(prompt) if at not in here), prompt)
+        found, asked = found + min(start, prompt - 1), asked + prompt
+        kept = [each for each in kept if each[0] != session]
+        kept = (kept + [(session, at) for at in reversed(range(prompt))])[-capacity:]
+    return {"found": found, "asked": asked}
+
+
 APART = {
     "tokens_saved": saved_call_by_call,
     "even_gigabytes": even_by_halving,
@@ -525,4 +538,5 @@ APART = {
     "rollout_time": slots_step_by_step,
     "policy_times": best_of_all_splits,
     "staleness_of": stale_by_rates,
+    "lru_hits": lru_token_by_token,
 }
