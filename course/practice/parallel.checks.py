@@ -71,9 +71,20 @@ def gather(devices, *, rounds=None, sent=None, right=True):
     ]
 
 
+def split(layer_params, d_model, tokens, group, *, stays=1, minus=1, moved=6, sums=16):
+    """The two numbers of exercise 9, with what people leave out."""
+    found = {}
+    for t in (2**i for i in range(20)):
+        if group % t == 0:
+            weights = moved * layer_params / t * (1 - stays * t / group)
+            found[t] = weights + sums * d_model * tokens * (t - minus)
+    best = min(found, key=found.get)
+    return [best, found[best]]
+
+
 @cache
 def planned(model, node, nodes, batch, seq, hides=1.0):
-    """Every plan of exercise 9, the fastest first, whether it fits or not."""
+    """Every plan of exercise 10, the fastest first, whether it fits or not."""
     return parallel.search(
         model,
         parallel.Cluster(node, nodes=nodes),
@@ -93,7 +104,7 @@ def planned(model, node, nodes, batch, seq, hides=1.0):
 
 
 def best(*, fits=True, unit=1e3, by="step", hides=1.0, **case):
-    """The plan of exercise 9, with what people leave out."""
+    """The plan of exercise 10, with what people leave out."""
     rows = planned(**case, hides=hides)
     rows = rows[rows["fits"]] if fits else rows
     if not len(rows):
@@ -350,6 +361,38 @@ QUESTIONS = [
         ],
     ),
     Question(
+        "best_tensor_degree",
+        numbers={
+            "layer_params": [218_103_808, 855_638_016, 3_187_671_040],
+            "d_model": [4096, 8192],
+            "tokens": [128, 256, 512, 1024],
+            "group": [16, 32, 64, 72, 128],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "all parts of the weights",
+                lambda **s: split(**s, stays=0),
+                "FSDP keeps a part on each device: (G_d − 1)/G_d of the weights travel.",
+            ),
+            Mistake(
+                "all parts of the activations",
+                lambda **s: split(**s, minus=0),
+                "An all-reduce over G_t devices sends (G_t − 1)/G_t of twice the value.",
+            ),
+            Mistake(
+                "weights gathered once",
+                lambda **s: split(**s, moved=4),
+                "Weights are gathered twice, forward and backward, and gradients scattered once.",
+            ),
+            Mistake(
+                "the forward pass alone",
+                lambda **s: split(**s, sums=8),
+                "A layer has four all-reduces: two in the forward and two in the backward pass.",
+            ),
+        ],
+    ),
+    Question(
         "best_plan",
         points=2,
         numbers={
@@ -399,6 +442,7 @@ ANSWERS = {
     "ring_devices": math.floor(10**6 / (989.4e12 / 50e9 / 2)),
     "exposed_ms": 1e3 * 4096 * 7168 * (4 * 2 * 4 / 50e9 - 18 * 8 * 2048 / 989.4e12),
     "quick_gather": [3, 30, True],
+    "best_tensor_degree": [4, 6 * 218_103_808 * 15 / 64 + 16 * 4096 * 1024 * 3],
     "best_plan": [4, 1, 3, 4584],
 }
 

@@ -70,6 +70,26 @@ def balanced(flops, a, b, alpha, gamma):
     return [low, flops / 6 / low]
 
 
+def faster_with_casts(
+    k, n, flops_per_s, bytes_per_s, faster, bytes_each, *, products=3, written=2, sides=None
+):
+    """The gain of exercise 10."""
+    usual = products * 2 * k * n / flops_per_s
+    elements = k + n if sides is None else sides * k
+    casts = elements * (2 + written * bytes_each) / bytes_per_s
+    return usual / (usual / faster + casts)
+
+
+def run_at(devices, per_device, tokens_per_s, fewest_steps, critical, *, how="steps"):
+    """The two numbers of exercise 11."""
+    batch = per_device if how == "one device" else devices * per_device
+    more = batch / critical if how == "upside down" else critical / batch
+    steps = fewest_steps * (more if how == "no minimum" else 1 + more)
+    steps = fewest_steps if how == "the fewest" else steps
+    hours = steps * per_device / tokens_per_s / 3600
+    return [hours, devices * hours]
+
+
 def choice_is_good(positions, memory, flops, room):
     """True, or what is wrong with a choice of what to drop. Students get this function too."""
     if not isinstance(positions, (list, tuple, set)):
@@ -93,7 +113,7 @@ def choice_is_good(positions, memory, flops, room):
 
 
 def ended(work, interval, write, restart, failures, *, last=True, keeps=False, again=True):
-    """The answer of exercise 10; the words are what people get wrong."""
+    """The answer of exercise 12; the words are what people get wrong."""
     now, safe, ahead = 0, 0, list(failures)
     while safe < work:
         piece = min(interval, work - safe)
@@ -429,6 +449,68 @@ QUESTIONS = [
         public=choice_is_good,
     ),
     Question(
+        "cast_gain",
+        numbers={
+            "k": [512, 1024, 4096, 8192],
+            "n": [768, 2048, 14336, 28672],
+            "flops_per_s": [989.4e12, 2250e12],
+            "bytes_per_s": [3.35e12, 8e12],
+            "faster": [2, 4],
+            "bytes_each": [0.5625, 1, 1.03125],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "written once",
+                lambda **of: faster_with_casts(**of, written=1),
+                "Each operand enters two products, with scales along another direction: two casts.",
+            ),
+            Mistake(
+                "the forward pass alone",
+                lambda **of: faster_with_casts(**of, products=1),
+                "A training step has three products, one forward and two backward.",
+            ),
+            Mistake(
+                "no gradients cast",
+                lambda **of: faster_with_casts(**of, sides=1),
+                "The gradients of the outputs are cast too: k + n elements for each token.",
+            ),
+        ],
+    ),
+    Question(
+        "run_hours",
+        numbers={
+            "devices": [64, 256, 512, 4096],
+            "per_device": [4096, 8192, 16384],
+            "tokens_per_s": [2500, 8000, 14000],
+            "fewest_steps": range(10_000, 60_000, 1000),
+            "critical": [1_000_000, 3_000_000, 4_000_000, 16_000_000],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "the batch of one device",
+                lambda **of: run_at(**of, how="one device"),
+                "The batch is that of all devices together.",
+            ),
+            Mistake(
+                "upside down",
+                lambda **of: run_at(**of, how="upside down"),
+                "Steps fall as the batch grows: 1 + critical / batch. Tokens grow.",
+            ),
+            Mistake(
+                "the fewest steps",
+                lambda **of: run_at(**of, how="the fewest"),
+                "Only a huge batch needs no more than the fewest steps.",
+            ),
+            Mistake(
+                "no fewest steps",
+                lambda **of: run_at(**of, how="no minimum"),
+                "Even with a huge batch there are the fewest steps: add 1.",
+            ),
+        ],
+    ),
+    Question(
         "finish",
         points=2,
         cases=[
@@ -487,5 +569,10 @@ ANSWERS = {
     "save_every": (2 * (14 * 405e9 / 2e12 / 60) * (60 * 50000 / 16384)) ** 0.5,
     "best_split": balanced(1e23, 482.01, 2085.43, 0.3478, 0.3658),
     "what_to_drop": [0, 5],  # 22 bytes for 12 FLOPs
+    "cast_gain": 1 / (1 / 2 + (1 / 4096 + 1 / 14336) * 4 / 6 * 989.4 / 3.35),
+    "run_hours": [
+        20000 * (512 * 8192 + 4e6) / 512 / 8000 / 3600,
+        20000 * (512 * 8192 + 4e6) / 8000 / 3600,
+    ],
     "finish": 139,  # 22, then 38 after two failures, 60, 82, then 95, 117, 139
 }

@@ -509,6 +509,15 @@ def tokens_to_hide(B: int, S: int, G: int, pi: int, beta_c: int) -> tuple[Any, A
     return B * S, hiding.data_tokens(hiding.ridge(pi, beta_c, inside=G))
 
 
+def gathers_to_hide(
+    B: int, S: int, G_1: int, G_2: int, pi: int, beta_c: int, beta_n: int
+) -> dict[str, Any]:
+    """Both tiers again, of an all-gather."""
+    G_2, beta_n = G_2 % 3 + 2, 0.1 * beta_n
+    ridge = hiding.ridge(pi, beta_c, inside=G_1, across=G_2, network=beta_n)
+    return {"G_2": G_2, "beta_n": beta_n, "sides": (B * S, hiding.fsdp_tokens(ridge))}
+
+
 def widest(G_t: int, P_l: int, D: int, pi: int, beta_c: int) -> tuple[Any, Any]:
     return G_t, hiding.tensor_devices(pi, beta_c, parameters=P_l, d_model=D)
 
@@ -644,12 +653,13 @@ FORMULAS = [
     Row("parallel", r"Z = t_m", crossing),
     Row("parallel", r"t = \frac{2 Z}{G_1}", two_tiers("all_reduce", 0.1)),
     Row("parallel", r"t = \frac{Z}{G} \max", two_tiers("all_to_all", 2)),
-    Row("parallel", r"B S \ge \frac", tokens_to_hide, sign=r"\ge"),
+    Row("parallel", r"B S \ge \frac{\pi}{\beta_c}", tokens_to_hide, sign=r"\ge"),
+    Row("parallel", r"B S \ge \frac{\pi}{G_1}", gathers_to_hide, sign=r"\ge"),
     Row("parallel", r"G_t \le", widest, sign=r"\le"),
     Row(
         "parallel",
         r"G_t = \sqrt",
-        lambda P_l, D, n: {"G_t": np.sqrt(6 * P_l / (16 * D * n))},
+        lambda P_l, D, B, S: {"G_t": np.sqrt(6 * P_l / (16 * D * B * S))},
     ),
     Row("parallel", r"\frac{G_p - 1}{J", lambda G_p, J: pipeline.bubble(G_p, J)),
     Row("parallel", r"(G_p - 1)/(v J", lambda G_p, J, v: pipeline.bubble(G_p, J, v)),
