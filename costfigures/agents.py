@@ -16,6 +16,7 @@ from costlib.serving import (
     Server,
     ServingRun,
     Session,
+    least_offloaded,
     offloaded_step,
     reuse,
     session_cost,
@@ -143,23 +144,30 @@ def offloading(
 
     Each server comes with which of its weights that share is of: see `costlib.serving`.
     """
-    shares = np.linspace(0, 1, 41)
-    lines = {
-        f"{name}, {how}": np.array(
-            [1 / offloaded_step(one, 1, context, link=rate, share=s, what=what) for s in shares]
-        )
-        for name, (one, what) in servers.items()
-        for how, rate in links.items()
-    }
-    told = "; ".join(f"{name} {line[0]:.3g} to {line[-1]:.2g}" for name, line in lines.items())
-    title = "A small share of the weights in host memory takes most of the time"
-    alt = f"Tokens per second against the share of weights in host memory, 0 to 100 %: {told}."
+    lines: dict[str, tuple[Any, Any]] = {}
+    for name, (one, what) in servers.items():
+        least = min(1.0, least_offloaded(one, context, what=what))
+        for how, rate in links.items():
+            shares = np.linspace(least, 1, 41)
+            spent = [offloaded_step(one, 1, context, link=rate, share=s, what=what) for s in shares]
+            lines[f"{name}, {how}"] = 100 * shares, 1 / np.array(spent)
+    told = "; ".join(
+        f"{name} {rate[0]:.2g} at {at[0]:.0f} % and {rate[-1]:.2g} at 100 %"
+        for name, (at, rate) in lines.items()
+    )
+    title = "The link decides the speed as soon as some weights are in host memory"
+    alt = (
+        f"Tokens per second against the share of weights in host memory, from the least with which "
+        f"the rest fits on the device: {told}."
+    )
     with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
         axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.semilogy(100 * shares, line, label=name, **_look(number))
+        for number, (name, (at, rate)) in enumerate(lines.items()):
+            axes.semilogy(at, rate, label=name, **_look(number))
+            axes.plot(at[:1], rate[:1], "o", color=COLOURS[number])
         axes.set(xlabel="% of these weights in host memory", ylabel="tokens/s for one user")
-        axes.set_ylim(None, 8 * max(line[0] for line in lines.values()))  # room for the legend
+        top = 6 * max(rate[0] for _, rate in lines.values())  # room for the legend
+        axes.set(xlim=(0, 102), ylim=(None, top))
         axes.legend(fontsize=_SMALL)
     return drawing.result
 

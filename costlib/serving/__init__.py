@@ -28,7 +28,7 @@ from costlib.serving.load import Overloaded, Saturation, chunk_extra_reads, satu
 from costlib.serving.low_precision import ridge_batch, weight_gain
 from costlib.serving.mixtures import expert_exchange, experts_share, tokens_per_expert
 from costlib.serving.money import RENTALS, Bill, Rental, bill, per_million
-from costlib.serving.offloading import offloaded_step, offloaded_work
+from costlib.serving.offloading import least_offloaded, offloaded_step, offloaded_work
 from costlib.serving.pages import Pages, empty_slots, mean_empty, prefix_saving
 from costlib.serving.prefix_cache import (
     POLICIES,
@@ -58,6 +58,7 @@ from costlib.serving.tensor_limit import TensorLimit, tensor_limit
 from costlib.serving.tiers import HeldPrefix, even_link, even_prefix, held_prefix
 
 __all__ = [
+    "least_offloaded",
     "offloaded_step",
     "offloaded_work",
     "POLICIES",

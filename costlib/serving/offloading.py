@@ -18,7 +18,9 @@ from costlib.timing.roofline import time
 from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import Number, amount, choose, is_zero
 
-__all__ = ["offloaded_step", "offloaded_work"]
+__all__ = ["least_offloaded", "offloaded_step", "offloaded_work"]
+
+_ALL = 10**6  # tokens of a pass that touches every expert
 
 
 def _is_there(what: str) -> Callable[[Op], bool]:
@@ -36,6 +38,22 @@ def offloaded_work(server: Server, batch: Number, context: Number, *, what: str 
     0.94 GB
     """
     return server_of(server).share.decode(batch, context).where(_is_there(what))
+
+
+def least_offloaded(server: Server, context: Number, *, what: str = "all") -> float:
+    """The share of these weights that has to be in host memory for one sequence to fit.
+
+    It is 0 where everything fits on the device, and more than 1 where nothing would do.
+
+    >>> round(least_offloaded(Server("llama-3.1-70b", "RTX-4090", "int4"), 1000), 2)
+    0.38
+    """
+    once, twice = (
+        offloaded_work(server, n, 1, what=what).bytes(server.precision) for n in (_ALL, 2 * _ALL)
+    )
+    stored = 2 * once - twice  # all bytes but the weights' double with the tokens
+    over = server.fullest(1, context)[1].total - server.device.usable
+    return float(max(0.0, over / stored)) if stored > 0 else 0.0
 
 
 def offloaded_step(

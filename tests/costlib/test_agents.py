@@ -84,6 +84,14 @@ def test_a_share_of_no_weights_is_a_step_and_of_all_is_the_bus() -> None:
         near = moved / server.device.memory_rate
         assert at[1] - at[0] == pytest.approx(moved / 32e9 - near, rel=1e-3)
         assert at[0.5] == pytest.approx((at[0] + at[1]) / 2, rel=1e-12)
+    large = Server("llama-3.1-70b", "RTX-4090", "int4")
+    least = serving.least_offloaded(large, 1000)
+    held = large.fullest(1, 1000)[1]
+    table = 0.5 * 1.03125 * large.model.vocab * large.model.d_model  # only looked up: stays
+    assert held.total - least * (held.weights - table) == pytest.approx(
+        large.device.usable, rel=1e-3
+    )
+    assert serving.least_offloaded(Server("llama-3.1-8b", H100), 1000) == 0
     dense = Server("llama-3.1-8b", "RTX-4090")
     assert serving.offloaded_work(dense, 1, 10, what="experts").flops == 0
 

@@ -47,7 +47,7 @@ def test_offloading() -> None:
     card = Server("llama-3.1-8b", "RTX-4090")
     alt = figures.offloading({"dense": (card, "all")}, {"bus": 32e9}, 1000).alt
     bus = 1 / serving.offloaded_step(card, 1, 1000, link=32e9)
-    assert f"dense, bus {1 / card.step(1, 1000):.3g} to {bus:.2g}" in alt
+    assert f"dense, bus {1 / card.step(1, 1000):.2g} at 0 % and {bus:.2g} at 100 %" in alt
 
 
 def test_waves() -> None:
