@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from costlib.layers.scans import Scan
 from costlib.measured.tables import content, model_named
 from costlib.model.catalog import models
 from costlib.model.checkpoint import Packing, Storage
@@ -128,8 +129,11 @@ _FORMATS: tuple[tuple[str, str | None, Packing | None], ...] = (
     ("nvfp4", "fp4", Packing(bits=4, beside=1 / 16)),
     ("mxfp4", None, Packing(bits=4, beside=1 / 32)),
     ("fp8|w8a8|int8|modelslim", "fp8", Packing(bits=8, per_row=2)),
+    ("(cpatonn|cyankiwi)/.*awq", None, Packing(bits=4, beside=2.5 / 32)),  # in groups of 32
     ("awq|gptq|int4|w4a16|4-?bit|bitsandbytes|bnb", None, Packing(bits=4, beside=2.5 / 128)),
 )
+#: Attention of models with states, which those who pack to 4 bits leave in 16.
+_LEFT = ("re:.*linear_attn.*",)
 
 
 def in_format(name: str, told: str) -> Transformer:
@@ -146,17 +150,24 @@ def in_format(name: str, told: str) -> Transformer:
             is_own = model.storage is not None and model.storage.name != "plain"
             if is_own and (pattern in name or pattern == "mxfp4" or _as_packed(model, packing)):
                 return model
-            storage = Storage(name=pattern, packing=packing, compute=computes)
+            left = _LEFT if packing is not None and packing.bits == 4 and _has_states(model) else ()
+            storage = Storage(name=pattern, packing=packing, compute=computes, kept=left)
             return model.with_(storage=storage)
     if re.search("bf16|bfloat16|f16|float16|fp16", told) and "quantization" not in told:
         return model.with_(storage=None)
     return model
 
 
+def _has_states(model: Transformer) -> bool:
+    """Whether some layers keep a state instead of a cache."""
+    return any(isinstance(part, Scan) for block in model.blocks for part in block.parts)
+
+
 def _as_packed(model: Transformer, packing: Packing | None) -> bool:
     """Whether the model ships in about as many bits as a format has."""
-    own = model.weight_bytes() / model.params() * 8
-    return packing is not None and abs(own - packing.bits) < 2
+    if packing is None or _has_states(model):
+        return False
+    return bool(abs(model.weight_bytes() / model.params() * 8 - packing.bits) < 2)
 
 
 def cache_bytes(told: str) -> float | None:

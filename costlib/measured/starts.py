@@ -22,10 +22,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from costlib.measured.heard import cache_bytes, in_format, known_model, shown_memory
 from costlib.measured.tables import Unread
-from costlib.model.engines import ENGINES, Engine, engine_of, kinds
+from costlib.model.engines import CONTEXT, ENGINES, SORTED, Engine, engine_of, kinds
 from costlib.model.transformer import Transformer
 from costlib.parallel import expert_parallel, tensor_parallel
 from costlib.units.precision import Precision
@@ -48,6 +49,8 @@ _ENGINES = {"llama.cpp": "llama.cpp", "ik_llama.cpp": "llama.cpp"}
 #: From these versions of vLLM on, more of a device is taken unless told, and what is printed as
 #: tokens is the sequences that fit times their length.
 _SHARE_RAISED, _TOKENS_CHANGED = (0, 22), (0, 20, 1)
+#: From this one on FlashInfer, which draws without sorting, comes with vLLM for NVIDIA's devices.
+_DRAWS = (0, 11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Start:
         whole on each device (python/sglang/srt/models/deepseek_v2.py, 0.5.9).
         """
         held = float(self.engine.weights(self.share, self._own))
+        if self.engine.name == "sglang":  # up-projections of a latent once more, in 16 bits
+            held += 2 * float(_expanding(self.share))
         many = int(self.share.tensor_parallel)
         if "attention" not in self.row["ep_dp"] or many == 1:
             return held
@@ -122,7 +127,7 @@ class Start:
         """GiB that the engine found: SGLang takes a share of what was free, and prints that."""
         free = re.match(r"before weights ([\d.]+) free", self.row["buffers"])
         if free and self.engine.name == "sglang":
-            return float(free[1]) + float(self.engine.outside(self.share)) / _GIB
+            return float(free[1]) + CONTEXT / _GIB
         return _number(self.row, "total_gpu_gib") or shown_memory(self.row["device"])
 
     @property
@@ -300,9 +305,19 @@ def start_of(row: Mapping[str, str], model: Transformer | None = None) -> Start:
     engine = engine_of(rule, shown * _GIB if shown else None, row["device"])
     if rule == "vllm" and version >= _SHARE_RAISED:
         engine = engine.with_(share=0.92)
+    if rule == "vllm" and version < _DRAWS:
+        engine = engine.with_(logit=SORTED)
     if rule == "sglang" and (block := _number(row, "block_size")):
         engine = engine.with_(block=max(1, int(block)))
     return Start(row, engine, name, model, share, precision, version)
+
+
+def _expanding(model: Transformer) -> Any:
+    """Parameters that make keys and values of latents."""
+    if model.mla is None:
+        return 0
+    each = model.mla.kv_rank * (model.mla.nope_dim + model.mla.value_dim)
+    return model.layers * model.heads * each
 
 
 #: What a row may say; all else is not looked at.

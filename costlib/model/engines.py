@@ -31,7 +31,17 @@ from costlib.layers.scans import Scan
 from costlib.units.numbers import Number, ceil_div, is_one, is_zero, maximum, minimum, size
 from costlib.units.precision import Precision, precision_of
 
-__all__ = ["ENGINES", "SHOWN", "Engine", "LayerKind", "engine_of", "kinds"]
+__all__ = [
+    "CONTEXT",
+    "DRAWN",
+    "ENGINES",
+    "SHOWN",
+    "SORTED",
+    "Engine",
+    "LayerKind",
+    "engine_of",
+    "kinds",
+]
 
 #: The share of a device's memory that programs see: 79.18 of an H100's 80 GiB, 39.39 of 40, 23.57
 #: of 24, 139.8 of 141. Where it corrects errors in that memory, as on an L40S (44.52 of 48), less.
@@ -39,13 +49,14 @@ SHOWN = 0.985
 
 _GIB = 2**30
 #: What a process holds on a device before it loads anything: its context and libraries.
-_CONTEXT = 0.13 * _GIB
-#: And with others to send to: buffers of the collectives.
+CONTEXT = 0.13 * _GIB
+#: The same with others to send to: buffers of the collectives too.
 _JOINED = 0.55 * _GIB
-#: Bytes for each logit while vLLM draws tokens from a whole batch, as a start on an H100 shows for
-#: four vocabularies: in 16 bits (2) and in 32 (4), sorted with their places (4 + 8) through buffers
-#: of as much again (4 + 8), and the places to begin with (8).
-_DRAWN = 38
+#: Bytes for each logit while vLLM draws tokens from a whole batch: the logit in 16 bits (2) and in
+#: 32 (4), and its probability (4). Without FlashInfer, which every NVIDIA build has from 0.11 on,
+#: logits are sorted with their places (4 + 8) through buffers of as much again (4 + 8), beside the
+#: places to begin with (8), and no probability is kept: starts show both for several vocabularies.
+DRAWN, SORTED = 10, 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,8 @@ class Engine:
 
     ``version`` is the one that the rule was read from. ``share`` is its setting for how much of the
     memory it may take, ``setting`` that setting's name; ``block`` the tokens of a page, ``chunk``
-    of a prompt that a pass reads at once, ``sequences`` that it may run at once.
+    of a prompt that a pass reads at once, ``sequences`` that it may run at once; ``logit`` the
+    bytes that each logit takes while tokens are drawn, where the engine reserves them.
     """
 
     name: str
@@ -107,6 +119,7 @@ class Engine:
     block: int
     chunk: int
     sequences: int
+    logit: int = 0
 
     def with_(self, **changes: Any) -> Engine:
         """The same engine with other settings.
@@ -124,7 +137,7 @@ class Engine:
         >>> from costlib import devices, models
         >>> left = ENGINES["vllm"].given(models["llama-3.1-8b"], devices["A100-40GB"].capacity)
         >>> round(left / 2**30, 1)
-        19.2
+        20.1
         """
         return self.left(memory * SHOWN, model, self.weights(model, precision))
 
@@ -154,7 +167,7 @@ class Engine:
     def left(self, shown: Any, model: Any, weights: Any) -> Any:
         """The same, of the memory that programs see and of weights as they were loaded."""
         if self.name == "sglang":  # a share of what was free; what a pass needs is outside of it
-            return self.share * (shown - self.outside(model)) - weights
+            return self.share * (shown - CONTEXT) - weights - self.outside(model)
         rest = shown - weights - self.outside(model) - self.needed(model)
         if self.name == "tensorrt-llm":  # a share of what is still free
             return self.share * rest
@@ -162,7 +175,7 @@ class Engine:
 
     def outside(self, model: Any) -> Any:
         """Bytes that a process holds before it loads anything."""
-        return _CONTEXT if is_one(model.tensor_parallel) else _JOINED
+        return CONTEXT if is_one(model.tensor_parallel) else _JOINED
 
     def needed(self, model: Any) -> Any:
         """Bytes that a pass needs beside weights and caches."""
@@ -170,8 +183,7 @@ class Engine:
         if self.name == "llama.cpp":  # of every token of a micro-batch, in 32 bits
             return self.chunk * logits * 4
         wide = self.chunk * (model.d_model + _widest(model)) * 2
-        drawn = self.sequences * logits * _DRAWN if self.name == "vllm" else 0
-        return maximum(wide, drawn)
+        return maximum(wide, self.sequences * logits * self.logit)
 
     # ------------------------------------------------------------ what a sequence is charged
 
@@ -327,7 +339,7 @@ def paged(found: list[LayerKind], block: int) -> Paged:
 
 #: Engines by name, with the settings that they have unless told.
 ENGINES = {
-    "vllm": Engine("vllm", "0.20", "--gpu-memory-utilization", 0.9, 16, 2048, 256),
+    "vllm": Engine("vllm", "0.20", "--gpu-memory-utilization", 0.9, 16, 2048, 256, DRAWN),
     "sglang": Engine("sglang", "0.5.9", "--mem-fraction-static", 0.88, 1, 8192, 2048),
     "llama.cpp": Engine("llama.cpp", "b8000", "--ctx-size", 1.0, 256, 512, 1),
     "tensorrt-llm": Engine("tensorrt-llm", "1.0", "free_gpu_memory_fraction", 0.9, 32, 8192, 2048),
@@ -339,6 +351,8 @@ def engine_of(value: Any, memory: Number | None = None, device: str = "") -> Eng
 
     >>> engine_of("vLLM").sequences, engine_of("vllm", 80 * 2**30, "H100-SXM").sequences
     (256, 1024)
+    >>> engine_of("vllm", 192 * 2**30, "MI300X").logit
+    38
     >>> engine_of("ollama")
     Traceback (most recent call last):
         ...
@@ -350,6 +364,10 @@ def engine_of(value: Any, memory: Number | None = None, device: str = "") -> Eng
     if name not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {value!r:.200}")
     found = ENGINES[name]
-    if name == "vllm" and memory is not None and memory >= 70 * _GIB and "A100" not in device:
+    if name != "vllm":
+        return found
+    if "AMD" in device or "Radeon" in device or device.startswith("MI"):
+        found = found.with_(logit=SORTED)
+    if memory is not None and memory >= 70 * _GIB and "A100" not in device:
         return found.with_(chunk=8192, sequences=1024)
     return found

@@ -7,10 +7,10 @@ import pytest
 
 from costlib import answer, devices, fits, models
 from costlib.command import main
-from costlib.measured.heard import known_model
+from costlib.measured.heard import in_format, known_model
 from costlib.measured.starts import Start, carried_starts, read_starts, start_of
 from costlib.measured.tables import Unread
-from costlib.model.engines import ENGINES, SHOWN, engine_of, kinds, paged
+from costlib.model.engines import CONTEXT, ENGINES, SHOWN, engine_of, kinds, paged
 from costlib.model.kvcache import largest_batch
 from costlib.parallel import tensor_parallel
 from costlib.serving import Server
@@ -51,6 +51,38 @@ def test_weights_and_settings_are_close_where_formats_are_known():
     alone = [pair.error for s in chosen if (pair := s.settings_pair())]
     assert median(weights) <= 0.02
     assert median(alone) <= 0.15  # settings that a log does not state are among them
+
+
+@pytest.mark.parametrize(
+    ("version", "device", "bytes_"),
+    [("0.10.2", "NVIDIA A100", 38), ("0.12.0", "NVIDIA A100", 10), ("0.12.0", "AMD Radeon", 38)],
+)
+def test_drawing_sorts_logits_where_flashinfer_is_missing(version, device, bytes_):
+    row = {"engine": "vllm", "version": version, "model": "qwen3-8b", "device": device}
+    engine = start_of(row).engine
+    assert engine.logit == bytes_
+    drawn = 256 * models["qwen3-8b"].vocab * bytes_
+    assert engine.needed(models["qwen3-8b"]) == drawn or bytes_ == 10
+
+
+def test_sglang_takes_its_buffers_off_what_was_free():
+    """Free before, share and what loading took are printed: the pool is what is left of them."""
+    sglang, model = ENGINES["sglang"].with_(share=0.8), tensor_parallel(models["qwen3-32b"], 4)
+    free, weights = 60 * GIB, 15 * GIB
+    pool = sglang.left(free + CONTEXT, model, weights)
+    assert pool == pytest.approx(0.8 * free - weights - sglang.outside(model))
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "least", "most"),
+    [
+        ("qwen3-next-80b-a3b", "cpatonn/Qwen3-Next-80B-A3B-Instruct-AWQ-4bit", 45.5, 47.1),
+        ("qwen3.6-27b-nvfp4", "Qwen3.6-27B-AWQ quantization=awq", 24.0, 27.0),
+    ],
+)
+def test_layers_with_states_stay_in_16_bits_beside_4(name, told, least, most):
+    """vLLM printed 2 × 23.50 and 24.82 GiB."""
+    assert least < in_format(name, told).weight_bytes() / GIB < most
 
 
 def test_the_rules_beat_exact_bytes_on_windows():
