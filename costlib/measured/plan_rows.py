@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from costlib.model.catalog import Node, devices, models, nodes
+from costlib.model.catalog.prices import listed
 from costlib.model.transformer import Transformer
 from costlib.training import flops_per_token
 from costlib.units.device import Device
@@ -48,8 +49,8 @@ class PlanRow:
 
     ``by`` says who published it, ``zero`` is ZeRO's stage, ``shard`` the devices that share one
     copy of the state (all replicas unless said), ``seconds`` those of one step, however they were
-    printed; with ``adapters`` (LoRA) the weights themselves are frozen; ``assumed`` names what the
-    text did not tell.
+    printed; with ``adapters`` (LoRA) the weights themselves are frozen; ``power`` is the share of
+    their rated power that its devices had; ``assumed`` names what the text did not tell.
 
     >>> row = plan_rows("megatron SC21 table 1")[0]
     >>> row.name, row.devices, row.tensor, row.microbatch, row.recompute, round(row.seconds, 2)
@@ -79,6 +80,7 @@ class PlanRow:
     recompute: str | None = None
     offload: bool = False
     adapters: bool = False
+    power: float = 1.0
     seconds: float = 0.0
     measured: Mapping[str, float] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
@@ -238,6 +240,7 @@ def _row(
         devices=count,
         measured=metrics,
         source=source,
+        power=_power(devices_text, device),
         adapters=re.search(r"\blora\b", f"{what} {plan} {table}", re.IGNORECASE) is not None,
         **{**found, "assumed": (*assumed, *found["assumed"])},
     )
@@ -514,6 +517,17 @@ def read_devices(text: str) -> tuple[Device, Node, int]:
     return stands_in.device, stands_in, count
 
 
+def _power(text: str, device: Device) -> float:
+    """The share of its rated power that a device was given, where a text tells watts.
+
+    >>> round(_power("64 x H100 96GB HBM2e 500W, 8 per node", devices["H100-SXM"]), 2)
+    0.71
+    """
+    told = re.search(r"\b(\d{3}) ?W\b", text)
+    rated = listed(device.name).watts if told and device.name in devices else None
+    return min(1.0, int(told[1]) / rated) if told and rated else 1.0
+
+
 # ------------------------------------------------------------------------------------- plans
 
 
@@ -543,13 +557,15 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     if found["chunks"] == 1 and found["pipeline"] > 1 and "interleaved" in low:
         found["chunks"] = 2
     found |= _sharding(low, number("fsdp"), number("shard"))
+    if found["pipeline"] > 1 and found["zero"] == 3:  # with stages, gathered weights are kept
+        found["zero"] = 2
     if together := re.search(r"model[- ]parallel(?: size)?[- =]*(\d+)", low):
         inside = min(8, int(together[1]))  # tensor in a node, stages beyond: SC21's own advice
         stages, rest = divmod(int(together[1]), inside)
         if rest == 0 and found["tensor"] == found["pipeline"] == 1:
             found |= {"tensor": inside, "pipeline": stages}
             assumed = (*assumed, "tensor in a node, stages beyond it")
-    found["offload"] = bool(re.search(r"offload(?!=false)", low))
+    found["offload"] = bool(re.search(r"(?<!activation )(?<!activations )offload(?!=false)", low))
     is_elsewhere = re.search(r"\bsee (repo|recipe)", low) is not None
     if is_elsewhere:
         split, named = _sharded_fully(low, number("gbs"), seq, count)
@@ -560,7 +576,8 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     if count % group:
         raise UnreadRow(f"plan {text!r}: {group} does not divide {count} devices")
     told = _batch(low, number, count // group, seq, found["pipeline"])
-    if is_elsewhere:  # one pass, as there is no pipeline to fill
+    is_gathered = found["zero"] == 3 and found["pipeline"] == 1 and not number(*_MICRO, "ga", "m")
+    if is_elsewhere or is_gathered:  # one pass: gathering weights for each of several is dear
         told["microbatch"] = told["batch"] // (count // group)
     return {**found, **told, "assumed": (*assumed, *told["assumed"])}
 
@@ -622,25 +639,29 @@ def _recomputed(low: str) -> str | None:
         return "selective"
     if re.search(r"no (ac\b|act)|act-ckpt=false", low):
         return None
-    words = r"full (recompute|act|ac\b)|act-ckpt|full activation"
+    words = r"full (recompute|act|ac\b)|act-ckpt|full activation|activation checkpointing"
     return "full" if re.search(words, low) else None
+
+
+_SEQ = r"(?:seq(?:uence)?[ _]?(?:len(?:gth)?)?|packed) ?[=:]? ?(\d[\d,]*) ?(k?)\b"
 
 
 def _seq(plan: str, model: str) -> tuple[int, tuple[str, ...]]:
     for text in (model.lower(), plan.lower()):
-        found = re.search(r"seq(?:uence)?[ _]?(?:len(?:gth)?)? ?[=:]? ?(\d[\d,]*) ?(k?)\b", text)
+        found = re.search(_SEQ, text)
         if found:
             return int(found[1].replace(",", "")) * (1024 if found[2] else 1), ()
     usual = 8192 if re.search(r"llama.?3", model.lower()) else 2048
     return usual, (f"sequences of {usual}",)
 
 
+#: What a microbatch is called.
+_MICRO = ("mbs", "local batch size", "local batch")
+
+
 def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[str, Any]:
     """Microbatch and batch in sequences; what is missing follows from the rest."""
-    micro, batch = (
-        number("mbs", "local batch size", "local batch"),
-        number("gbs", "global batch size"),
-    )
+    micro, batch = number(*_MICRO), number("gbs", "global batch size")
     each = number("batch per dp", "batch/dp", "batch size/dp")
     again = number("ga", "m") or _number(r"(\d+) micro-?batches", low) or 1
     if batch is None and micro is None and each is None:
@@ -652,6 +673,8 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
         batch, micro = batch or micro * data, 1  # a replica's batch, in microbatches of one
     batch = batch or (tokens and max(1, tokens // seq)) or (each and each * data)
     assumed: tuple[str, ...] = ()
+    if batch is None and pipeline > 1 and again == 1:
+        raise UnreadRow("its batch is not told, and the bubble of its stages hangs on it")
     if batch is None and micro is not None:
         batch = micro * data * again
     elif batch is None:

@@ -222,7 +222,8 @@ def _computing(row: PlanRow, parts: Mapping[str, float]) -> float:
     many = known["mixture"] if _mixtures(row) else 1.0
     products = parts["products"] * trained * narrow * hot * many
     products *= 1 + known["narrow"] * 1024 / width
-    return products + parts["attention"] * _slower(row) + known["logits"] * parts["logits"]
+    products += parts["attention"] * _slower(row) + known["logits"] * parts["logits"]
+    return products / row.power  # a device that is held to less power computes as much less
 
 
 def _mixtures(row: PlanRow) -> list[tuple[float, Mixture]]:

@@ -6,7 +6,14 @@ import pytest
 
 from costlib import models
 from costlib.measured import plan_rows, read_served, served_rows, understood
-from costlib.measured.plan_rows import UnreadRow, read_devices, read_model, read_plan
+from costlib.measured.plan_rows import (
+    UnreadRow,
+    read_devices,
+    read_model,
+    read_plan,
+    read_plans,
+)
+from costlib.measured.plans import terms
 from costlib.measured.served import DATASHEET, Served, grouped_rows
 from costlib.measured.tables import COLUMNS, Unread, setup
 from tools.bench import plans as bench
@@ -26,6 +33,45 @@ def test_model_parallel_is_tensor_in_a_node_and_stages_beyond():
     assert "tensor in a node, stages beyond it" in found["assumed"]
     small = read_plan("model-parallel size 4 MBS1 GBS64 fp16", "", "GPT seq 2048", 64)
     assert (small["tensor"], small["pipeline"]) == (4, 1)
+
+
+@pytest.mark.parametrize("text", ["TP8 PP10 MBS1 bf16", "PP16 EP64 ZeRO-1 fp8"])
+def test_stages_without_a_batch_are_refused(text):
+    """How long stages wait for one another hangs on how many microbatches there are."""
+    with pytest.raises(UnreadRow, match="its batch is not told"):
+        read_plan(text, "", "GPT seq 2048", 640)
+    assert read_plan("TP8 MBS1 bf16", "", "GPT seq 2048", 640)["batch"] == 80
+
+
+def test_weights_are_gathered_once_where_no_microbatch_is_told():
+    found = read_plan("FSDP + TP8, GBS 2M tokens, fp16", "", "OPT seq 2048", 992)
+    assert (found["batch"], found["microbatch"]) == (1024, 8)
+    told = read_plan("FSDP MBS1 GBS1024 fp16", "", "OPT seq 2048", 64)
+    assert (told["batch"], told["microbatch"]) == (1024, 1)
+
+
+def test_stages_keep_the_weights_that_they_gathered():
+    assert read_plan("FSDP 8 TP8 PP8 local batch 32 fp8", "", "llama seq 8192", 512)["zero"] == 2
+    assert read_plan("FSDP 64 TP8 local batch 32 fp8", "", "llama seq 8192", 512)["zero"] == 3
+
+
+def test_a_device_held_to_less_power_computes_as_much_less(tmp_path):
+    head = "what,model,devices,plan,metric,value,unit,source,read,table"
+    plan = "FSDP MBS2 GBS16 seq 4096 bf16,tokens/s/GPU,9000,tokens/s,,yes,mine"
+    file = tmp_path / "rows.csv"
+    file.write_text(
+        f"{head}\nw,llama-2-7b,8 x H100 500W,{plan}\nw,llama-2-7b,8 x H100,{plan}\n", "utf-8"
+    )
+    (held, free), unread = read_plans(file)
+    assert (held.power, free.power, unread) == (500 / 700, 1, [])
+    assert terms(held).computing == pytest.approx(terms(free).computing * 700 / 500)
+
+
+def test_what_is_offloaded_packed_and_computed_again():
+    found = read_plan("+ Activation Offloading MBS2 GBS2 bf16", "packed 2048", "llama3", 1)
+    assert (found["offload"], found["seq"], found["recompute"]) == (False, 2048, None)
+    found = read_plan("Activation Checkpointing CPU offload MBS2 GBS2", "", "llama seq 4096", 1)
+    assert (found["offload"], found["recompute"]) == (True, "full")
 
 
 @pytest.mark.parametrize(
