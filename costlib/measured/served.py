@@ -82,12 +82,13 @@ _GRID = 24
 class Constants:
     """What is reached of a datasheet: shares of its rates, and seconds that come on top.
 
-    ``four_bits`` is a further share of the rate of 4-bit products, ``routed`` how many times as
-    long as others the products of routed experts take, ``held_back`` a further share of computing
-    on `HELD_BACK`. ``step`` and ``sequence`` are the host's seconds for each step, and for each
-    sequence in it; ``blend`` is the exponent with which computing and moving overlap; ``margin`` is
-    the mean time per token that a server runs at, as a share of the 99th percentile that it
-    promises.
+    ``four_bits`` is a further share of the rate of 4-bit products, ``held_back`` one of computing
+    on `HELD_BACK`. Products of routed experts take ``routed`` times as long as others, and if
+    devices divide experts, their number to the power ``uneven`` longer. ``step`` and ``sequence``
+    are the host's seconds for each step, and for each sequence in it; ``blend`` is the exponent
+    with which computing and moving overlap; ``margin`` is the mean time per token that a server
+    runs at, as a share of the 99th percentile that it promises. Of llama.cpp, ``ported`` is a
+    further share of computing and ``compiled`` of the host's seconds for a step.
 
     >>> TYPICAL.scaled(rates=0.5, host=2).step / TYPICAL.step, DATASHEET.compute
     (2.0, 1)
@@ -98,7 +99,10 @@ class Constants:
     links: float = 1
     four_bits: float = 1
     routed: float = 1
+    uneven: float = 0
     held_back: float = 1
+    ported: float = 1
+    compiled: float = 1
     message: float = 0
     step: float = 0
     sequence: float = 0
@@ -138,15 +142,19 @@ HELD_BACK = (
 
 #: What the carried tables have in common, each rounded. The rates are told best: a quarter more or
 #: less, and the median error of the tables grows; of the others it hardly does. Products of experts
-#: take twice as long, as each is small and waits for its tokens to be sorted. Chosen without any
-#: one publisher's tables, of a coarse grid, ``routed`` is 2 or 2.5, ``held_back`` 0.6 or 0.7.
+#: take longer, as each is small and waits for its tokens to be sorted; and the longer the more
+#: devices divide them, as the one that has most tokens is waited for. llama.cpp's kernels are its
+#: own, written for many makers' devices, and its host is a compiled program, not Python.
 TYPICAL = Constants(
     compute=0.65,
     memory=0.8,
     links=0.5,
     four_bits=0.6,
-    routed=2,
+    routed=1.6,
+    uneven=0.2,
     held_back=0.7,
+    ported=0.7,
+    compiled=0.2,
     message=1e-5,
     step=3e-3,
     sequence=8e-6,
@@ -232,9 +240,7 @@ class Served:
 
     def predicted(self, constants: Constants = TYPICAL) -> float:
         """What the row measures, in the row's own unit."""
-        ran, stages = self.setup, self.setup.pipeline
-        if ran.device.name in HELD_BACK:
-            constants = replace(constants, compute=constants.compute * constants.held_back)
+        ran, stages, constants = self.setup, self.setup.pipeline, self._own(constants)
         step = self.step.seconds(constants)
         prefill = float(self.prefill.seconds(constants)[0]) / self.prompts
         if ran.measures == "prefill":
@@ -251,6 +257,17 @@ class Served:
         rate = self._requests(constants, step, prefill) * self.groups * self.copies
         rate = rate if ran.offered is None else min(rate, ran.offered)
         return rate * _tokens(ran) / _sharers(self)
+
+    def _own(self, told: Constants) -> Constants:
+        """The constants of this row's device, server and number of devices that divide experts."""
+        is_ported = "llama.cpp" in self.facts["framework+version"]
+        held = told.held_back if self.setup.device.name in HELD_BACK else 1
+        return replace(
+            told,
+            compute=told.compute * held * (told.ported if is_ported else 1),
+            step=told.step * (told.compiled if is_ported else 1),
+            routed=told.routed * self.setup.expert**told.uneven,
+        )
 
     def _latency(self, step: float, prefill: float) -> float:
         """Seconds of a token of a batch: the first comes after the prompts of all that were sent at
