@@ -1,4 +1,4 @@
-"""Ten questions, asked of costlib and of five other packages: `python -m tools.bench.asked FOLDER`.
+"""Ten questions, asked of costlib and of six other packages: `python -m tools.bench.asked FOLDER`.
 
 Each package has a module here, one function a question: what its user would write, as its own
 documentation says. `questions` has the rows that every package is asked, and what was measured or

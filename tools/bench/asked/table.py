@@ -27,6 +27,7 @@ TOOLS = {
     "aiconfigurator": "aiconfigurator",
     "calflops": "calflops",
     "hf_mem": "hf-mem",
+    "mlsysim": "mlsysim",
 }
 OURS = ("costlib", "typical")
 #: Times the least error, and the least time, that count as no more.

@@ -41,6 +41,8 @@ WHY_NOT = {
     "plan": "llm-analysis divides FLOPs by the peak, without messages or a bubble: a closed form. "
     "costlib makes the ledger of every stage and of what devices send.",
     "quantised": _MEASURED,
+    "mixture": "mlsysim looks both numbers up, rounded to three digits, and so has the models of "
+    "its registry alone. costlib counts them from a config.",
     "price": _MEASURED + " It also picks the batch by itself. " + _FITTED,
     "sweep": _MEASURED + " " + _FITTED,
 }
