@@ -13,7 +13,7 @@ PYTEST := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder --docte
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served bench-engines bench-collectives sweep measure bench-grade bench-io \
+.PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served bench-engines bench-collectives bench-left-out sweep measure bench-grade bench-io \
   mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope format lock \
   clean
 
@@ -56,7 +56,7 @@ sync: env ## Bring pages and notebooks together, execute what changed, renew wha
 bench: env ## Measure the library, beside others where they can be installed
 	@$(PY) -m tools.bench.peers _build/peers
 
-bench-questions: env ## Ask five other packages the same ten questions (some gigabytes, once), and write the table
+bench-questions: env ## Ask six other packages the same ten questions (some gigabytes, once), and write the table
 	@$(PY) -m tools.bench.asked _build/peers $(WHICH)
 
 sweep: env ## A billion configurations on a cluster of this machine's cores
@@ -73,6 +73,9 @@ bench-served: env ## How well published serving throughputs are predicted (FILE=
 
 bench-plans: env ## How well published training steps are predicted from two rows of a table (FILE=rows.csv for others)
 	@$(PY) -m tools.bench.plans $(FILE)
+
+bench-left-out: env ## Predict each publisher's tables with constants chosen without them (FILE="plans.csv serving.csv")
+	@$(PY) -m tools.bench.left_out $(FILE)
 
 bench-engines: env ## Score predicted memory of engines against their own logs (FILE=starts.csv for others)
 	@$(PY) -m tools.bench.engines $(FILE)
