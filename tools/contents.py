@@ -181,21 +181,7 @@ PARTS = (
     ),
     Part(
         "Tools",
-        pages=(
-            "explore_calculator",
-            "explore_users",
-            "explore_prefill",
-            "explore_speculative",
-            "explore_step",
-            "explore_memory",
-            "explore_mesh",
-            "explore_frontier",
-            "explore_serving_film",
-            "explore_io",
-            "explore_film",
-            "explore_pebbles",
-            "explore_budget",
-        ),
+        pages=("explore_calculator", "explorers"),
     ),
     Part(
         "Look it up",
@@ -217,6 +203,13 @@ PARTS = (
 )
 
 CHAPTERS = tuple(chapter for part in PARTS for chapter in part.chapters)
+#: Explorers by what they are about: the gallery has them all, with their pictures.
+EXPLORERS = {
+    "One device": ("users", "memory", "step", "prefill"),
+    "A server": ("serving_film", "frontier", "speculative"),
+    "Traffic between memory and chip": ("io", "film", "pebbles"),
+    "Many devices": ("mesh", "budget"),
+}
 #: Pages that calculate with what the reader has: on the front page they follow the chapters. Their
 #: own figure stands for them, or one of a chapter that says less.
 CALCULATORS = {
@@ -236,6 +229,11 @@ REFERENCE = {
     "catalog": ("model.catalog",),
     "command": ("command",),
 }
+#: Pages that stand below another one in the side bar.
+BELOW = {
+    "explorers": tuple(f"explore_{name}" for names in EXPLORERS.values() for name in names),
+    "api/index": tuple(f"api/{name}" for name in REFERENCE),
+}
 #: Titles of those that no chapter gives.
 REFERENCE_TITLES = {"vocabulary": "Sizes, ops and ledgers", "catalog": "Models and devices"}
 REFERENCE_TITLES |= {"command": "In a terminal"}
@@ -248,4 +246,4 @@ def pages() -> tuple[str, ...]:
     (('index', 'matmul', 'attention'), 'api/command')
     """
     listed = [name for part in PARTS for name in (*(c.name for c in part.chapters), *part.pages)]
-    return ("index", *listed, *(f"api/{name}" for name in REFERENCE))
+    return ("index", *(each for name in listed for each in (name, *BELOW.get(name, ()))))

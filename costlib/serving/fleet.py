@@ -33,10 +33,11 @@ from costlib.units.display import quantity
 from costlib.units.numbers import amount, ceil_div, size
 from costlib.units.precision import Precision
 
-__all__ = ["LARGEST", "Fleet", "fewest_devices", "fleets"]
+__all__ = ["ALONE", "LARGEST", "Fleet", "fewest_devices", "fleets"]
 
-#: Devices of the largest group that is tried: a copy, or copies that share one set of experts.
-LARGEST = 64
+#: Devices of the largest group that is tried, which is a copy, or copies that share one set of
+#: experts: where a node of the device is known, and where none is.
+LARGEST, ALONE = 64, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,9 @@ def fleets(
     found. A program that has other things to do can do them in between.
 
     ``device`` is a device or a node, of which whole ones are taken; a group that is larger than the
-    widest node of a device lies on several such nodes. ``per_token`` and ``first_token`` are the
-    most seconds that each may take. The rest is as in `Server`.
+    widest node of a device lies on several such nodes, and has 8 at most where no node is known.
+    ``per_token`` and ``first_token`` are the most seconds that each may take. The rest is as in
+    `Server`.
 
     >>> found = list(fleets("llama-3.1-8b", "H100-SXM", users=200, prompt=7000, answer=1000))
     >>> [None if fleet is None else fleet.devices for fleet in found]
@@ -277,6 +279,8 @@ def _groups(model: Transformer, device: Any) -> Iterator[_Group]:
     shared = [each for each in degrees(model) if each <= LARGEST]
     experts = [p.experts for block in model.blocks for p in block.parts if isinstance(p, Mixture)]
     for devices in _SIZES:
+        if devices > _most_of(place, wide):
+            return
         stand = place if wide is None or devices <= wide.devices else wide
         for tensor in shared:
             if devices % tensor:
@@ -291,6 +295,11 @@ def _groups(model: Transformer, device: Any) -> Iterator[_Group]:
 
 #: Sizes of a group: all that a node of eight has, then powers of two and three times such a power.
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, LARGEST)
+
+
+def _most_of(place: Any, wide: Node | None) -> int:
+    """Devices of the largest group that is tried."""
+    return ALONE if wide is None and not isinstance(place, Node) else LARGEST
 
 
 def _standing(device: Any) -> tuple[Any, Node | None]:
@@ -315,7 +324,7 @@ def _standing(device: Any) -> tuple[Any, Node | None]:
 def _nothing_does(asked: _Asked, device: Any, fastest: tuple[float, float]) -> str:
     """What the best plan can do where it is not enough."""
     name = device if isinstance(device, str) else device.name
-    plans = f"no plan of up to {LARGEST} × {name}"
+    plans = f"no plan of up to {_most_of(*_standing(device))} × {name}"
     if fastest[0] == inf:
         text = f"{plans} holds the weights and a sequence of {asked.end:,} tokens"
         return f"{text}: fewer bits, or a device with more memory, would do"

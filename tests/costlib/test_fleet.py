@@ -127,7 +127,7 @@ def test_the_best_so_far_only_gets_better():
     ("model", "device", "asked", "says"),
     [
         ("llama-3.1-8b", "H100-SXM", {"per_token": 1e-4}, "writes a token in 100 µs: the fastest"),
-        ("llama-3.1-70b", "T4", {"first_token": 0.1}, "the first token of a prompt of 1,000 in"),
+        ("llama-3.1-8b", "T4", {"first_token": 0.01}, "the first token of a prompt of 1,000 in"),
         ("kimi-k2", "T4", {}, "holds the weights and a sequence of 1,200 tokens"),
         ("llama-3.1-8b", "T4", {"users": 0}, "users"),
         ("llama-3.1-8b", "H100-SXMx8", {}, "how many is what is asked"),

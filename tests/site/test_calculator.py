@@ -75,6 +75,7 @@ def choices(count: int) -> list[dict[str, Any]]:
                 "batch": size(chance, 300),
                 "prompt": size(chance, 2**15),
                 "answer": size(chance, 2**12),
+                "engine": chance.choice(["exact", "exact", "vllm", "llama.cpp"]),
                 "price": chance.choice([0, 0.5, 3.99]),
                 "watts": chance.choice([0, 72, 700]),
             }
@@ -169,11 +170,13 @@ def test_a_server_stands_on_what_has_a_memory() -> None:
 
 
 def test_what_is_suggested_is_so() -> None:
-    body = f"""[{{}}, ...page.tries.map(({{ state }}) => state)].map((state) =>
+    body = f"""[{{}}, ...page.tries.map(({{ state }}) => state)]
+      .filter(({{ ask }}) => ask !== 'fewest').map((state) =>
       page.compute({{ ...{FIRST}, ...state }}).found.map(({{ by }}) =>
         Object.fromEntries([...by].map(([key, row]) => [key, row.value]))))"""
     [found] = in_page("calculator.js", body, [0])
-    [[seen], [one], [full], [small], [shared], [large, cheap]] = found
+    [[seen], [one], [full], [small], [shared], [large, cheap], [exact, charged]] = found
+    assert charged["largest_batch"] < exact["largest_batch"]
     written = "dollars_per_million_written"
     assert round(one[written] / seen[written]) == 5
     assert full["fits"]
@@ -246,7 +249,7 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
     """The list keeps the names with all words; Enter takes the first."""
     box = page.get_by_label("Find a model")
     box.fill("Llama 70B")
-    shown = f"[...document.querySelector('{FIELD}model').options].filter((o) => !o.hidden)"
+    shown = f"[...document.querySelector('{FIELD}model').options]"
     names = page.evaluate(f"{shown}.map((option) => option.value)")
     assert len(names) > 1
     assert all("70b" in name or name == "llama-3.1-8b" for name in names)
@@ -260,6 +263,115 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
         box.fill("no such model")
         box.press("Enter")
     assert "No model" in said(page)
+
+
+def test_a_device_is_found_by_typing(page: Any) -> None:
+    """The only one that is left is taken at once, and its own list is whole again afterwards."""
+    box = page.get_by_label("Find a device")
+    every = page.locator(f"{FIELD}device option").count()
+    assert every > 30
+    with change(page):
+        box.fill("rtx 4090")
+    assert page.input_value(f"{FIELD}device") == "RTX-4090"
+    assert page.locator(f"{FIELD}device option").count() == 1
+    box.fill("")
+    assert page.locator(f"{FIELD}device option").count() == every
+    families = page.locator(f"{FIELD}model optgroup")
+    labels = families.evaluate_all("(all) => all.map((each) => each.label)")
+    assert labels == sorted(labels)
+    assert {"llama", "qwen", "deepseek"} <= {*labels}
+    first = page.locator(f"{FIELD}model optgroup[label=gemma] option").first.inner_text()
+    assert re.fullmatch(r"gemma-\S+ · [\d.]+B", first)
+
+
+def test_the_question_is_turned_round(page: Any) -> None:
+    """So many users, each so fast: the fewest of each device, and a press shows the plan."""
+    with change(page):
+        page.click("text=How many devices do I need?")
+        page.fill(f"{FIELD}batch", "200")
+        page.fill(f"{FIELD}speed", "40")
+        page.locator(f"{FIELD}speed").press("Enter")
+    load = {"users": 200, "prompt": 7000, "answer": 1000, "per_token": 1 / 40}
+    fleet = costlib.serving.fewest_devices("llama-3.1-8b", "H100-SXM", **load)
+    verdict = page.inner_text(".calculator-verdict")
+    rent = listed("H100-SXM").dollars_per_hour
+    assert f"each at 40 tokens/s or more: {fleet.devices} × H100-SXM (" in verdict
+    assert f"${rent * fleet.devices:.2f} an hour" in verdict
+    million = rent * fleet.devices / 3600 / fleet.tokens_per_s * 1e6
+    assert f"${million:.3g} per million output tokens, prompts included" in verdict
+    rows = page.locator(".calculator-fleets tbody tr")
+    rented = {d for d in costlib.devices if listed(d).dollars_per_hour}
+    assert rows.count() == len(rented)
+    hours = rows.locator("td:nth-of-type(2)").all_inner_texts()
+    assert hours == sorted(hours, key=lambda text: float(text[1:].replace(",", "")))
+    assert not page.is_visible(f"{FIELD}many")
+    assert not page.is_visible(".calculator-memory")
+    page.click("summary:has-text('Take it along')")
+    page.wait_for_function("document.querySelector('.calculator-line code').textContent")
+    line = page.locator(".calculator-line code").first.text_content()
+    assert eval(line, {"costlib": costlib}).devices == fleet.devices
+    with change(page):
+        rows.filter(has_text="H100-SXM").locator("button").click()
+    assert page.input_value(f"{FIELD}many") == str(fleet.devices)
+    assert page.input_value(f"{FIELD}batch") == str(fleet.batch)
+    assert columns(page)["fits"] == ["yes"]
+    assert page.is_visible(".calculator-memory")
+    with change(page):
+        page.click("text=How many devices do I need?")
+        page.fill(f"{FIELD}first", "1")
+        page.locator(f"{FIELD}first").press("Enter")
+    late = "writes the first token of a prompt of 7,000 in 1 ms: the fastest takes"
+    assert late in page.inner_text(".calculator-verdict")
+
+
+def test_a_price_is_the_devices_until_one_is_typed(page: Any) -> None:
+    """The empty field says what is listed; emptied again it stands for that."""
+    page.click("text=More settings")
+    field, rent = page.locator(f"{FIELD}price"), listed("H100-SXM")
+    assert (field.input_value(), field.get_attribute("placeholder")) == ("", "3.99 (listed)")
+    said = ".explorer-summary"
+    assert rent.source in page.inner_text(said)
+    month = f"${round(730 * rent.dollars_per_hour):,} a month"
+    assert month in page.inner_text(said)
+    with change(page):
+        field.fill("2.5")
+        field.press("Enter")
+    assert "$2.50 an hour, $1,825 a month (as you typed)" in page.inner_text(said)
+    with change(page):
+        field.fill("")
+        field.press("Enter")
+    assert month in page.inner_text(said)
+    choose(page, device="L4")
+    assert field.get_attribute("placeholder") == "none listed"
+    assert "$" not in page.inner_text(said)
+
+
+def test_a_link_says_how_its_config_comes_here_and_a_stranger_gets_kin(page: Any) -> None:
+    """Nothing is fetched; a family that is not known is read as the nearest, if one asks for it."""
+    page.click("text=Your own config.json")
+    box, wrong = (
+        page.get_by_label("A config.json", exact=True),
+        page.locator(".own-model .own-wrong"),
+    )
+    for text in ("https://huggingface.co/Qwen/Qwen3-8B/tree/main", "Qwen/Qwen3-8B"):
+        box.fill(text)
+        wrong.filter(has_text="paste it here").wait_for()
+        link = wrong.locator("a").get_attribute("href")
+        assert link == "https://huggingface.co/Qwen/Qwen3-8B/raw/main/config.json"
+        assert "The catalogue has qwen3-8b" in wrong.inner_text()
+        box.fill("")
+        wrong.filter(has_not_text="paste").wait_for(state="hidden")
+    box.fill(json.dumps({**json.loads(CONFIG), "model_type": "qwen3000"}))
+    with change(page):
+        wrong.locator("button").click()
+    assert page.input_value(f"{FIELD}model").startswith("config.")
+    model = costlib.Transformer.from_hf(CONFIG)
+    assert columns_of(page, "params") == f"{model.params() / 1e9:.4g} G"
+
+
+def columns_of(page: Any, key: str) -> str:
+    """What stands in the first column of a row of any table."""
+    return str(page.locator(f".answers tr[data-key={key}] td").first.inner_text())
 
 
 def test_the_best_is_told_among_those_that_fit() -> None:
@@ -444,7 +556,7 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     wrong.filter(has_text="perceiver").wait_for()
     with pytest.raises(ValueError, match="'perceiver' is not one") as refused:
         costlib.Transformer.from_hf(unknown)
-    assert wrong.inner_text() == str(refused.value)
+    assert wrong.inner_text() == str(refused.value).partition("; it knows")[0]
     box = page.get_by_label("A config.json", exact=True)
     box.fill("")
     box.focus()

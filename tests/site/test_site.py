@@ -515,6 +515,55 @@ def test_front_page_leads_to_the_book(browser: Any, address: str) -> None:
         assert config["title"] in visit.page.title()
 
 
+@pytest.mark.parametrize("name", ["index", "measured", "explorers", "glossary"])
+def test_the_side_bar_is_short_and_begins_with_the_tools(
+    browser: Any, address: str, name: str
+) -> None:
+    """At most twenty entries are seen on opening but for what one is in, title and search too."""
+    with Visit(browser, address, f"book/{name}.html") as visit:
+        bar = visit.page.locator(".bd-sidebar-primary")
+        seen = "(all) => all.filter((e) => e.checkVisibility()).map((e) => e.innerText.trim())"
+        entries = bar.locator("nav a").evaluate_all(seen)
+        assert entries[1].startswith("Calculator: ")
+        assert entries[2] == "Explorers"
+        if name in ("index", "measured"):
+            assert len(entries) <= 20, entries
+        inside = [each for each in entries if each.startswith("Explorer:")]
+        assert inside == []
+        assert len(entries) == len({*entries})
+        assert ("Play the pebble game" in entries) == (name == "explorers")
+        assert ("Glossary" in entries) == (name == "glossary")
+        bar.evaluate("(each) => each.scrollTo(0, each.scrollHeight)")
+        for what in (".navbar-brand", ".search-button-field"):
+            box = bar.locator(what).bounding_box()
+            assert 0 <= box["y"] < 200, what
+
+
+def test_the_gallery_shows_every_explorer(browser: Any, address: str) -> None:
+    """Each with a picture of its own that is there, and a link."""
+    with Visit(browser, address, "book/explorers.html") as visit:
+        cards = visit.page.locator(".page-card")
+        links = cards.locator("strong a").evaluate_all("(all) => all.map((e) => e.href)")
+        names = sorted(link.rpartition("/")[2].removesuffix(".html") for link in links)
+        assert names == sorted(page.stem for page in (ROOT / "book").glob("explore_*.md"))
+        for card in cards.all():
+            card.scroll_into_view_if_needed()
+            picture = card.locator("img.page-card-light")
+            assert picture.get_attribute("alt")
+            drawn = "(one) => one.decode().then(() => one.naturalWidth > 0)"
+            assert picture.evaluate(drawn)
+        assert (visit.errors, visit.elsewhere) == ([], [])
+
+
+def test_colabs_button_says_colab(browser: Any, address: str) -> None:
+    """Only where there is a notebook."""
+    with Visit(browser, address, "book/matmul.html") as visit:
+        visit.page.click("button:has-text('Colab')")
+        link = visit.page.locator(".dropdown-launch-buttons a:has-text('Colab')").first
+        assert link.is_visible()
+        assert link.get_attribute("href").startswith("https://colab.research.google.com/")
+
+
 def test_code_is_hidden_on_every_page_until_it_is_asked_for(browser: Any, address: str) -> None:
     """Solutions of exercises are folded already, and stay."""
     shown = """() => [...document.querySelectorAll('.bd-article .cell_input')].map(

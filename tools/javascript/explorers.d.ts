@@ -4,7 +4,7 @@
 /** The value of each control by its id: a number, or one of its choices. */
 type State = Record<string, any>;
 
-/** What a choice offers: a value, its words, and perhaps what a pointer that rests on it is told. */
+/** What a choice offers: a value, its words, perhaps what a pointer on it is told, and its group. */
 type Choice = string[];
 
 interface Setting {
@@ -30,6 +30,8 @@ interface NumberControl extends Setting {
   digits?: number;
   /** A drag stops at numbers of two digits. */
   powers?: boolean;
+  /** What stands in the empty field where the value is 0. */
+  blank?: (state: State) => string;
 }
 
 /** A method, as its parameter may be declared as the few settings that it reads. */

@@ -24,6 +24,7 @@ WANTED = (
     "costlib.model.catalog.nodes",
     "costlib.model.families.FAMILIES",
     "costlib.model.families.config.parsed",
+    "costlib.model.engines.ENGINES",
 )
 #: What it asks of what it gets.
 ASKED = (
@@ -47,7 +48,11 @@ def program() -> str:
 def entries() -> str:
     """Names, aliases and figures of devices; of models a config each, as text, read when asked."""
     written = {
-        name: {"aliases": entry["aliases"], "config": json.dumps(entry["config"]["value"])}
+        name: {
+            "aliases": entry["aliases"],
+            "config": json.dumps(entry["config"]["value"]),
+            "params": models[name].params(),
+        }
         for name, entry in models.data["models"].items()
     }
     figures = _figures(devices.data["devices"])

@@ -44,6 +44,7 @@ def makers() -> dict[Path, tuple[Callable[[], str], str]]:
         BOOK / "models.md": (models, ""),
         BOOK / "devices.md": (devices, ""),
         BOOK / "bibliography.md": (bibliography, cited),
+        BOOK / "explorers.md": (gallery, "".join(map(asked, contents.BELOW["explorers"]))),
         BOOK / "api" / "index.md": (api_index, "\n".join(titles.values())),
         **{BOOK / "api" / f"{name}.md": maker for name, maker in reference.items()},
     }
@@ -72,10 +73,13 @@ def toc() -> str:
     lines += ["root: book/index", "parts:"]
     for part in contents.PARTS:
         lines += [f"  - caption: {part.caption}", *(["    numbered: 1"] if part.chapters else [])]
-        names = [*(chapter.name for chapter in part.chapters), *part.pages]
-        lines += ["    chapters:", *(f"      - file: book/{name}" for name in names)]
-    lines += ["        sections:"]  # of the last page, which is the reference's own contents
-    lines += [f"          - file: book/api/{name}" for name in contents.REFERENCE]
+        lines += ["    chapters:"]
+        for name in (*(chapter.name for chapter in part.chapters), *part.pages):
+            below = [f"          - file: book/{each}" for each in contents.BELOW.get(name, ())]
+            lines += [
+                f"      - file: book/{name}",
+                *(["        sections:", *below] if below else []),
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -90,10 +94,8 @@ def front_page() -> str:
             lines.append(f"{number}. **[{title(chapter.name)}]({chapter.name}.ipynb).** {asks}")
         lines += [""] if part.chapters else []
     lines += ["### Calculate with your own model and device", ""]
-    lines += [
-        f"- **[{plain_title(name)}]({name}.ipynb).** {asks_of(name)}"
-        for name in contents.CALCULATORS
-    ]
+    lines += [item(name) for name in contents.CALCULATORS]
+    lines += ["", "[The gallery of explorers](explorers.md) has all of them, with their pictures."]
     text = (BOOK / "index.md").read_text("utf-8")
     before, found, after = text.partition(LIST)
     if not found:
@@ -101,6 +103,32 @@ def front_page() -> str:
     rest = after[after.index("\n## ") :]
     return before + LIST + "\n" + "\n".join(lines) + "\n" + rest
 
+
+def asked(name: str) -> str:
+    """The title and the question of a page, which are all that a list has of it."""
+    return f"{title(name)}\n{asks_of(name)}\n"
+
+
+def item(name: str) -> str:
+    """A page in a list of which the site makes cards: what it is called, and what it asks."""
+    return f"- **[{plain_title(name)}]({name}.ipynb).** {asks_of(name)}"
+
+
+def gallery() -> str:
+    """Every explorer with what it asks: the site puts its picture to each."""
+    lines = ["# Explorers", "", GALLERY, "", item("explore_calculator")]
+    for about, names in contents.EXPLORERS.items():
+        lines += ["", f"## {about}", "", *(item(f"explore_{name}") for name in names)]
+    return "\n".join(lines) + "\n"
+
+
+GALLERY = """\
+**What would you like to move?** An explorer is a picture with settings. When you change one of \
+them, the formulas of `costlib` are computed again in your browser, so you see at once what \
+depends on it. For example, you can let users join a server one by one until its memory is full, \
+or you can play against the best possible order of reads and writes. Each explorer also stands in \
+the section that derives its formulas, and its address always says what you have chosen, so that \
+you can send a link to exactly what you see."""
 
 #: The heading below which the front page lists chapters.
 LIST = "\n## What each chapter asks\n"

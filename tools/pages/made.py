@@ -97,7 +97,7 @@ def _state() -> str:
     """Changes when anything does of which some file is made."""
     written = [*(ROOT / "book").glob("*.md"), *(ROOT / "book/_static/explorers").glob("*.js")]
     written += [ROOT / "book" / "references.bib"]
-    made = {"models.md", "devices.md", "bibliography.md"}
+    made = {"models.md", "devices.md", "bibliography.md", "explorers.md"}
     texts = sorted(path for path in written if path.name not in made)
     return _digest(_ground(), *(f"{path.name} {_content(path)}" for path in texts))
 

@@ -1,4 +1,4 @@
-"""The front page's list of chapters becomes cards: a Sphinx extension.
+"""The lists of the front page and of the gallery become cards: a Sphinx extension.
 
 On a card stands the figure that `tools/contents.py` names, as a chapter's cell made it, or what
 stands in for an explorer. It is a file beside the page, in light and in dark, that a browser
@@ -20,7 +20,8 @@ from sphinx.application import Sphinx
 from costfigures.canvas import PAGE
 from tools import contents
 
-FRONT = "book/index"
+#: Pages whose lists become cards.
+FRONT, GALLERY = "book/index", "book/explorers"
 FOLDER = "_static/cards"
 #: Ink and paper of the two kinds: the first ink is what a figure is born with.
 INKS = {"light": "#1f2328", "dark": "#ced6dd"}
@@ -68,27 +69,31 @@ def picture(page: Path, name: str | None) -> Picture:
     raise ValueError(f"{page.name} shows no figure {name or 'at all'}: see tools/contents.py")
 
 
-def pictures(book: Path) -> Iterator[tuple[str, Picture]]:
-    """Every page of the build that has a card, and what is on it."""
+def pictures(book: Path, page: str = FRONT) -> Iterator[tuple[str, Picture]]:
+    """Every page of the build that has a card on this one, and what is on it."""
     shown: dict[str, tuple[str, str | None]] = {
-        **{chapter.name: (chapter.name, chapter.figure) for chapter in contents.CHAPTERS},
-        **{name: figure or (name, None) for name, figure in contents.CALCULATORS.items()},
+        name: figure or (name, None) for name, figure in contents.CALCULATORS.items()
     }
-    for name, (page, figure) in shown.items():
-        if (path := book / f"{page}.ipynb").is_file():
+    if page == FRONT:
+        shown |= {chapter.name: (chapter.name, chapter.figure) for chapter in contents.CHAPTERS}
+    else:
+        names = ("explore_calculator", *contents.BELOW["explorers"])
+        shown = {name: shown.get(name, (name, None)) for name in names}
+    for name, (where, figure) in shown.items():
+        if (path := book / f"{where}.ipynb").is_file():
             yield name, picture(path, figure)
 
 
-def front_again(app: Sphinx, *_: Any) -> list[str]:
-    """The front page shows other pages' figures, so each build makes it again."""
-    return [FRONT] if app.builder.name == "html" else []
+def made_again(app: Sphinx, *_: Any) -> list[str]:
+    """These pages show other pages' figures, so each build makes them again."""
+    return [FRONT, GALLERY] if app.builder.name == "html" else []
 
 
 def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Put its picture on each item of the front page's lists."""
-    if page != FRONT or app.builder.name != "html":
+    """Put its picture on each item of a page's lists."""
+    if page not in (FRONT, GALLERY) or app.builder.name != "html":
         return
-    found = dict(pictures(Path(app.srcdir) / "book"))
+    found = dict(pictures(Path(app.srcdir) / "book", page))
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, each in found.items():
@@ -103,10 +108,11 @@ def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctr
         )
 
     body = context["body"].replace("</a>.</strong>", "</a></strong>")
-    body = body.replace('<section class="', '<section class="front-page ', 1)
+    if page == FRONT:
+        body = body.replace('<section class="', '<section class="front-page ', 1)
     body = LIST.sub(r'<\1 class="\2 page-cards"\3>', ITEM.sub(card, body))
     if body.count('<li class="page-card">') != len(found):
-        raise ValueError(f"{FRONT} has not one item for each card: run `make sync`")
+        raise ValueError(f"{page} has not one item for each card: run `make sync`")
     context["body"] = body
 
 
@@ -124,6 +130,6 @@ def images(name: str, drawn: Picture) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_css_file("first.css")
-    app.connect("env-get-outdated", front_again)
+    app.connect("env-get-outdated", made_again)
     app.connect("html-page-context", deal)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

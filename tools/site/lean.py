@@ -56,11 +56,15 @@ MAY_SCROLL = re.compile(
 #: A part of the side bar: its caption, and its pages, with those of the reference below one.
 PART = re.compile(
     r'(<p aria-level="2" class="caption"[^>]*><span class="caption-text">([^<]*)</span></p>)\s*'
-    r'(<ul class="[^"]*bd-sidenav">)(.*?)(</ul>)(?=\s*(?:<p aria-level|</div>))',
+    r'(<ul class="[^"]*bd-sidenav">)(.*?)(</ul>)'
+    r'(?=\s*(?:<p aria-level|</div>|<details class="nav-part"))',
     re.DOTALL,
 )
-#: Parts that are folded, and the words for what of them is: not the calculator.
-FOLDED = {"Tools": "Explorers", "Look it up": ""}
+#: The part that stands above all others, whatever its place in the book; one that is folded.
+ABOVE, FOLDED = "Tools", "Look it up"
+#: What all pages below the gallery begin with, which its entry says once.
+KIND = re.compile(r'(<li class="toctree-l2[^>]*><a class="[^"]*" href="[^"]*">)Explorer: (\w)')
+LAUNCH = re.compile(r'aria-label="Launch interactive content">\s*<i class="fas fa-rocket"></i>')
 SECTION = re.compile(r'<section id="([^"]+)">(?=\s*<h2>)')
 
 
@@ -81,7 +85,8 @@ def lean(html: str) -> str:
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
     html = WIDE.sub(with_names, html)
     html = FOLD.sub(labelled, html)
-    html = PART.sub(folded, html)
+    html = LAUNCH.sub('title="Open in Colab or Binder">Colab', html)
+    html = KIND.sub(lambda m: m[1] + m[2].upper(), with_tools_above(PART.sub(folded, html)))
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
     return with_heights(html)
 
@@ -95,17 +100,32 @@ def folded(part: re.Match[str]) -> str:
     >>> once.partition("<ul")[0], once == lean(once)
     ('<details class="nav-part"><summary>Look it up</summary>', True)
     """
-    caption, name, begin, pages, end = part.groups()
-    if name not in FOLDED or "nav-part" in pages:  # which it is already
+    _, name, begin, pages, end = part.groups()
+    if name != FOLDED or "nav-part" in pages:  # which it is already
         return part[0]
     fold = '<details class="nav-part"' + (" open" if "current" in pages else "") + "><summary>"
-    if not FOLDED[name]:
-        return f"{fold}{name}</summary>{begin}{pages}{end}</details>"
-    first, rest = pages.split("</li>", 1)
-    return (
-        f"{caption}{begin}{first}</li>{end}"
-        f"{fold}{FOLDED[name]}</summary>{begin}{rest}{end}</details>"
-    )
+    return f"{fold}{name}</summary>{begin}{pages}{end}</details>"
+
+
+def with_tools_above(html: str) -> str:
+    """The side bar with the calculator and the gallery first, which stand after the chapters in the
+    book.
+
+    >>> caption = '<p aria-level="2" class="caption"><span class="caption-text">{}</span></p>'
+    >>> pages = '<ul class="nav bd-sidenav"><li>{}</li></ul>'
+    >>> parts = (("One device", "Matmul"), ("Tools", "Calculator"), ("Trust", "Sources"))
+    >>> bar = "".join(caption.format(name) + pages.format(page) for name, page in parts) + "</div>"
+    >>> once = with_tools_above(bar)
+    >>> re.findall("<li>(.*?)</li>", once), once == with_tools_above(once)
+    (['Calculator', 'Matmul', 'Sources'], True)
+    """
+    parts = list(PART.finditer(html))
+    tools = next((part for part in parts if part[2] == ABOVE), None)
+    if tools is None or tools is parts[0]:
+        return html
+    first = parts[0].start()
+    rest = html[first : tools.start()] + html[tools.end() :]
+    return html[:first] + tools[0] + "\n" + rest
 
 
 def whole(formula: re.Match[str]) -> str:

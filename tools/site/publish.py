@@ -30,7 +30,7 @@ from tools.site.sharing import browser, draw_cards
 
 #: Not on paper: a reference of 100 pages, explorers, whose figures stand in their chapters, and the
 #: tables of the catalogue, thousands of cells to look something up in.
-ON_SCREEN = ("/api/", "/explore_", "book/models", "book/devices")
+ON_SCREEN = ("/api/", "/explore_", "book/explorers", "book/models", "book/devices")
 PAPER = """
 body { background: #fff; }
 *, ::before, ::after { background-image: none !important; box-shadow: none !important; }

@@ -4,6 +4,8 @@ import { Answers } from './answers_table.js';
 import {
   answered,
   cutOf,
+  EXACT,
+  engines,
   formats,
   models,
   nameOf,
@@ -13,13 +15,17 @@ import {
   priceOf,
   readAll,
   recipes,
+  sizeOf,
+  wattsOf,
   wholeNameOf,
 } from './costs.js';
 import { make, otherThings } from './dom.js';
-import { counted, plain, quantity, sweep } from './numbers.js';
+import { finder } from './finder.js';
+import { Fleets } from './fleet.js';
+import { counted, dollars, plain, quantity, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
-import { filesOf, frameFor, json, markdown, python, shell } from './share.js';
+import { filesOf, frameFor, json, markdown, python, pythonOfFleet, shell } from './share.js';
 import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_side.js';
 
 const whole = (id, label, unit, value, max) => ({
@@ -48,13 +54,25 @@ const kind = (id, label) => ({
   ],
 });
 const same = (names) => names.map((name) => [name, name]);
-let offered = same(models); // made again when a model is brought
+/** The first letters of a name: llama, qwen, deepseek. */
+const familyOf = (name) => name.match(/^[A-Za-z]+/)[0];
+/** Models of the catalogue in families, small ones first, each with its parameters. */
+const sized = models
+  .map((name) => [name, `${name} · ${plain(sizeOf(name) / 1e9, 3)}B`, '', familyOf(name)])
+  .sort(([one], [other]) =>
+    familyOf(one) === familyOf(other)
+      ? sizeOf(one) - sizeOf(other)
+      : familyOf(one) < familyOf(other)
+        ? -1
+        : 1,
+  );
+let offered = sized; // made again when a model is brought
 function modelChoices() {
   const own = codes();
   if (own.length + models.length !== offered.length)
     offered = [
-      ...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code)]),
-      ...same(models),
+      ...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code), 'yours']),
+      ...sized,
     ];
   return offered;
 }
@@ -96,34 +114,73 @@ const settings = [
     options: [['own', 'as the model ships'], ...same(recipes)],
     more: true,
   },
+  {
+    id: 'engine',
+    label: 'Memory',
+    type: 'choice',
+    value: EXACT,
+    options: [
+      [EXACT, 'exact bytes, a tenth kept back'],
+      ...engines.map((name) => [name, `as ${name} takes it on`]),
+    ],
+    more: true,
+  },
   kind('weights', 'Weights'),
   kind('kv', 'Cache'),
   kind('activations', 'Activations'),
   {
     id: 'price',
     label: 'Price',
-    unit: 'dollars a device hour, 0: as listed',
+    unit: 'dollars a device hour',
     type: 'number',
     min: 0,
     max: 1000,
     value: 0,
     digits: 2,
+    blank: (state) => pricedNow(priceOf(state)),
     more: true,
   },
   {
     id: 'watts',
     label: 'Power',
-    unit: 'watts a device, 0: as its datasheet says',
+    unit: 'watts a device',
     type: 'number',
     min: 0,
     max: 100000,
     value: 0,
     linear: true,
+    blank: (state) => pricedNow(wattsOf(state)),
     more: true,
   },
 ];
+/** What stands in an empty field: what is listed of the device. */
+const pricedNow = (listed) => (listed === undefined ? 'none listed' : `${listed} (listed)`);
+/** The question, and what is asked where it is turned round. */
+const turned = [
+  {
+    id: 'ask',
+    label: 'Question',
+    type: 'choice',
+    value: 'fit',
+    options: [
+      ['fit', 'Does it fit, how fast?'],
+      ['fewest', 'How many devices do I need?'],
+    ],
+    elsewhere: true,
+  },
+  { ...whole('speed', 'Each at least', 'tokens/s', 30, 1000), min: 1 },
+  { ...whole('first', 'First token', 'ms at most', 0, 60000), min: 0, blank: () => 'any' },
+];
 /** @type {Control[]} */
-export const controls = withOthers(settings);
+export const controls = [...withOthers(settings), ...turned];
+const isTurned = (state) => state.ask === 'fewest';
+/** The state in which the settings show one of some choices, and the question stays. */
+const showing = ({ ask, speed, first }, choices, at) => ({
+  ...stateOf(settings, choices, at),
+  ask,
+  speed,
+  first,
+});
 export { filesOf, python, shell };
 
 /** @type {Suggestion[]} */
@@ -162,6 +219,20 @@ export const tries = [
     say:
       'The smaller device is a quarter of the price an hour. Which one writes a million tokens ' +
       'for less, the table says.',
+  },
+  {
+    label: '200 users at 30 tokens/s',
+    state: { ask: 'fewest', batch: 200, model: 'llama-3.1-70b' },
+    say:
+      'The question turned round: the fewest devices of each kind that serve them, with the plan ' +
+      'and the price.',
+  },
+  {
+    label: 'What vLLM takes on',
+    state: { beside: 'model=llama-3.1-8b&engine=vllm' },
+    say:
+      'An engine hands its memory out in pages and keeps some for itself. Beside the exact bytes ' +
+      'stands what vLLM would take on.',
   },
 ];
 
@@ -221,6 +292,7 @@ function curve(choice, found) {
 }
 
 const SAID = {
+  engine: (value) => (value === EXACT ? 'exact bytes' : `as ${value} counts`),
   many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'),
   price: (value) => (value ? `$${value} an hour` : 'the listed price'),
   watts: (value) => (value ? `${value} W` : 'the power of its datasheet'),
@@ -264,6 +336,7 @@ function* withCurves(states) {
 export const chartsLater = true;
 
 export function compute(state) {
+  if (isTurned(state)) return atRest(state);
   const [choices, place] = [choicesOf(settings, state), placeOf(state)];
   const found = choices.map(answersOf);
   const longest = [...found].sort((a, b) => (b.rows?.length ?? 0) - (a.rows?.length ?? 0));
@@ -277,6 +350,14 @@ export function compute(state) {
     names: told(settings, choices, wordsOf),
     whole: told(settings, choices, inFull),
   };
+}
+
+/** Where the question is turned round: the choices, of which none is answered. */
+function atRest(state) {
+  const choices = choicesOf(settings, state);
+  const none = choices.map(() => ({}));
+  const names = told(settings, choices, wordsOf);
+  return { choices, place: placeOf(state), found: none, keys: [], names, whole: names };
 }
 
 // ---------------------------------------------------------------- what is shown
@@ -311,24 +392,53 @@ export function sentence(choice, { by, fits, error, reading, devices }) {
   const price = priceOf(choice);
   const million = by.get('dollars_per_million_written');
   const paid = price
-    ? ` $${plain(price * devices)} an hour, ${million.shown} per million output tokens.`
-    : '';
+    ? ` ${dollars(price * devices)} an hour, ${million.shown} per million output tokens.`
+    : ' No rent of it is listed: type yours as Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +
     `With ${users(choice.batch)}, each gets ${by.get('one_tokens_per_s').shown}.${paid}`
   );
 }
 
-/** Whose prices those are. */
-export function summary(_state, { choices, found }) {
-  return choices.flatMap((choice, at) =>
-    found[at].by && pricedBy(choice)
-      ? [[choices.length > 1 ? `Price of ${at + 1}` : 'Price', pricedBy(choice)]]
-      : [],
-  );
+const MONTH = 730; // hours
+
+/** What all devices of a choice cost and draw, and who says so. */
+export function summary(state, { choices, found }) {
+  if (isTurned(state)) return [];
+  return choices.flatMap((choice, at) => {
+    const { by, devices } = found[at];
+    if (!by) return [];
+    const [price, watts] = [priceOf(choice), wattsOf(choice)];
+    const which = choices.length > 1 ? ` of ${at + 1}` : '';
+    const by_whom = pricedBy(choice) || 'as you typed';
+    return [
+      ...(price
+        ? [
+            [
+              `Rent${which}`,
+              `${dollars(price * devices)} an hour, ${dollars(price * devices * MONTH)} a month ` +
+                `(${by_whom})`,
+            ],
+          ]
+        : []),
+      ...(watts
+        ? [
+            [
+              `Power${which}`,
+              `at most ${quantity(watts * devices, 'W', 3)} ` +
+                `(${choice.watts ? 'as you typed' : 'its datasheet'})`,
+            ],
+          ]
+        : []),
+    ];
+  });
 }
 
-export const note = () =>
+export const note = (state) => (isTurned(state) ? NOTE_OF_FLEETS : NOTE);
+const NOTE_OF_FLEETS =
+  'Plans of up to 64 devices that share a copy are tried, at a datasheet’s rates: published ' +
+  'servers reach about half. Prompts that arrive together and wait for one another are left out.';
+const NOTE =
   'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A ' +
   'tenth of the memory is kept back. Prompts that are read in between are left out. A step ' +
   'is the last of an answer, when prompt and answer are cached.';
@@ -350,7 +460,8 @@ export function table(_state, { keys, found, names }) {
  * Every batch that fits, of every choice: what one gets against what all get; the chosen one can be
  * dragged.
  */
-export function charts(_state, { choices, place, found, names }) {
+export function charts(state, { choices, place, found, names }) {
+  if (isTurned(state)) return [];
   const curves = choices.map((choice, at) => curve(choice, found[at]));
   const points = curves
     .flatMap((each, at) => (each ? each.points.map((point) => ({ ...point, at })) : []))
@@ -420,7 +531,8 @@ export function build(explorer) {
   );
   const form = explorer.root.querySelector('.explorer-controls');
   form.append(make('div', { class: 'calculator-more' }, panel(explorer, bring), add));
-  const choose = (at) => explorer.set(stateOf(settings, explorer.result.choices, at));
+  form.prepend(question(explorer));
+  const choose = (at) => explorer.set(showing(explorer.state, explorer.result.choices, at));
   const remove = (at) => takeAway(explorer, at);
   const [first, others] = [
     new Answers('The first answers', home, choose, remove),
@@ -428,21 +540,22 @@ export function build(explorer) {
   ];
   const refused = make('p', { class: 'own-wrong' });
   const verdict = make('p', { class: 'calculator-verdict' });
-  const memory = new Memory();
+  const [memory, fleets] = [new Memory(), new Fleets(explorer)];
   const enough = make(
     'button',
     { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) },
     'Take as many devices as hold it',
   );
   explorer.stage.append(refused, verdict, memory.box, enough);
-  explorer.stage.after(first.box);
-  finder(explorer);
+  explorer.stage.after(first.box, fleets.part);
+  finder(explorer, 'model', '70b, qwen…');
+  finder(explorer, 'device', 'h100, 4090…');
   explorer.heard = explorer.root.appendChild(
     make('p', { class: 'explorer-offscreen', role: 'status' }),
   );
   const taken = takenAlong(explorer);
   explorer.rest.after(others.box, taken.box); // below the chart
-  explorer.parts = { add, enough, first, memory, others, refused, taken, verdict };
+  explorer.parts = { add, enough, first, fleets, memory, others, refused, taken, verdict };
 }
 
 /** What fills the memory of a device: a bar with a part for each, and what is left. */
@@ -486,43 +599,47 @@ class Memory {
   }
 }
 
-/** A box beside the models: the list keeps those whose names have all of its words. */
-function finder(explorer) {
-  const { select } = explorer.inputs.get('model');
-  const box = make('input', {
-    type: 'search',
-    class: 'calculator-find',
-    placeholder: '70b, deepseek…',
-    'aria-label': 'Find a model',
-    '.oninput': () => narrow(explorer, box.value),
-    '.onchange': () => {
-      const [first] = matching(box.value);
-      const is = matching(box.value).includes(explorer.state.model);
-      if (box.value.trim() && first && !is) explorer.set({ ...explorer.state, model: first });
-      if (!first) explorer.say(`No model of the catalogue is called “${box.value}”.`);
-    },
-  });
-  select.before(box);
+/** Which question is asked: two buttons, of which one is pressed. */
+function question(explorer) {
+  const { options } = turned[0];
+  const buttons = options.map(([ask, text]) =>
+    make(
+      'button',
+      {
+        type: 'button',
+        value: ask,
+        '.onclick': () => explorer.set({ ...explorer.state, ask }),
+      },
+      text,
+    ),
+  );
+  return make(
+    'div',
+    { class: 'calculator-question', role: 'group', 'aria-label': 'Question' },
+    ...buttons,
+  );
 }
 
-const wordsIn = (text) =>
-  text
-    .toLowerCase()
-    .split(/[\s/_-]+/)
-    .filter(Boolean);
-const matching = (text) =>
-  models.filter((name) => wordsIn(text).every((word) => name.toLowerCase().includes(word)));
-
-function narrow(explorer, text) {
-  const { select } = explorer.inputs.get('model');
-  const kept = new Set([...matching(text), explorer.state.model, ...codes()]);
-  for (const option of select.options) option.hidden = !kept.has(option.value);
+/** What belongs to the other question is out of sight. */
+function turn(explorer, state) {
+  const { root, inputs, parts } = explorer;
+  root.classList.toggle('calculator-turned', isTurned(state));
+  for (const button of root.querySelectorAll('.calculator-question button'))
+    button.setAttribute('aria-pressed', String(button.value === state.ask));
+  const shown = (id, is) => {
+    inputs.get(id).number.closest('.explorer-field').hidden = !is;
+  };
+  for (const id of ['many', 'pipeline', 'expert', 'data', 'dcp']) shown(id, !isTurned(state));
+  for (const id of ['speed', 'first']) shown(id, isTurned(state));
+  parts.first.box.hidden = isTurned(state);
+  parts.others.box.hidden = isTurned(state);
+  parts.fleets.part.hidden = !isTurned(state);
 }
 
 /** A copy of the choice that the settings show, which they show from now on. */
 function beside(explorer) {
   const { choices, place } = explorer.result;
-  explorer.set(stateOf(settings, [...choices, choices[place]], choices.length));
+  explorer.set(showing(explorer.state, [...choices, choices[place]], choices.length));
   explorer.say(
     `Choice ${choices.length + 1} is a copy of ${place + 1}, and the settings now change it.`,
   );
@@ -570,8 +687,8 @@ async function hold(explorer) {
 function takeAway(explorer, at) {
   const { choices, place } = explorer.result;
   explorer.set(
-    stateOf(
-      settings,
+    showing(
+      explorer.state,
       choices.filter((_, other) => other !== at),
       Math.max(0, place - (place >= at && place > 0 ? 1 : 0)),
     ),
@@ -634,9 +751,15 @@ function takenAlong(explorer) {
 }
 
 /** The lines to take along, which nobody sees while they are folded. */
-function fillTaken({ parts: { taken }, result: { choices }, root, state }) {
+function fillTaken({ parts: { taken }, result: { choices, place }, root, state }) {
   const [inPython, inShell, elsewhere] = taken.lines;
   const files = filesOf(choices);
+  inShell.box.hidden = isTurned(state);
+  if (isTurned(state)) {
+    inPython.code.textContent = pythonOfFleet(choices[place], files[place], state);
+    elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
+    return;
+  }
   inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
   inShell.code.textContent = choices
     .map(
@@ -648,8 +771,14 @@ function fillTaken({ parts: { taken }, result: { choices }, root, state }) {
   elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
 }
 
-export function draw(explorer) {
+export function draw(explorer, state) {
   const { choices, place, found } = explorer.result;
+  turn(explorer, state);
+  if (isTurned(state)) {
+    drawTurned(explorer, state);
+    return;
+  }
+  explorer.parts.fleets.stop();
   // what was answered stays, without its numbers
   if (explorer.result.keys.length) explorer.answered = explorer.result.keys;
   const keys = explorer.answered ?? [];
@@ -686,6 +815,16 @@ export function draw(explorer) {
   explorer.rest.classList.toggle('calculator-no-room', !found.some(mostOf));
   if (taken.box.open) fillTaken(explorer);
   hear(explorer, choices[place], found[place]);
+}
+
+function drawTurned(explorer, state) {
+  const { choices, place } = explorer.result;
+  const { add, enough, fleets, memory, refused, taken } = explorer.parts;
+  for (const each of [add, enough, memory.box]) each.hidden = true;
+  refused.textContent = '';
+  explorer.rest.classList.add('calculator-no-room');
+  fleets.update(choices[place], state);
+  if (taken.box.open) fillTaken(explorer);
 }
 
 /** The address of the page that has the calculator alone, in this state. */

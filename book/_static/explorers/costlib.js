@@ -4,6 +4,8 @@
 import {
   answer as asked,
   devices as devicesByName,
+  ENGINES,
+  FAMILIES,
   fleets as fleetsOf,
   FORMATS,
   models as modelsByName,
@@ -13,8 +15,16 @@ import {
   RECIPES,
   Transformer,
 } from './generated/costlib.js';
-import { devices as figures, prices } from './generated/entries.js';
+import { devices as figures, models as entries, prices } from './generated/entries.js';
 import { call, Dict } from './python_values.js';
+
+/** Parameters of a model of the catalogue. */
+export const sizeOf = (name) => entries[name].params;
+/** Engines that say what they take on, by the names that they are asked by. */
+export const engines = [...ENGINES];
+
+/** Names of families, as a config's model_type has them. */
+export const families = [...FAMILIES.keys()];
 
 /** Names of the catalogue. */
 export const models = [...modelsByName];
@@ -83,6 +93,7 @@ export function* fleets(model, device, options = {}) {
       devices: fleet.devices,
       plan: Object.fromEntries(fleet.server.plan.items()),
       node: fleet.server.place.node?.name ?? null,
+      nodes: fleet.server.place.nodes ?? null,
       batch: fleet.batch,
       perToken: fleet.per_token,
       firstToken: fleet.first_token,

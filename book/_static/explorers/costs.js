@@ -3,6 +3,9 @@
 import {
   answer,
   changed,
+  engines,
+  families,
+  fleets,
   formats,
   hosts,
   listed,
@@ -12,11 +15,12 @@ import {
   nodes,
   precisionOf,
   recipes,
+  sizeOf,
 } from './costlib.js';
 import { quantity } from './numbers.js';
 import { codes, isOwn, saidIn, textOf } from './own_models.js';
 
-export { formats, modelIn, models, recipes };
+export { engines, families, formats, hosts, modelIn, models, recipes, sizeOf };
 
 /** What a server can stand on: devices, and nodes of them. */
 export const places = [...hosts, ...nodes];
@@ -99,7 +103,7 @@ export const pricedBy = ({ device, price }) => (price ? '' : (listed(device)?.so
 
 /** The arguments of costlib.answer beside model, device and precision, by their names in Python. */
 export function asked(choice) {
-  const { wait, batch, prompt, answer: written } = choice;
+  const { wait, batch, prompt, answer: written, engine } = choice;
   const [price, watts] = [priceOf(choice), wattsOf(choice)];
   return {
     ...cutOf(choice),
@@ -109,7 +113,30 @@ export function asked(choice) {
     prompt,
     ...(price === undefined ? {} : { price_per_hour: price }),
     ...(watts === undefined ? {} : { watts }),
+    ...(engine === EXACT ? {} : { engine }),
   };
+}
+
+/** In place of an engine: the exact bytes. */
+export const EXACT = 'exact';
+
+/** What is asked for when the question is turned round, by the names in Python. */
+export function load({ batch, prompt, answer: written, wait, engine }, { speed, first }) {
+  return {
+    users: batch,
+    prompt,
+    answer: written,
+    per_token: 1 / speed,
+    ...(first ? { first_token: first / 1000 } : {}),
+    ...(wait ? { latency: wait / 1e6 } : {}),
+    ...(engine === EXACT ? {} : { engine }),
+  };
+}
+
+/** The fewest of a device so far, after each plan that is tried: see costlib.serving.fleets. */
+export function* fewest(choice, device, targets) {
+  const precision = precisionIn(choice);
+  yield* fleets(modelOfChoice(choice), device, { ...load(choice, targets), precision });
 }
 
 /** What is answered, or what is wrong in costlib's words. */

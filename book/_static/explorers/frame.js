@@ -134,6 +134,24 @@ export function csv(table) {
   return [table.columns, ...table.rows].map((row) => row.map(cell).join(',')).join('\n');
 }
 
+/**
+ * The entries of a list: value, words, perhaps what a pointer is told, perhaps their group.
+ * @param {Choice[]} options
+ */
+export function entriesOf(options) {
+  /** @type {Map<string, HTMLOptGroupElement>} */
+  const groups = new Map();
+  return options.flatMap(([value, text, title, group]) => {
+    const option = make('option', { value, title: title || null }, text);
+    if (!group) return [option];
+    const known = groups.get(group);
+    known?.append(option);
+    if (known) return [];
+    groups.set(group, make('optgroup', { label: group }, option));
+    return [groups.get(group)];
+  });
+}
+
 /** One explorer: its controls, and what is drawn whenever one of them changes. */
 export class Explorer {
   /**
@@ -404,7 +422,7 @@ export class Explorer {
       step: control.digits ? 'any' : 1,
       inputmode: control.digits ? 'decimal' : 'numeric',
       '.onchange': () =>
-        put(number.value === '' ? this.state[control.id] : clamp(control, number.value)),
+        put(number.value === '' ? this.empty(control) : clamp(control, number.value)),
     });
     const slider = make('input', {
       type: 'range',
@@ -423,6 +441,14 @@ export class Explorer {
       make('label', { for: id }, `${control.label}${unit}`),
       make('div', { class: 'explorer-pair' }, slider, number),
     );
+  }
+
+  /**
+   * What a field stands for that somebody emptied: what it was, or 0 where that has words.
+   * @param {NumberControl} control
+   */
+  empty(control) {
+    return control.blank ? 0 : this.state[control.id];
   }
 
   /**
@@ -548,10 +574,7 @@ export class Explorer {
       const options = choices(control, this.state);
       if (input.options !== options) {
         const key = options.map(([each]) => each).join();
-        if (input.key !== key)
-          input.select.replaceChildren(
-            ...options.map(([each, text, title]) => make('option', { value: each, title }, text)),
-          );
+        if (input.key !== key) input.select.replaceChildren(...entriesOf(options));
         Object.assign(input, { key, options });
       }
       if (input.select.value !== value) input.select.value = value;
@@ -565,7 +588,9 @@ export class Explorer {
         );
         input.shown = value;
       }
-      if (input.number.value !== String(value)) input.number.value = value;
+      const text = control.blank && !value ? '' : String(value);
+      if (input.number.value !== text) input.number.value = text;
+      if (control.blank) input.number.placeholder = control.blank(this.state);
     }
   }
 

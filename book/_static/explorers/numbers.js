@@ -62,6 +62,12 @@ export function quantity(value, unit, digits = 4) {
   return `${formatted(value / scale, digits)} ${prefix}${unit}`;
 }
 
+/** A sum of money: cents, but of hundreds none, and three digits of what is less than one. */
+export function dollars(value) {
+  if (value >= 1 && value < 1000) return `$${value.toFixed(2)}`;
+  return `$${plain(value < 1 ? value : Math.round(value), 3)}`;
+}
+
 /** Bytes, decimal. */
 export const bytes = (value) => quantity(value, 'B');
 /** A share in per cent. */

@@ -1,8 +1,13 @@
 // Where a reader brings a model: a box to paste into, a file to choose, or one dropped on the
 // explorer.
-import { modelIn, models, nameOf } from './costs.js';
+import { families, modelIn, models, nameOf } from './costs.js';
 import { make } from './dom.js';
+import { quantity } from './numbers.js';
 import { coded, MOST } from './own_models.js';
+
+/** What costlib says of a family that it does not know, and what of it is for Python alone. */
+const UNKNOWN = /^model_type .* is not one that costlib knows/;
+const IN_PYTHON = /; it knows .*$|, as list\(costlib\.families\.FAMILIES\).*$/;
 
 const LATER = 300; // milliseconds after the last letter
 
@@ -44,6 +49,12 @@ export function panel(explorer, bring) {
     const mine = turn;
     wrong.textContent = '';
     if (!text.trim()) return;
+    const elsewhere = fromElsewhere(text.trim());
+    if (elsewhere) {
+      fold.open = true;
+      wrong.replaceChildren(...elsewhere);
+      return;
+    }
     try {
       const model = await modelCalled(text.trim());
       if (mine !== turn) return;
@@ -52,7 +63,16 @@ export function panel(explorer, bring) {
       bring(model, nameOf(model));
     } catch (error) {
       fold.open = true;
-      wrong.textContent = error.message;
+      wrong.textContent = error.message.replace(IN_PYTHON, '');
+      const kin = UNKNOWN.test(error.message) ? kinOf(text) : null;
+      if (kin)
+        wrong.append(
+          make(
+            'button',
+            { type: 'button', '.onclick': () => read(kin.text) },
+            `Read it as ${kin.family}: ${quantity(kin.size, '', 3)} parameters`,
+          ),
+        );
     }
   };
   let later;
@@ -63,6 +83,67 @@ export function panel(explorer, bring) {
   file.addEventListener('change', async () => read(await textIn(file.files[0])));
   droppable(explorer.root, read);
   return fold;
+}
+
+/** The name of a repository, as a link to it or its name alone says it. */
+const REPOSITORY = /^(?:https?:\/\/)?(?:www\.)?(?:huggingface\.co|hf\.co)\/([\w.-]+\/[\w.-]+)/;
+const NAME = /^[\w.-]+\/[\w.-]+$/;
+
+/** Where a link leads to, and how its config comes here: this page asks no other for anything. */
+function fromElsewhere(text) {
+  const name = REPOSITORY.exec(text)?.[1] ?? NAME.exec(text)?.[0];
+  if (!name) return null;
+  const address = `https://huggingface.co/${name}/raw/main/config.json`;
+  const known = models.find((each) => plainly(name.split('/')[1]).startsWith(plainly(each)));
+  return [
+    'This page sends nothing and fetches nothing. Open ',
+    make('a', { href: address, target: '_blank', rel: 'noopener' }, address),
+    ', copy all of it, and paste it here.',
+    known ? ` The catalogue has ${known}, under Model.` : '',
+  ];
+}
+
+const plainly = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+
+/** What in a config tells its kind, and a family of that kind. */
+const KINS = [
+  ['kv_lora_rank', 'deepseek_v3'],
+  ['ssm_state_size', 'mamba2'],
+  ['state_size', 'mamba'],
+  ['num_local_experts', 'mixtral'],
+  ['num_experts', 'qwen3_moe'],
+  ['n_routed_experts', 'deepseek_v3'],
+  ['sliding_window', 'mistral'],
+  ['num_key_value_heads', 'llama'],
+  ['n_embd', 'gpt2'],
+];
+
+/** The same config as the nearest family that costlib knows; nothing if it knows this one. */
+function asKin(text) {
+  const config = JSON.parse(text);
+  const kind = config.model_type;
+  if (typeof kind !== 'string') return null;
+  const named = families.filter((each) => plainly(kind).startsWith(plainly(each)));
+  named.sort((one, other) => other.length - one.length);
+  const alike = KINS.filter(([field]) => field in config).map(([, family]) => family);
+  for (const family of [...named, ...alike, 'llama']) {
+    if (family === kind) return null;
+    const changed = JSON.stringify({ ...config, model_type: family });
+    try {
+      const size = modelIn(changed).params();
+      return { family, text: changed, size };
+    } catch {} // not this one
+  }
+  return null;
+}
+
+/** What may be tried instead of an unknown family; nothing where there is no such thing. */
+function kinOf(text) {
+  try {
+    return asKin(text);
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 // What a reader takes along: lines for Python and a terminal that give the same answers, a table,
 // JSON, a frame for another page.
-import { asked, cutOf, deviceOf, kindsOf, nameOf, priceOf, wattsOf } from './costs.js';
+import { asked, cutOf, deviceOf, EXACT, kindsOf, load, nameOf, priceOf, wattsOf } from './costs.js';
 import { isOwn, textOf } from './own_models.js';
 
 /**
@@ -32,9 +32,21 @@ function precisionIn({ model, precision, ...rest }, file) {
   return [`precision=${base}.with_(${kinds})`];
 }
 
+const named = ([name, value]) => `${name}=${typeof value === 'string' ? `"${value}"` : value}`;
+
+/** A line of Python that finds the fewest devices. */
+export function pythonOfFleet(choice, file, { speed, first }) {
+  const given = Object.entries({ ...load(choice, { speed, first }), per_token: `1 / ${speed}` });
+  const said = given.map(([name, value]) =>
+    name === 'per_token' ? `${name}=${value}` : named([name, value]),
+  );
+  const all = [modelIn(choice.model, file), `"${choice.device}"`, ...said];
+  return `costlib.serving.fewest_devices(${[...all, ...precisionIn(choice, file)].join(', ')})`;
+}
+
 /** A line of Python. */
 export function python(choice, file) {
-  const given = Object.entries(asked(choice)).map(([name, value]) => `${name}=${value}`);
+  const given = Object.entries(asked(choice)).map(named);
   const [model, device] = [modelIn(choice.model, file), `"${deviceOf(choice)}"`];
   return `costlib.answer(${[model, device, ...given, ...precisionIn(choice, file)].join(', ')})`;
 }
@@ -42,7 +54,7 @@ export function python(choice, file) {
 /** A line for a terminal; null where the command has no words for a choice. */
 export function shell(choice, file) {
   if (Object.keys(kindsOf(choice)).length) return null;
-  const { model, precision, wait, batch, prompt, answer } = choice;
+  const { model, precision, wait, batch, prompt, answer, engine } = choice;
   const flag = (name, value) => (value === undefined ? '' : ` --${name} ${value}`);
   const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
   const cut = Object.entries(cutOf(choice))
@@ -52,6 +64,7 @@ export function shell(choice, file) {
     `costlib ${isOwn(model) ? file : model} --on ` +
     `${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${wait ? ` --wait ${wait}` : ''}${recipe} ` +
     `--batch ${batch} --context ${prompt + answer} --prompt ${prompt}` +
+    `${engine === EXACT ? '' : flag('engine', engine)}` +
     `${flag('price', priceOf(choice))}${flag('watts', wattsOf(choice))}`
   );
 }

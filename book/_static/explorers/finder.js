@@ -1,0 +1,72 @@
+// A box beside a long list: the list keeps what has all words that are typed, Enter takes the
+// first of it, and what is the only one left is taken at once.
+import { make } from './dom.js';
+import { choices, entriesOf } from './frame.js';
+
+/** What is compared: letters and digits in small words, so that "Llama 3.1 70B" finds its model. */
+const wordsIn = (text) =>
+  text
+    .toLowerCase()
+    .split(/[^a-z0-9.]+/)
+    .filter(Boolean);
+
+/**
+ * Those of some entries that have all words of a text, in their name, size or family; those that
+ * begin with it come first.
+ * @param {Choice[]} entries
+ * @param {string} text
+ */
+export function matching(entries, text) {
+  const words = wordsIn(text);
+  const found = entries.filter((entry) => {
+    const said = entry.join(' ').toLowerCase();
+    return words.every((word) => said.includes(word));
+  });
+  const begins = (/** @type {Choice} */ entry) =>
+    Number(!wordsIn(entry[0]).join('-').startsWith(words.join('-')));
+  return found.sort((one, other) => begins(one) - begins(other));
+}
+
+/**
+ * Puts the box before the list of a setting.
+ * @param {any} explorer
+ * @param {string} id
+ * @param {string} example
+ */
+export function finder(explorer, id, example) {
+  const { select } = explorer.inputs.get(id);
+  const control = explorer.page.controls.find((each) => each.id === id);
+  const all = () => choices(control, explorer.state);
+  const take = (value) => {
+    if (value !== explorer.state[id]) explorer.set({ ...explorer.state, [id]: value });
+  };
+  const narrow = () => {
+    const found = matching(all(), box.value);
+    const now = found.length === 1 ? found[0][0] : explorer.state[id];
+    const kept = new Set([...found, ...all().filter(([value]) => value === now)]);
+    select.replaceChildren(...entriesOf(box.value.trim() ? [...kept] : all()));
+    select.value = now;
+    take(now);
+    return found;
+  };
+  const box = make('input', {
+    type: 'search',
+    class: 'calculator-find',
+    placeholder: example,
+    autocomplete: 'off',
+    enterkeyhint: 'done',
+    'aria-label': `Find a ${control.label.toLowerCase()}`,
+    '.oninput': narrow,
+    '.onkeydown': (event) => {
+      if (event.key !== 'Enter' || !box.value.trim()) return;
+      const [first] = narrow();
+      if (first) take(first[0]);
+      else explorer.say(`No ${control.label.toLowerCase()} here is called “${box.value}”.`);
+    },
+  });
+  select.addEventListener('change', () => {
+    box.value = '';
+    narrow();
+  });
+  select.before(box);
+}

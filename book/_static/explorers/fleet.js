@@ -1,0 +1,214 @@
+// The question turned round: so many users, each so fast, and how few devices of each kind do it.
+// The search is costlib's own, a plan at a time, so that the page answers in between.
+import { EXACT, fewest, hosts, nameOf, priceOf } from './costs.js';
+import { make, otherThings } from './dom.js';
+import { counted, dollars, plain, quantity } from './numbers.js';
+
+const HOUR = 3600;
+const MONTH = 730; // hours
+const kept = new Map(); // what was found, by what was asked and the device
+const MOST_KEPT = 400;
+
+/** The kinds of device that are looked at: the chosen one, and all that somebody rents out. */
+const kindsFor = (choice) => [
+  choice.device,
+  ...hosts.filter((device) => device !== choice.device && priceOf({ device, price: 0 })),
+];
+
+/** What is asked, as a text; a choice's own devices and cuts are what is looked for. */
+export const keyOf = (choice, targets) =>
+  JSON.stringify(
+    [
+      ...['model', 'device', 'batch', 'prompt', 'answer', 'wait', 'engine', 'price'],
+      ...['precision', 'weights', 'kv', 'activations'],
+    ].map((id) => choice[id]),
+  ) + JSON.stringify([targets.speed, targets.first]);
+
+/** What one kind of device takes: a plan with its price, or what is out of reach. */
+async function searched(choice, device, targets, isWanted) {
+  const price = priceOf({ device, price: device === choice.device ? choice.price : 0 });
+  try {
+    let fleet = null;
+    for (const found of fewest(choice, device, targets)) {
+      fleet = found;
+      await otherThings();
+      if (!isWanted()) return null;
+    }
+    const perHour = price === undefined ? undefined : price * fleet.devices;
+    const perMillion = perHour && (perHour / HOUR / fleet.tokensPerSecond) * 1e6;
+    return { device, fleet, perHour, perMillion };
+  } catch (error) {
+    return { device, error: error.message };
+  }
+}
+
+const AXES = ['tensor', 'pipeline', 'expert', 'data', 'dcp'];
+/** How a model is divided, in words. */
+export const planOf = ({ plan }) =>
+  AXES.filter((axis) => plan[axis] > 1)
+    .map((axis) => `${axis} ${plan[axis]}`)
+    .join(', ') || 'whole';
+
+/** The kind of a plan's machines: devices, or the nodes that it lies on. */
+const standing = ({ device, fleet }) =>
+  fleet.node && fleet.node !== device ? `${device}, in ${fleet.node}` : device;
+
+/** The settings that show a plan as a choice of its own. */
+export const stateFor = ({ device, fleet }) => ({
+  ask: 'fit',
+  device: fleet.node ?? device,
+  many: fleet.node ? fleet.nodes : fleet.devices,
+  pipeline: fleet.plan.pipeline,
+  expert: fleet.plan.expert,
+  data: fleet.plan.data,
+  dcp: fleet.plan.dcp,
+  batch: fleet.batch,
+});
+
+/** The answer for the chosen device in a sentence. */
+export function sentence(choice, { speed, first }, row) {
+  const within = first ? `, the first within ${plain(first)} ms` : '';
+  const asked =
+    `${counted(choice.batch, 'users')} of ${nameOf(choice.model)}, ` +
+    `each at ${plain(speed)} tokens/s or more${within}`;
+  if (!row) return `${asked}: looking for the fewest ${choice.device} …`;
+  if (row.error) return `${asked}: ${row.error}.`;
+  const { fleet, perHour, perMillion } = row;
+  const paid = perHour
+    ? ` ${dollars(perHour)} an hour, ${dollars(perHour * MONTH)} a month, ` +
+      `${dollars(perMillion)} per million output tokens, prompts included.`
+    : ' No rent of it is listed: type yours as Price.';
+  return (
+    `${asked}: ${plain(fleet.devices)} × ${standing(row)} (${planOf(fleet)}). ` +
+    `Each gets ${plain(1 / fleet.perToken, 3)} tokens/s, the first after ` +
+    `${quantity(fleet.firstToken, 's', 3)}.${paid}`
+  );
+}
+
+/** The table of kinds of device, which fills while they are searched. */
+export class Fleets {
+  /**
+   * @param {any} explorer
+   */
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.key = '';
+    this.rows = [];
+    this.body = make('tbody');
+    this.note = make('p', { class: 'explorer-note' });
+    const heads = ['device', 'how many', '$ an hour', '$ a million output'];
+    this.box = make(
+      'div',
+      { class: 'answers calculator-fleets', tabindex: '0', role: 'region' },
+      make(
+        'table',
+        {},
+        make('caption', { class: 'answers-caption' }, 'The fewest of each device'),
+        make(
+          'thead',
+          {},
+          make(
+            'tr',
+            {},
+            ...[...heads, 'each gets', 'first token', 'divided by'].map((head) =>
+              make('th', { scope: 'col' }, head),
+            ),
+          ),
+        ),
+        this.body,
+      ),
+    );
+    this.box.setAttribute('aria-label', 'The fewest of each device');
+    this.part = make('div', {}, this.box, this.note);
+  }
+
+  /** What the chosen device takes, once that is known. */
+  get first() {
+    return this.rows[0];
+  }
+
+  /** Nothing is asked any more. */
+  stop() {
+    this.key = '';
+    if (this.explorer.deferred.has('fleets'))
+      this.explorer.defer(
+        'fleets',
+        () => {},
+        (run) => run(),
+      );
+  }
+
+  /** Shows what is known of a question, and has the rest searched. */
+  update(choice, targets) {
+    const key = keyOf(choice, targets);
+    if (key === this.key) return;
+    this.key = key;
+    this.rows = [];
+    this.draw(choice, targets);
+    this.explorer.defer(
+      'fleets',
+      () => this.draw(choice, targets),
+      (run) => this.search(choice, targets, key).then(run),
+    );
+  }
+
+  async search(choice, targets, key) {
+    const isWanted = () => this.key === key;
+    for (const device of kindsFor(choice)) {
+      const which = `${key} ${device}`;
+      await otherThings();
+      if (!isWanted()) return;
+      const row = kept.get(which) ?? (await searched(choice, device, targets, isWanted));
+      if (!isWanted()) return;
+      if (kept.size > MOST_KEPT) kept.clear();
+      kept.set(which, row);
+      this.rows.push(row);
+      this.draw(choice, targets);
+    }
+  }
+
+  draw(choice, targets) {
+    const kinds = kindsFor(choice);
+    this.explorer.parts.verdict.textContent = sentence(choice, targets, this.first);
+    const known = this.rows.filter(({ fleet }) => fleet);
+    const cost = ({ perHour }) => perHour ?? Infinity;
+    known.sort((one, other) => cost(one) - cost(other));
+    this.body.replaceChildren(...known.map((row) => this.row(row, choice)));
+    const out = this.rows.filter(({ error }) => error).map(({ device }) => device);
+    const left = kinds.length - this.rows.length;
+    this.note.textContent =
+      (left ? `${counted(left, 'kinds of device')} still to be searched. ` : '') +
+      (out.length ? `Out of reach: ${out.join(', ')}. ` : '') +
+      'A press on a device shows its plan. Every user always has a request running: prompts are ' +
+      'prefilled between the steps of the others, and their time is counted' +
+      (choice.engine === EXACT ? '.' : `; memory is as ${choice.engine} takes it on.`);
+  }
+
+  row(row, choice) {
+    const { device, fleet, perHour, perMillion } = row;
+    const show = make(
+      'button',
+      {
+        type: 'button',
+        title: 'Show this plan',
+        '.onclick': () => this.explorer.set({ ...this.explorer.state, ...stateFor(row) }),
+      },
+      standing(row),
+    );
+    const paid = (value) => (value === undefined ? '–' : dollars(value));
+    const cells = [
+      plain(fleet.devices),
+      paid(perHour),
+      paid(perMillion),
+      `${plain(1 / fleet.perToken, 3)} tokens/s`,
+      quantity(fleet.firstToken, 's', 3),
+      planOf(fleet),
+    ];
+    return make(
+      'tr',
+      { class: device === choice.device ? 'answers-chosen' : null },
+      make('th', { scope: 'row' }, show),
+      ...cells.map((cell) => make('td', {}, cell)),
+    );
+  }
+}
