@@ -288,9 +288,8 @@ def test_the_question_is_turned_round(page: Any) -> None:
     """So many users, each so fast: the fewest of each device, and a press shows the plan."""
     with change(page):
         page.click("text=How many devices do I need?")
-        page.fill(f"{FIELD}batch", "200")
-        page.fill(f"{FIELD}speed", "40")
-        page.locator(f"{FIELD}speed").press("Enter")
+    typed(page, batch="200")
+    typed(page, speed="40")
     load = {"users": 200, "prompt": 7000, "answer": 1000, "per_token": 1 / 40}
     fleet = costlib.serving.fewest_devices("llama-3.1-8b", "H100-SXM", **load)
     verdict = page.inner_text(".calculator-verdict")
@@ -318,8 +317,7 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert page.is_visible(".calculator-memory")
     with change(page):
         page.click("text=How many devices do I need?")
-        page.fill(f"{FIELD}first", "1")
-        page.locator(f"{FIELD}first").press("Enter")
+    typed(page, first="1")
     late = "writes the first token of a prompt of 7,000 in 1 ms: the fastest takes"
     assert late in page.inner_text(".calculator-verdict")
 
@@ -512,6 +510,14 @@ def choose(page: Any, **values: str) -> None:
     with change(page):
         for name, value in values.items():
             page.select_option(f"{FIELD}{name}", value)
+
+
+def typed(page: Any, **values: str) -> None:
+    """Type other numbers into fields, by their names, each a change of its own."""
+    for name, value in values.items():
+        with change(page):
+            page.fill(f"{FIELD}{name}", value)
+            page.locator(f"{FIELD}{name}").press("Enter")
 
 
 def said(page: Any) -> str:

@@ -46,7 +46,7 @@ const kind = (id, label) => ({
   value: 'own',
   more: true,
   options: [
-    ['own', 'as that has them'],
+    ['own', 'as under Precision'],
     ...Object.entries(formats).map(([name, bytes]) => [
       name,
       `${name}: ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`,
@@ -163,7 +163,7 @@ const turned = [
     type: 'choice',
     value: 'fit',
     options: [
-      ['fit', 'Does it fit, how fast?'],
+      ['fit', 'Does it fit?'],
       ['fewest', 'How many devices do I need?'],
     ],
     elsewhere: true,
@@ -475,9 +475,7 @@ export function charts(state, { choices, place, found, names }) {
   return [
     {
       below: true,
-      title: held
-        ? `Batch ${plain(held.chosen)}, of ${plain(held.most)} that fit`
-        : 'Every batch that fits',
+      title: held ? titleOf(held, choices[place].batch) : 'Every batch that fits',
       alt: curves
         .flatMap((each, at) =>
           each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [],
@@ -510,6 +508,12 @@ export function charts(state, { choices, place, found, names }) {
     },
   ];
 }
+
+/** A batch that does not fit is shown as the largest that does. */
+const titleOf = ({ chosen, most }, batch) =>
+  batch > most
+    ? `Batch ${plain(most)}: ${plain(batch)} do not fit`
+    : `Batch ${plain(chosen)}, of ${plain(most)} that fit`;
 
 const nearest = (points, x) =>
   points.reduce((best, point) =>
@@ -548,8 +552,8 @@ export function build(explorer) {
   );
   explorer.stage.append(refused, verdict, memory.box, enough);
   explorer.stage.after(first.box, fleets.part);
-  finder(explorer, 'model', '70b, qwen…');
-  finder(explorer, 'device', 'h100, 4090…');
+  finder(explorer, 'model', '70b…');
+  finder(explorer, 'device', '4090…');
   explorer.heard = explorer.root.appendChild(
     make('p', { class: 'explorer-offscreen', role: 'status' }),
   );

@@ -96,7 +96,7 @@ export class Fleets {
     this.rows = [];
     this.body = make('tbody');
     this.note = make('p', { class: 'explorer-note' });
-    const heads = ['device', 'how many', '$ an hour', '$ a million output'];
+    const heads = ['device', 'how many', '$ an hour', '$ per M output'];
     this.box = make(
       'div',
       { class: 'answers calculator-fleets', tabindex: '0', role: 'region' },
