@@ -226,8 +226,8 @@ def test_the_first_line_answers_in_a_sentence() -> None:
       return [page.sentence(choices[0], found[0]), found[0].held?.(choices[0].batch)];
     }})(state)"""
     devices = [{}, {"device": "T4", "many": 1}, {"device": "L4", "many": 8, "batch": 500}]
-    found = in_page("calculator.js", body, [asked | more for more in devices])
-    (fits, held), (tiny, _), (crowded, _) = found
+    found = in_page("calculator.js", body, [asked | more for more in [*devices, {"batch": 8}]])
+    (fits, held), (tiny, _), (crowded, _), (eight, _) = found
     server = costlib.serving.Server("llama-3.1-70b", "H100-SXMx2")
     rent = listed("H100-SXM").dollars_per_hour
     million = costlib.answer(
@@ -242,6 +242,7 @@ def test_the_first_line_answers_in_a_sentence() -> None:
     assert held["usable"] == server.device.usable
     assert "T4: no. " in tiny
     assert "no, not for 500 users" in crowded
+    assert eight.endswith(f"There is room for 5, at ${2 * rent:g} an hour.")
     assert "$" not in crowded, "nobody lists a rent of an L4"
 
 

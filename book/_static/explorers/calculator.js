@@ -387,7 +387,8 @@ export function sentence(choice, { by, fits, error, reading, devices }) {
   const each = `${plain(choice.prompt + choice.answer)} tokens each`;
   if (!fits)
     return most
-      ? `${who}: no, not for ${users(choice.batch)} at ${each}. There is room for ${plain(most)}.`
+      ? `${who}: no, not for ${users(choice.batch)} at ${each}. There is room for ${plain(most)}` +
+          `${priceOf(choice) ? `, at ${dollars(priceOf(choice) * devices)} an hour` : ''}.`
       : `${who}: no. ${by.get('fits').why}.`;
   const price = priceOf(choice);
   const million = by.get('dollars_per_million_written');
