@@ -9,6 +9,7 @@ import numpy as np
 
 from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times
 from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.sketch import SMALL, TINT, Sketch, sketch
 from costlib.model.transformer import Transformer
 from costlib.serving import (
     Server,
@@ -28,6 +29,7 @@ from costlib.units.display import quantity
 
 __all__ = [
     "apart",
+    "cache_cuts",
     "drafts",
     "energy",
     "filling",
@@ -336,3 +338,52 @@ def energy(
         axes.grid(visible=False, axis="y")
         drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
     return drawing.result
+
+
+#: The axes of a cache, and which of a layer, a head and a token decides.
+_CUTS = {"by heads": 1, "by layers": 0, "by tokens": 2}
+
+
+def cache_cuts() -> Figure:
+    """A KV cache of four layers and four KV heads, and one of latents, on four devices.
+
+    >>> "by tokens" in cache_cuts().alt
+    True
+    """
+    title = "Three ways to divide a KV cache over four devices"
+    alt = (
+        "Two rows of three drawings, by heads, by layers and by tokens. Each has four blocks, the "
+        "layers, with tokens from left to right. Above, a block has four KV heads: by heads each "
+        "device has one row of every block, by layers one whole block, by tokens every fourth "
+        "column. Below, a block is a row of latents without heads: by heads all of it is grey, "
+        "since every device keeps it; by layers and by tokens it is divided as above."
+    )
+    with sketch(title, alt, height=292) as drawing:
+        for number, (name, axis) in enumerate(_CUTS.items()):
+            left = 4 + 121 * number
+            drawing.text((left + 54, 9), name, align="middle", bold=True)
+            for layer in range(4):
+                _layer(drawing, (left, 22 + 38 * layer), 4, layer, axis)
+                _layer(drawing, (left, 200 + 18 * layer), 1, layer, axis)
+        drawing.text((4, 188), "latents: one row for all heads", size=SMALL)
+        for number in range(4):
+            look: dict[str, Any] = {"fill": COLOURS[number] + TINT, "edge": COLOURS[number]}
+            drawing.box((4 + 88 * number, 276), 12, 12, **look)
+            drawing.text((21 + 88 * number, 282), f"device {number + 1}", size=SMALL)
+    return drawing.result
+
+
+def _layer(drawing: Sketch, corner: tuple[float, float], heads: int, layer: int, axis: int) -> None:
+    """The cache of a layer, eight tokens wide, in the colours of the devices that keep it.
+
+    Latents have no heads to divide, so every device keeps them: that is grey.
+    """
+    side = (13.5, 8.0 if heads > 1 else 12.0)
+    kept: dict[str, list[tuple[float, float]]] = {}
+    for head in range(heads):
+        for token in range(8):
+            device = (layer, head, token)[axis] % 4 if heads > 1 or axis != 1 else 4
+            kept.setdefault(COLOURS[device] + TINT, []).append((head, token))
+    for colour, cells in kept.items():
+        drawing.fill(corner, cells, side, colour)
+    drawing.cells(corner, heads, 8, side)
