@@ -52,11 +52,11 @@ TIMING, ONCE = re.compile(r"\brepeats=\d+"), "repeats=1"
 WHOLE = ["tests", "costlib", "costfigures", "tools", "book"]
 
 
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """More than there are cores: a test with a browser or a process waits for it half of its time,
-    and two workers left a third of two cores idle."""
+    and two workers left a third of two cores idle. Those that are quick wait for nothing."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return cores + max(1, cores // 2)
+    return cores if config.option.markexpr == "not slow" else cores + max(1, cores // 2)
 
 
 def pytest_report_header() -> str:

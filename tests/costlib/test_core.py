@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from test_imports import FLOORS, arrows, sources
+from test_imports import FLOORS, Arrows, arrows, sources
 
 from code_lines import code_lines
 from paths import ROOT
@@ -30,6 +31,12 @@ DOORS = {
 TRICKS = ("__set__", "__dict__", "lru_cache", "@cache", "cached_property", "_ZERO")
 
 
+@cache
+def standing() -> Arrows:
+    """What imports what, read once for all tests."""
+    return arrows(sources())
+
+
 def test_each_file_has_about_the_lines_that_are_said() -> None:
     """Within a tenth, so that not every change of a file is one of the list."""
     found = {path: code_lines((ROOT / path).read_text("utf-8")) for path in LISTED}
@@ -44,7 +51,7 @@ def test_the_sum_and_the_number_of_files_are_right() -> None:
 
 def test_the_core_needs_nothing_else_but_through_its_doors() -> None:
     core = {path.removesuffix(".py").replace("/", ".") for path in LISTED}
-    graph = arrows(sources())
+    graph = standing()
     assert {target for name in core for target in graph[name]} - core == DOORS
 
 
@@ -56,7 +63,7 @@ def test_no_trick_for_speed_is_in_it() -> None:
 def test_each_file_is_listed_after_those_that_it_stands_on() -> None:
     """So that who reads in order meets nothing unexplained; rooms stand from the ground up."""
     core = [path.removesuffix(".py").replace("/", ".") for path in LISTED]
-    graph = arrows(sources())
+    graph = standing()
     early = {(name, other) for at, name in enumerate(core) for other in graph[name] & {*core[at:]}}
     assert early == set()
 

@@ -11,6 +11,8 @@ from costlib import devices
 from costlib.serving import Server, fewest_devices, fleets, listed, saturation, simulate
 from costlib.serving.server import OutOfReach
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     ("llama-3.1-8b", "H100-SXM", 300, 7000, 1000, 1 / 30, inf),
     ("llama-3.1-70b", "H100-SXM", 60, 2000, 500, 0.02, 0.5),

@@ -17,6 +17,8 @@ from costlib.iomodel.counting.block_sizes import (
     shrunk_blocks,
 )
 
+pytestmark = pytest.mark.slow
+
 FORWARD = {
     "naive": [{"softmax": "online"}, {"softmax": "row"}, {"softmax": "three-pass"}],
     "flash": [{"lazy_init": False}, {"lazy_init": True}],

@@ -8,6 +8,8 @@ from partial import ABSENT, PartialGame
 from costlib.iomodel import bounds
 from costlib.iomodel.pebbles import Dag, Game
 
+pytestmark = pytest.mark.slow
+
 
 def played(game, moves):
     """The I/O of some moves, each checked by the rules, and whether all outputs are written."""
