@@ -218,7 +218,7 @@ def largest_batch(
     >>> largest_batch(model, devices["A100-80GB"], 4096).largest
     29
     >>> largest_batch(model, devices["A100-80GB"], 4096, engine="vllm").largest
-    28
+    29
     """
     if engine is not None:
         return _charged_batch(model, room, context, precision, engine)
