@@ -559,12 +559,8 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     found |= _sharding(low, number("fsdp"), number("shard"))
     if found["pipeline"] > 1 and found["zero"] == 3:  # with stages, gathered weights are kept
         found["zero"] = 2
-    if together := re.search(r"model[- ]parallel(?: size)?[- =]*(\d+)", low):
-        inside = min(8, int(together[1]))  # tensor in a node, stages beyond: SC21's own advice
-        stages, rest = divmod(int(together[1]), inside)
-        if rest == 0 and found["tensor"] == found["pipeline"] == 1:
-            found |= {"tensor": inside, "pipeline": stages}
-            assumed = (*assumed, "tensor in a node, stages beyond it")
+    if found["tensor"] == found["pipeline"] == 1 and (split := _model_parallel(low)):
+        found, assumed = {**found, **split}, (*assumed, "tensor in a node, stages beyond it")
     found["offload"] = bool(re.search(r"(?<!activation )(?<!activations )offload(?!=false)", low))
     is_elsewhere = re.search(r"\bsee (repo|recipe)", low) is not None
     if is_elsewhere:
@@ -580,6 +576,19 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     if is_elsewhere or is_gathered:  # one pass: gathering weights for each of several is dear
         told["microbatch"] = told["batch"] // (count // group)
     return {**found, **told, "assumed": (*assumed, *told["assumed"])}
+
+
+def _model_parallel(low: str) -> dict[str, int]:
+    """A degree of model parallelism: tensor in a node, stages beyond, which is SC21's own advice.
+
+    >>> _model_parallel("ptd model-parallel 96")
+    {'tensor': 8, 'pipeline': 12}
+    """
+    told = re.search(r"model[- ]parallel(?: size)?[- =]*(\d+)", low)
+    if told is None or int(told[1]) % min(8, int(told[1])):
+        return {}
+    inside = min(8, int(told[1]))
+    return {"tensor": inside, "pipeline": int(told[1]) // inside}
 
 
 _LETTERS = (
