@@ -49,6 +49,7 @@ class StepTable:
         final = [normalisation("final_norm", d, norm)] if model.final_norm else []
         is_last = not model.sends_over
         self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
+        self.learns_positions = any(step.name == "positions" for step in self.before)
         self.after = (
             *_rows(shapes, "after", d),
             *_all(extra),

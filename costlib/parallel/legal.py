@@ -80,7 +80,7 @@ def _divides(divisor: Any, value: Any) -> Any:
 def _cut_alike(asked: Asked) -> Any:
     """Whether the model's heads and widths can be divided so."""
 
-    def one(tensor: int) -> str:
+    def one_size(tensor: int) -> str:
         try:
             tensor_parallel(asked.model, tensor)
         except ValueError as problem:
@@ -89,8 +89,8 @@ def _cut_alike(asked: Asked) -> Any:
 
     tensor = asked.plan.tensor
     if not isinstance(tensor, np.ndarray):
-        return not one(int(tensor))
-    found = {each: not one(int(each)) for each in np.unique(tensor)}
+        return not one_size(int(tensor))
+    found = {each: not one_size(int(each)) for each in np.unique(tensor)}
     return np.vectorize(found.__getitem__, otypes=[bool])(tensor)
 
 

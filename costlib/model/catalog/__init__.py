@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from costlib.model.catalog.lookup import Catalog, UnknownName
+from costlib.model.catalog.lookup import CATALOGS, Catalog, UnknownName
 from costlib.model.catalog.node import Node
 from costlib.units.device import Device
 
@@ -32,6 +32,8 @@ __all__ = ["Catalog", "Node", "UnknownName", "device_of", "devices", "model_of",
 
 class Devices(Catalog[Device]):
     """The devices."""
+
+    _type, _has = "Device", "flops_per_s"
 
     def register(self, device: Device) -> Device:
         """Add a device of one's own, under its name, for this session.
@@ -47,6 +49,8 @@ class Devices(Catalog[Device]):
 class Nodes(Catalog[Node]):
     """The nodes."""
 
+    _type, _has = "Node", "link_among"
+
     def register(self, node: Node) -> Node:
         """Add a node of one's own, under its name, for this session.
 
@@ -60,7 +64,20 @@ class Nodes(Catalog[Node]):
 
 
 class Models(Catalog["Transformer"]):
-    """The models."""
+    """The models; a config will do for one: a dict, JSON text, or the path of a ``config.json``.
+
+    >>> models.of({**models.data["models"]["gpt2"]["config"]["value"], "n_layer": 1}).layers
+    1
+    """
+
+    _type, _has, _else = "Transformer", "caches", "; or give the path of its config.json"
+
+    def of(self, given: Any) -> Transformer:
+        """A model, or the one that a name or a config stands for."""
+        is_config = isinstance(given, Mapping) or hasattr(given, "__fspath__") or (
+            isinstance(given, str) and given not in self and _is_json(given)
+        )
+        return _transformer().from_hf(given) if is_config else self._entry(given)
 
     def register(self, name: str, model: Transformer) -> Transformer:
         """Add a model of one's own, under a name, for this session.
@@ -73,30 +90,9 @@ class Models(Catalog["Transformer"]):
         return self._register(name, model)
 
 
-def device_of(given: Device | str) -> Device:
-    """A device, or the one of that name: what every function that runs on a device accepts.
-
-    >>> device_of("T4") is devices["T4"], device_of(devices["T4"]) is devices["T4"]
-    (True, True)
-    """
-    if isinstance(given, str):
-        return devices[given]
-    if not isinstance(given, Device):
-        raise TypeError(f"device must be a Device or the name of one, got {given!r:.200}")
-    return given
-
-
-def model_of(given: Transformer | str) -> Transformer:
-    """A model, or the one of that name.
-
-    >>> model_of("gpt2") is models["gpt2"]
-    True
-    """
-    if isinstance(given, str):
-        return models[given]
-    if not isinstance(given, _transformer()):
-        raise TypeError(f"model must be a Transformer or the name of one, got {given!r:.200}")
-    return given
+def _is_json(text: str) -> bool:
+    """Whether this is JSON text, or the name of a file of it."""
+    return text.replace("\ufeff", "").strip()[:1] in ("{", "[") or text.endswith(".json")
 
 
 def _transformer() -> type[Transformer]:
@@ -133,3 +129,7 @@ def _model(_: str, entry: Mapping[str, Any]) -> Transformer:
 devices = Devices("device", _device)
 models = Models("model", _model)
 nodes = Nodes("node", _node)
+CATALOGS.update(device=devices, model=models, node=nodes)
+
+#: What every function that runs on a device, or counts a model, makes of what it is given.
+device_of, model_of = devices.of, models.of
