@@ -61,7 +61,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 def pytest_report_header() -> str:
     """Which part of what is drawn this run has."""
-    return "everything, nothing drawn" if sampling.EVERYTHING else f"drawn by SEED={sampling.SEED}"
+    if sampling.EVERYTHING:
+        return "everything, nothing drawn"
+    left = ", ".join(Path(file).stem.removeprefix("test_") for file in sorted(sampling.left_out()))
+    return f"drawn by SEED={sampling.SEED}; of a whole run another commit has: {left}"
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
@@ -71,25 +74,32 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A file that is slow as a whole is not even imported where slow tests are not asked for."""
-    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+    """Not even imported: a file that is slow as a whole where slow tests are not asked for, and one
+    that a whole run leaves to another commit."""
+    if collection_path.suffix != ".py":
         return None
+    if config.option.markexpr != "not slow":
+        is_left = collection_path.relative_to(ROOT).as_posix() in sampling.left_out()
+        return True if is_left and is_whole(config) else None
     return True if ALL_SLOW in collection_path.read_text("utf-8") else None
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether all tests are asked for, as `make test` does."""
+    return config.args == WHOLE and not (config.option.keyword or config.option.markexpr)
 
 
 @functools.cache
 def pages_left() -> set[Path]:
-    """Notebooks that do not run: neither they nor the library have changed, and not drawn."""
-    pages = sorted((ROOT / "book").glob("*.ipynb"))
-    run = sampling.some(pages, 6, "notebooks", first=lambda page: sampling.is_new(page.stem))
+    """Notebooks that do not run: their outputs are of what they use now, and they are not drawn."""
+    pages, new = sorted((ROOT / "book").glob("*.ipynb")), sampling.new_pages()
+    run = sampling.some(pages, 6, "notebooks", first=lambda page: page.stem in new)
     return {*pages} - {*run}
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Remember that everything was green, for the next run."""
-    asked, is_worker = session.config.option, hasattr(session.config, "workerinput")
-    is_whole = session.config.args == WHOLE and not (asked.keyword or asked.markexpr)
-    if exitstatus == 0 and is_whole and not is_worker:
+    if exitstatus == 0 and is_whole(session.config) and not hasattr(session.config, "workerinput"):
         sampling.is_green()
 
 
@@ -115,6 +125,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_configure(config: pytest.Config) -> None:
     """With --nbval, run every page alone: an empty folder, and costlib as it is published."""
     if config.getoption("nbval", default=False):
+        sampling.new_pages()
         from nbval import plugin
 
         import kernels

@@ -3,8 +3,9 @@
 ``make test`` draws by the commit, so that the same commit is tested alike everywhere and the next
 one elsewhere. What has changed since the last whole run that was green here is not left to chance
 where a test asks for that: since the commit before, where none is known, or since the one that CI
-names in TESTED. ``make test EVERYTHING=1``, each week in CI, leaves nothing out. A failure says the
-seed that it had: ``SEED=... make test`` draws the same again.
+names in TESTED. Where nobody knows, as in a shallow clone, what is not committed counts as changed.
+``make test EVERYTHING=1``, each week in CI, leaves nothing out. A failure says the seed that it
+had: ``SEED=... make test`` draws the same again.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from __future__ import annotations
 import functools
 import os
 import random
-import re
 import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from paths import ROOT
@@ -35,24 +34,22 @@ def _commit() -> str:
 
 #: Holds the commit at which a whole run was green.
 GREEN = ROOT / "_build" / "green"
-UNKNOWN = "unknown"
 
 
 def _since_green() -> str:
-    """The files that have changed, a line each; or that nobody knows."""
+    """The files that are known to have changed, a line each."""
     known = GREEN.read_text("utf-8") if GREEN.is_file() else "HEAD~1"
     base = _git("rev-parse", "--verify", "-q", f"{os.environ.get('TESTED') or known}^{{commit}}")
-    if not base:
-        return UNKNOWN
-    found = [_git("diff", "--name-only", base), _git("ls-files", "-o", "--exclude-standard")]
-    return UNKNOWN if len("".join(found)) > 50_000 else "\n".join(found)  # it is told processes
+    edited = _git("diff", "--name-only", base or "HEAD")
+    found = [edited, _git("ls-files", "-o", "--exclude-standard")]
+    return "" if len("".join(found)) > 50_000 else "\n".join(found)  # it is told processes
 
 
 try:  # pytest's workers get the environment of the one that starts them
     SEED = os.environ.setdefault("SEED", os.environ.get("SEED") or _commit())
     CHANGED = os.environ.setdefault("CHANGED", _since_green()).split("\n")
 except FileNotFoundError:
-    SEED, CHANGED = os.environ.setdefault("SEED", "no git"), [UNKNOWN]
+    SEED, CHANGED = os.environ.setdefault("SEED", "no git"), []
 
 
 def touched(*paths: str) -> bool:
@@ -60,9 +57,37 @@ def touched(*paths: str) -> bool:
     return not {*paths}.isdisjoint(CHANGED)
 
 
-def changed(*paths: str) -> bool:
-    """Whether one of these files is, or may be, not what it was."""
-    return CHANGED == [UNKNOWN] or touched(*paths)
+#: Tests that take long and have a subject of their own: all of them run where it was touched, and a
+#: third of their files otherwise.
+SUBJECTS = {
+    "tests/course/": ("course/",),
+    "tests/costlib/iomodel/": ("costlib/iomodel/", "costfigures/"),
+    "tests/site/explorers/": ("book/_static/", "tools/javascript/", "tools/pages/explorers"),
+    "tests/site/test_colab.py": ("tools/pages/", "pyproject.toml", "requirements"),
+    "tests/site/test_figures.py": ("costfigures/", "tools/site/"),
+    "tests/site/test_gates.py": ("tools/", "tests/conftest.py", "_config.yml", "Makefile"),
+    "tests/site/test_publish.py": ("tools/", "book/_static/", "_config.yml", "requirements"),
+    "tests/site/test_release.py": ("tools/", "pyproject.toml", "README.md", "requirements"),
+    "tests/site/test_soak.py": ("tools/",),
+    "tests/site/test_sync.py": ("tools/pages/", "requirements"),
+}
+
+
+@functools.cache
+def left_out() -> set[str]:
+    """The files of tests that wait for another commit, or for theirs to be touched."""
+    of = {
+        path.relative_to(ROOT).as_posix(): about
+        for start, about in SUBJECTS.items()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if path.relative_to(ROOT).as_posix().startswith(start)
+    }
+
+    def is_touched(file: str) -> bool:
+        return any(path.startswith((file, *of[file])) for path in CHANGED)
+
+    run = some(sorted(of), len(of) // 3, "files", first=is_touched)
+    return {*of} - {*run}
 
 
 def is_green() -> None:
@@ -72,33 +97,22 @@ def is_green() -> None:
         GREEN.write_text(head, "utf-8")
 
 
-#: What every page stands on, beside the library.
-GROUND = ("requirements", "pyproject.toml", "tests/kernels.py", "tests/nursery.py")
+#: What runs a page.
+KERNELS = ("tests/kernels.py", "tests/nursery.py")
 
 
-@functools.cache
-def drawers() -> set[str] | None:
-    """The modules of figures that have changed, if nothing else has that every page stands on."""
-    found = set()
-    for path in CHANGED:
-        if path == UNKNOWN or path.startswith(GROUND):
-            return None
-        if path.startswith("costlib/"):
-            return None
-        if path.startswith("costfigures/"):
-            found.add(Path(path).stem)
-    users = "\n".join(path.read_text("utf-8") for path in (ROOT / "costfigures").rglob("*.py"))
-    shared = re.findall(r"(?:costfigures\.|costfigures import .*?)\b(\w+)", users)
-    return None if found & {*shared, "__init__"} else found
+def new_pages() -> set[str]:
+    """Pages with code that are not what they were when their outputs were written, or whose
+    library is not: `make sync` would execute them. All of them where what runs them has changed,
+    and with PAGES=all, as on a Python that did not write the outputs.
+    """
+    if os.environ.setdefault("PAGES", "stale") in ("stale", "all"):
+        from tools.pages import pairs  # once: workers are told
 
-
-def is_new(page: str) -> bool:
-    """Whether a page of the book, or what it runs on, is or may be not what it was."""
-    modules, written = drawers(), ROOT / "book" / f"{page}.md"
-    if modules is None or changed(f"book/{page}.md", f"book/{page}.ipynb"):
-        return True
-    named = {*re.findall(r"\w+", written.read_text("utf-8"))} if written.is_file() else set()
-    return bool(modules & named)
+        found, is_all = pairs.paired(), os.environ["PAGES"] == "all" or touched(*KERNELS)
+        stale = found if is_all else [page for page in found if not pairs.is_current(page)]
+        os.environ["PAGES"] = " ".join(["these:", *(page.stem for page in stale)])
+    return {*os.environ["PAGES"].split()[1:]}
 
 
 def chance(of: str) -> random.Random:

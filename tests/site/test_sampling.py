@@ -1,37 +1,56 @@
-"""What runs in any case: pages that have changed, and all of them where the library has."""
+"""What runs in any case: pages whose outputs may be old, and all of them where it is asked."""
 
 from __future__ import annotations
 
 import pytest
 
 import sampling
+from paths import ROOT
 from tools.pages import pairs
+
+STALE = ["kvcache", "matmul"]
 
 
 @pytest.mark.parametrize(
-    ("changed", "run", "left"),
+    ("asked", "changed", "run"),
     [
-        ("book/matmul.md", {"matmul"}, {"kvcache", "index"}),
-        ("book/matmul.ipynb", {"matmul"}, {"kvcache", "index"}),
-        ("costfigures/lowerbounds.py", {"lowerbounds"}, {"kvcache", "latent"}),
-        ("costfigures/canvas.py", {"matmul", "kvcache", "explore_io"}, set()),
-        ("costlib/model/kvcache.py", {"matmul", "kvcache", "explore_io"}, set()),
-        ("costlib/model/catalog/devices.json", {"matmul", "kvcache", "explore_io"}, set()),
-        ("requirements.lock", {"matmul", "kvcache", "explore_io"}, set()),
-        (sampling.UNKNOWN, {"matmul", "kvcache", "explore_io"}, set()),
-        ("README.md", set(), {"matmul", "kvcache", "explore_io"}),
+        ("stale", "README.md", STALE),
+        ("stale", "tests/kernels.py", None),
+        ("all", "README.md", None),
+        ("these: latent", "tests/kernels.py", ["latent"]),
     ],
 )
 def test_pages_that_run(
-    monkeypatch: pytest.MonkeyPatch, changed: str, run: set[str], left: set[str]
+    monkeypatch: pytest.MonkeyPatch, asked: str, changed: str, run: list[str] | None
 ) -> None:
-    sampling.drawers.cache_clear()
     monkeypatch.setattr(sampling, "CHANGED", [changed])
-    new = {page.stem for page in pairs.paired() if sampling.is_new(page.stem)}
-    assert run <= new
-    assert not left & new
-    assert left or len(new) == len(pairs.paired())
-    sampling.drawers.cache_clear()
+    monkeypatch.setattr(pairs, "is_current", lambda page: page.stem not in STALE)
+    monkeypatch.setenv("PAGES", asked)
+    expected = {page.stem for page in pairs.paired()} if run is None else {*run}
+    assert sampling.new_pages() == sampling.new_pages() == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "all_run"),
+    [
+        ("course/grader/report.py", "tests/course/"),
+        ("costlib/iomodel/bounds.py", "tests/costlib/iomodel/"),
+        ("tests/course/test_fuzz.py", "tests/course/test_fuzz.py"),
+        ("tools/site/publish.py", "tests/site/test_publish.py"),
+    ],
+)
+def test_what_is_touched_is_not_left_to_chance(
+    monkeypatch: pytest.MonkeyPatch, changed: str, all_run: str
+) -> None:
+    monkeypatch.setattr(sampling, "CHANGED", [changed])
+    left = sampling.left_out.__wrapped__()
+    assert not [file for file in left if file.startswith(all_run)]
+    assert sampling.EVERYTHING or len(left) > 10
+
+
+def test_subjects_are_there() -> None:
+    named = [*sampling.SUBJECTS, *(path for about in sampling.SUBJECTS.values() for path in about)]
+    assert [path for path in named if not [*ROOT.glob(f"{path.removesuffix('/')}*")]] == []
 
 
 def test_a_few_are_drawn_beside_those_that_come_first() -> None:

@@ -31,12 +31,9 @@ PAIRS = [[WAYS[0], WAYS[3]], [WAYS[1], WAYS[2]]]  # each size and each theme onc
 
 
 def is_new(page: Path) -> bool:
-    """Whether what this page is made from has just changed. Where nobody knows, an explorer's own
-    page waits for its turn: tests/site/explorers opens it."""
+    """Whether what this page is made from has just changed."""
     script = f"book/_static/explorers/{page.stem.removeprefix('explore_')}.js"
-    is_explorer = page.stem.startswith("explore_")
-    has_changed = sampling.touched if is_explorer else sampling.changed
-    return has_changed(f"book/{page.stem}.md", f"book/{page.stem}.ipynb", script)
+    return sampling.touched(f"book/{page.stem}.md", f"book/{page.stem}.ipynb", script)
 
 
 #: Those that a browser opens: each week all, and each time those that changed. Pages of the API are
@@ -49,13 +46,11 @@ IN_EVERY_WAY = sampling.some(OPENED, 2, "pages in every way")
 
 
 def ways_of(page: Path) -> list[tuple[dict[str, int], str]]:
-    """In which sizes and themes a page is looked at; pages of the API are alike, and where nobody
-    knows what changed there are many."""
+    """In which sizes and themes a page is looked at; pages of the API are alike."""
     if page in IN_EVERY_WAY:
         return WAYS
     luck = sampling.chance(f"ways of {page.stem}")
-    is_one_of_many = page.parent.name == "api" or sampling.CHANGED == [sampling.UNKNOWN]
-    return [luck.choice(WAYS)] if is_one_of_many else luck.choice(PAIRS)
+    return [luck.choice(WAYS)] if page.parent.name == "api" else luck.choice(PAIRS)
 
 
 class Page(HTMLParser):

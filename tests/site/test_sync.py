@@ -158,6 +158,8 @@ def test_an_edit_executes_the_pages_that_it_could_change(
 ) -> None:
     assert done(repository) == ["executed"] * 2
     edit(repository / path, old, new)
+    stale = [not pairs.is_current(page) for page in pairs.paired(repository)]
+    assert stale == [each == "executed" for each in expected]
     assert done(repository) == expected
     assert done(repository) == ["up to date"] * 2
     for page in pairs.paired(repository):

@@ -102,7 +102,7 @@ def sync(page: Path) -> str:
     if old is not None and sources(old) != sources(new) and _notebook_is_newer(page):
         jupytext.write(old, page, fmt="md:myst")
         new = read_markdown(page)
-    if old is not None and _code(old) == _code(new) and _is_current(page, old):
+    if old is not None and is_current(page, old):
         was_same = sources(old) == sources(new)
         _take_outputs(old, new)
         if was_same and not problems(page):
@@ -134,8 +134,11 @@ def _remember(page: Path, uses: dependencies.Uses, digest: str) -> None:
     DONE.write_text(text, "utf-8", newline="\n")
 
 
-def _is_current(page: Path, notebook: nbformat.NotebookNode) -> bool:
+def is_current(page: Path, notebook: nbformat.NotebookNode | None = None) -> bool:
     """True if neither the page nor anything it used has changed since it was executed."""
+    notebook = notebook or read_notebook(page)
+    if notebook is None or _code(notebook) != _code(read_markdown(page)):
+        return False
     name = page.relative_to(ROOT).as_posix()
     return any(
         about["digest"] == _digest(notebook, dependencies.digest(about))

@@ -46,7 +46,7 @@ def open_page(browser: Any, address: str) -> Iterator[Opened]:
 
 def is_new(name: str) -> bool:
     """Whether an explorer has just changed."""
-    return sampling.changed(f"book/_static/explorers/{name}.js")
+    return sampling.touched(f"book/_static/explorers/{name}.js")
 
 
 def middle(box: dict[str, float], across: float = 0.5) -> tuple[float, float]:
