@@ -1,4 +1,4 @@
-"""Processor seconds of each file of tests, of the processes that it started and that ended too.
+"""Processor seconds of tests and their files, of the processes that they started and that ended too.
 
     PYTHONPATH=tests PYTEST_ADDOPTS="-p seconds" make test
 
@@ -42,11 +42,13 @@ BEGUN = pytest.StashKey[float]()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The files, the longest first."""
-    took: Counter[str] = Counter()
+    """The files and the tests, the longest first."""
+    files, tests = Counter[str](), Counter[str]()
     for report in (report for each in terminalreporter.stats.values() for report in each):
         if getattr(report, "when", "") == "teardown":
-            took[report.nodeid.partition("::")[0]] += dict(report.user_properties)["seconds"]
-    terminalreporter.write_line(f"{sum(took.values()):8.1f} s of a processor in all tests")
-    for file, each in took.most_common(30):
-        terminalreporter.write_line(f"{each:8.1f} {file}")
+            file, test = report.nodeid.partition("[")[0].split("::")[:2]
+            files[file] += dict(report.user_properties)["seconds"]
+            tests[f"{file}::{test}"] += dict(report.user_properties)["seconds"]
+    terminalreporter.write_line(f"{sum(files.values()):8.1f} s of a processor in all tests")
+    for name, each in (*files.most_common(60), *tests.most_common(80)):
+        terminalreporter.write_line(f"{each:8.1f} {name}")

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,10 @@ from costlib.timing.roofline import time
 from paths import ROOT
 from tools.bench import measure_gpu
 
-COMMITTED = {"H100-SXM": "predicted_h100.json", "H200": "predicted_h200.json"}
+COMMITTED = {
+    name: str(ROOT / "tools" / "bench" / f"predicted_{name[:4].lower()}.json")
+    for name in ("H100-SXM", "H200")
+}
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +98,7 @@ def test_a_case_that_fails_says_why_and_the_rest_goes_on():
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_the_predictions_that_were_committed_are_for_these_cases(name):
-    content = json.loads((ROOT / "tools" / "bench" / COMMITTED[name]).read_text("utf-8"))
+    content = json.loads(Path(COMMITTED[name]).read_text("utf-8"))
     assert (content["device"], content["backend"]) == (name, "costlib")
     wanted = [c for c in measure_gpu.cases(False) if c["kind"] in measure_gpu.PREDICTED]
     assert [row["case"] for row in content["rows"]] == wanted
@@ -108,7 +112,8 @@ def test_predicted_bytes_by_hand():
             assert moved == 4 * case["elements"]
         if case["kind"] == "gemm":
             m, k, n = case["m"], case["k"], case["n"]
-            assert moved == (m * k + k * n + m * n) * (1 if case["precision"] == "fp8" else 2)
+            by_hand = (m * k + k * n + m * n) * (1 if case["precision"] == "fp8" else 2)
+            assert moved == by_hand + 5 * (m * k + k * n) * ("casts" in case)
         if case["kind"] == "attention":
             tensor = 2 * case["batch"] * case["heads"] * case["N"] * case["d"]
             square = 2 * case["batch"] * case["heads"] * case["N"] ** 2
@@ -123,18 +128,49 @@ def test_predicted_bytes_by_hand():
 
 
 def test_comparison_finds_the_device_that_made_the_rows():
-    """Times of a device that reaches half of everything: 50 % off by the datasheet, none fitted."""
+    """Times of a device that reaches half of everything: 50 % off by the datasheet, none fitted.
+    What was told stands as it was told, whatever costlib would say now."""
     slow = devices["H200"].with_(compute_efficiency=0.5, bandwidth_efficiency=0.5)
     rows = []
     for case in measure_gpu.cases(False):
         if case["kind"] == "gemm" and case["precision"] == "bf16":
             work, precision = measure_gpu.work_of(case)
             rows.append({"case": case, "seconds": float(time(work, slow, precision=precision))})
-    told = measure_gpu.compared(rows, "H200").splitlines()
+    stood = measure_gpu.predictions("H200", dry=False)
+    told = measure_gpu.compared(rows, stood, "H200").splitlines()
     ideal, calibrated = told[1].split(), told[2].split()
+    later = [{**row, "seconds": 4 * row["seconds"]} for row in stood]
+    assert measure_gpu.compared(rows, later, "H200").splitlines()[1].split()[4] == "100%"
     assert ideal == ["gemm", "bf16", str(len(rows)), "ideal", "50%", "50%", "50%"]
     assert calibrated[:4] == ["gemm", "bf16", str(len(rows)), "calibrated"]
     assert calibrated[4:] == ["0%", "0%", "0%"]
+
+
+def test_joules_are_those_above_idle():
+    idle, gemm, copy = ({"kind": "power", "how": how} for how in ("idle", "gemm", "copy"))
+    rows = [
+        {"case": idle, "seconds": 0.01, "watts": 100.0},
+        {"case": gemm, "seconds": 2 * 8192**3 / 700e12, "watts": 450.0},
+        {"case": copy, "seconds": 4 * 2**30 / 3e12, "watts": 250.0},
+    ]
+    assert measure_gpu.joules(rows) == [
+        "",
+        "0.50 pJ a FLOP above idle",
+        "50.00 pJ a byte above idle",
+    ]
+    assert measure_gpu.joules(rows[1:]) == []
+
+
+def test_counted_bytes_stand_beside_those_between_l2_and_the_cores():
+    case = {"kind": "attention", "how": "flash", "backward": False}
+    case |= {"batch": 1, "heads": 2, "N": 1000, "d": 64}
+    told = measure_gpu.predicted(case, "H200")
+    tensor = 2 * 2 * 1000 * 64
+    assert (told["bytes"], told["l2_bytes"]) == (4 * tensor, 2 * tensor * (1 + 8))
+    row = {"case": case, "seconds": None, "bytes": 5 * tensor, "l2_bytes": 9 * tensor}
+    *_, hbm, l2 = measure_gpu.counted([row], {json.dumps(case): told})
+    assert hbm.startswith("bytes 1.25 times")
+    assert l2.startswith("l2_bytes 0.50 times")
 
 
 def test_online_softmax_is_attention():
@@ -159,6 +195,10 @@ def test_decode_stack_shares_each_head_of_the_cache_among_a_group():
 
 
 def test_counters_of_the_profiler_are_read_in_their_units():
+    assert measure_gpu.read_counters(
+        '"ID","Metric Name","Metric Unit","Metric Value"\n'
+        '"0","lts__t_sectors_srcunit_tex.sum","sector","1,000"\n'
+    ) == {"l2_bytes": 32_000, "kernels": 1}
     text = (
         '==PROF== Connected\n"ID","Metric Name","Metric Unit","Metric Value"\n'
         '"0","dram__bytes_read.sum","Mbyte","1,234.5"\n'
@@ -177,7 +217,7 @@ def test_the_profiler_runs_that_case_and_no_other(tmp_path, monkeypatch):
     case = {"kind": "attention", "how": "math", "N": 4}
     assert measure_gpu.dram_bytes(case)["bytes"] == 8
     told = log.read_text()
-    assert "dram__bytes_read.sum,dram__bytes_write.sum" in told
+    assert "dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_srcunit_tex.sum" in told
     assert f"--profile {json.dumps(case)}" in told
 
 
@@ -212,8 +252,9 @@ def test_without_a_gpu_it_says_so(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "option", "device", "why"),
     [
-        ("dry.json", "--compare", "H2000", "no device named 'H2000'"),
-        ("none.json", "--compare", "H200", "No such file or directory: .*none.json"),
+        ("dry.json", "--compare", "none.json", "No such file or directory: 'none.json'"),
+        ("none.json", "--compare", COMMITTED["H200"], "No such file or directory: .*none.json"),
+        ("new.json", "--predict", "H2000", "no device named 'H2000'"),
         ("new.json", "--predict", "T4", "T4 has no peak rate for 'fp8'"),
     ],
 )

@@ -1,11 +1,11 @@
 """Measure one GPU and write one JSON: memory, launches, copies, products, attention, decode steps.
 
     python measure_gpu.py gpu.json             # PyTorch and a GPU; nothing is downloaded
-    python measure_gpu.py gpu.json --bytes     # and DRAM bytes of attention, by ncu
+    python measure_gpu.py gpu.json --bytes     # and bytes that attention moves, by ncu
     python measure_gpu.py gpu.json --minutes 10    # stops in time; the same line again goes on
     python measure_gpu.py dry.json --dry-run   # small sizes on the CPU, with torch or NumPy
     python measure_gpu.py h200.json --predict H200     # costlib's predictions, before any run
-    python measure_gpu.py gpu.json --compare H200      # measured beside predicted, misses first
+    python measure_gpu.py gpu.json --compare h200.json     # measured beside predicted, misses first
 
 A row is a case (what ran, with its sizes) and what was found: mostly its seconds, the median of the
 repeats, with the caches overwritten before each. The file names the device, its driver, the
@@ -13,8 +13,11 @@ versions, and the date; it is whole after every case. What matters most comes fi
 that is cut short is of use, and a case that fails says why in its row.
 
 Attention is not masked, with 16,384 tokens in all, forward; and once forward and backward at the
-sizes for which FlashAttention's paper prints bytes. Decode steps are a stack of blocks of Llama 3.1
-8B's shape with random weights, replayed as a CUDA graph.
+sizes for which FlashAttention's paper prints bytes: op by op ("math"), by FlashAttention, whose
+backward pass is one, and by FlexAttention, whose backward pass goes through the keys and through
+the queries in turn and so computes scores once more ("flex"). Decode steps are a stack of blocks of
+Llama 3.1 8B's shape with random weights, replayed as a CUDA graph, at batches on both sides of the
+ridge. A product in fp8 is timed alone, and with the casts of both operands from bf16.
 """
 
 from __future__ import annotations
@@ -39,17 +42,29 @@ from typing import Any
 
 import numpy as np
 
-SCHEMA = 2
+SCHEMA = 3
 BLOCK = {"layers": 8, "d_model": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "d_ff": 14336}
 SMALL = {"layers": 2, "d_model": 64, "heads": 4, "kv_heads": 2, "head_dim": 16, "d_ff": 128}
-COUNTERS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+#: What ncu counts: bytes between HBM and the L2 cache, and sectors between L2 and the cores' L1.
+COUNTERS = {
+    "bytes": ("dram__bytes_read.sum", "dram__bytes_write.sum"),
+    "l2_bytes": ("lts__t_sectors_srcunit_tex.sum",),
+}
+#: Rows of queries that one block of FlashAttention 2 holds: K and V come once for each block.
+QUERY_ROWS = 128
 #: The batch, heads, length and width for which FlashAttention's paper prints gigabytes moved.
 PRINTED = {"batch": 64, "heads": 16, "N": 1024, "d": 64}
 #: Where a case is a prediction's too: memory, launches and watts are not computed by costlib.
 PREDICTED = ("copy", "gemm", "attention", "decode")
 
 Case = dict[str, Any]
-Run = Callable[[], Any]
+Run = Callable[..., Any]
+#: What runs while watts are read; nothing, where the GPU is idle.
+BUSY: dict[str, Case] = {
+    "copy": {"kind": "copy", "elements": 2**30},
+    "gemm": {"kind": "gemm", "precision": "bf16", **dict.fromkeys("mkn", 8192)},
+    "decode": {"kind": "decode", "batch": 8, "context": 4096, **BLOCK},
+}
 
 
 # ---------------------------------------------------------------------------- what is measured
@@ -65,7 +80,9 @@ def cases(dry: bool) -> Iterator[Case]:
     for precision in ("bf16", "fp8"):
         for n in (64, 128) if dry else (4096, 8192, 16384):
             yield {"kind": "gemm", "precision": precision, "m": n, "k": n, "n": n}
-    for how in ("math", "flash"):
+    for n in (64,) if dry else (4096, 8192):
+        yield {"kind": "gemm", "precision": "fp8", "casts": True, "m": n, "k": n, "n": n}
+    for how in ("math", "flash", "flex"):
         sizes = {"batch": 2, "heads": 2, "N": 32, "d": 16} if dry else PRINTED
         yield {"kind": "attention", "how": how, "backward": True, **sizes}
     yield from decode_cases(dry)
@@ -77,8 +94,9 @@ def cases(dry: bool) -> Iterator[Case]:
 
 def decode_cases(dry: bool) -> Iterator[Case]:
     """Decode steps over batch and context."""
-    for batch in (1, 2) if dry else (1, 8, 64):
-        for context in (16, 64) if dry else (512, 4096, 16384):
+    beyond = () if dry else (128, 256, 384, 512, 1024)  # the ridge, at the shortest context
+    for batch in (1, 2) if dry else (1, 8, 64, *beyond):
+        for context in (16, 64) if dry else (512, 4096, 16384)[: 1 if batch in beyond else 3]:
             sizes = SMALL if dry else BLOCK
             yield {"kind": "decode", "batch": batch, "context": context, **sizes}
 
@@ -130,19 +148,30 @@ class WithTorch:
         source, target = self.tensor(elements), self.tensor(elements)
         return lambda: target.copy_(source)
 
-    def gemm(self, precision: str, m: int, k: int, n: int) -> Run:
-        left, right = self.tensor(m, k), self.tensor(k, n)
+    def gemm(self, precision: str, m: int, k: int, n: int, casts: bool = False) -> Run:
+        left, right = self.tensor(m, k), self.tensor(n, k)  # columns of the right lie together
         if precision == "bf16":
+            right = right.t().contiguous()
             return lambda: left @ right
-        eight, one = self.torch.float8_e4m3fn, self.torch.ones((), device=self.device)
-        left, right = left.to(eight), right.t().contiguous().to(eight).t()  # columns lie together
-        multiply = self.torch._scaled_mm
-        return lambda: multiply(left, right, one, one, out_dtype=self.torch.bfloat16)
+        multiply, wide = self.torch._scaled_mm, self.torch.bfloat16
+
+        def product(a: Any, b: Any) -> Any:
+            return multiply(a[0], b[0].t(), a[1], b[1], out_dtype=wide)
+
+        if casts:
+            return lambda: product(self.eight(left), self.eight(right))
+        a, b = self.eight(left), self.eight(right)
+        return lambda: product(a, b)
+
+    def eight(self, x: Any) -> tuple[Any, Any]:
+        """A tensor in fp8 and its scale: read for the largest entry, read again and written."""
+        scale = (x.abs().amax() / 448).float()
+        return (x / scale).to(self.torch.float8_e4m3fn), scale
 
     def attention(self, how: str, backward: bool, batch: int, heads: int, N: int, d: int) -> Run:
         shape = (batch, heads, N, d)
         q, k, v = (self.tensor(*shape).requires_grad_(backward) for _ in range(3))
-        attend = self.math if how == "math" else self.flash
+        attend = getattr(self, how)
         if not backward:
             return lambda: attend(q, k, v)
         slope = self.tensor(*shape)
@@ -159,6 +188,16 @@ class WithTorch:
         choice = import_module("torch.nn.attention")  # that kernel and no other, or an error
         with choice.sdpa_kernel(choice.SDPBackend.FLASH_ATTENTION):
             return attend(q, k, v, enable_gqa=grouped)
+
+    @property
+    def flex(self) -> Run:
+        """FlexAttention, compiled; where there is no GPU, op by op."""
+        if not self.is_gpu:
+            return self.math
+        compiled: Run = self.torch.compile(
+            import_module("torch.nn.attention.flex_attention").flex_attention
+        )
+        return compiled
 
     def decode(self, batch: int, context: int, **sizes: int) -> Run:
         step = self.torch.no_grad()(stack(self, batch, context, **sizes))
@@ -429,12 +468,7 @@ def power(on: Any, how: str, loop: float) -> Case:
     """Watts and clock while one thing runs for some seconds, and the seconds of one of it."""
     if not on.is_gpu:
         return {"watts": None, "note": "only a GPU is asked for its watts"}
-    busy: dict[str, Case] = {
-        "copy": {"kind": "copy", "elements": 2**30},
-        "gemm": {"kind": "gemm", "precision": "bf16", **dict.fromkeys("mkn", 8192)},
-        "decode": {"kind": "decode", "batch": 8, "context": 4096, **BLOCK},
-    }
-    run = prepare(on, busy[how]) if how in busy else (lambda: sleep(0.01))
+    run = prepare(on, BUSY[how]) if how in BUSY else (lambda: sleep(0.01))
     with Watch("power.draw", "clocks.sm", "temperature.gpu") as watch:
         runs, begun = 0, perf_counter()
         while perf_counter() - begun < loop:
@@ -513,27 +547,40 @@ def device_memory() -> tuple[float | None, float | None]:
 
 
 def dram_bytes(case: Case) -> dict[str, Any]:
-    """Bytes to and from memory in one run of a case, by Nsight Compute in a process of its own."""
+    """Bytes between HBM, L2 and cores in one run of a case, by ncu in a process of its own."""
     if not shutil.which("ncu"):
         return {"bytes": None, "bytes_note": "ncu is not installed"}
-    command = ["ncu", "--csv", "--profile-from-start", "off", "--metrics", ",".join(COUNTERS)]
+    command = [
+        "ncu",
+        "--csv",
+        "--profile-from-start",
+        "off",
+        "--metrics",
+        ",".join(sum(COUNTERS.values(), ())),
+    ]
     command += [sys.executable, __file__, "-", "--profile", json.dumps(case)]
     done = subprocess.run(command, capture_output=True, text=True)
     return read_counters(done.stdout)
 
 
 def read_counters(text: str) -> dict[str, Any]:
-    """The sum of both counters over all kernels in ncu's CSV, or why there is none."""
-    scale = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
+    """The sums of the counters over all kernels in ncu's CSV, or why there is none."""
+    scale = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "sector": 32}
     lines = [line for line in text.splitlines() if line.startswith('"')]
-    rows = [
-        r for r in csv.DictReader(io.StringIO("\n".join(lines))) if r["Metric Name"] in COUNTERS
-    ]
-    if not rows:
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    found: dict[str, Any] = {}
+    for name, counters in COUNTERS.items():
+        own = [row for row in rows if row["Metric Name"] in counters]
+        if own:
+            found[name] = sum(
+                float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]]
+                for row in own
+            )
+            found["kernels"] = len(own) // len(counters)
+    if not found:
         why = next((line for line in text.splitlines() if "ERR" in line), "no counters were read")
         return {"bytes": None, "bytes_note": why.strip("= ")}
-    counted = (float(r["Metric Value"].replace(",", "")) * scale[r["Metric Unit"]] for r in rows)
-    return {"bytes": sum(counted), "kernels": len(rows) // len(COUNTERS)}
+    return found
 
 
 def profile(case: Case) -> None:
@@ -552,7 +599,7 @@ def profile(case: Case) -> None:
 
 def work_of(case: Case) -> tuple[Any, Any]:
     """What costlib counts for a case, and the precision it is done in."""
-    from costlib import Precision, Transformer, matmul
+    from costlib import Ledger, Precision, Transformer, matmul
     from costlib.measured.timing import copy
 
     kind, sizes = case["kind"], sizes_of(case)
@@ -560,14 +607,23 @@ def work_of(case: Case) -> tuple[Any, Any]:
         return copy(**sizes), None
     if kind == "gemm":
         eight = Precision(weights=1, activations=1, compute="fp8")
-        return matmul(sizes["m"], sizes["k"], sizes["n"]), (
-            eight if sizes["precision"] == "fp8" else None
-        )
+        m, k, n = sizes["m"], sizes["k"], sizes["n"]
+        ops = [*([cast(m * k), cast(n * k)] if sizes.get("casts") else []), matmul(m, k, n)]
+        return Ledger(tuple(ops)), eight if sizes["precision"] == "fp8" else None
     if kind == "attention":
         return attention_of(sizes), None
     batch, context = sizes.pop("batch"), sizes.pop("context")
     whole = Transformer(vocab=1, rotary_dim=0, **sizes).decode(batch, context - 1)
     return whole.without("embedding", "unembedding", "final_norm"), None
+
+
+def cast(elements: int) -> Any:
+    """From bf16 to fp8 with a scale of its own: two bytes are read for the largest entry and two to
+    divide by it, one is written. In bytes, as the product beside it has one for each element."""
+    from costlib.units.ledger import Elements, Op
+
+    read, written = Elements(activations=4 * elements), Elements(activations=elements)
+    return Op("cast", 0, elements_read=read, elements_written=written)
 
 
 def attention_of(sizes: dict[str, Any]) -> Any:
@@ -584,7 +640,25 @@ def attention_of(sizes: dict[str, Any]) -> Any:
     passes = {"forward": forward, **({"backward": back} if back else {})}
     if is_math:
         return Ledger(tuple(op for ledger in passes.values() for op in ledger))
-    return Ledger(tuple(fused(ledger, name) for name, ledger in passes.items()))
+    ops = [fused(ledger, name) for name, ledger in passes.items()]
+    return Ledger((*ops, *([second_pass(*shape)] if sizes["how"] == "flex" else [])))
+
+
+def second_pass(batch: int, length: int, heads: int, d: int) -> Any:
+    """What a backward pass of two passes does twice: S and dP, and reading Q, K, V and dO."""
+    from costlib.units.ledger import Elements, Op
+
+    tensor = batch * length * heads * d
+    return Op("second pass", 4 * tensor * length, elements_read=Elements(activations=4 * tensor))
+
+
+def l2_bytes(case: Case) -> dict[str, float]:
+    """Bytes between L2 and the cores if each block of queries reads all keys and values: Q and O
+    once, K and V once for each of ⌈N/128⌉ blocks."""
+    if case["kind"] != "attention" or case["how"] != "flash" or case["backward"]:
+        return {}
+    tensor = case["batch"] * case["heads"] * case["N"] * case["d"]
+    return {"l2_bytes": 2.0 * tensor * 2 * (1 + math.ceil(case["N"] / QUERY_ROWS))}
 
 
 def predicted(case: Case, name: str) -> Case:
@@ -596,7 +670,7 @@ def predicted(case: Case, name: str) -> Case:
     work, precision = work_of(case)
     seconds = float(time(work, devices[name], precision=precision))
     moved = float(work.bytes(precision_of(precision)))
-    return {"case": case, "seconds": seconds, "bytes": moved}
+    return {"case": case, "seconds": seconds, "bytes": moved, **l2_bytes(case)}
 
 
 def predictions(name: str, dry: bool) -> list[Case]:
@@ -604,29 +678,58 @@ def predictions(name: str, dry: bool) -> list[Case]:
     return [predicted(case, name) for case in cases(dry) if case["kind"] in PREDICTED]
 
 
-def compared(rows: Iterable[Case], name: str) -> str:
-    """How far predictions are from what was measured: by the datasheet, and by fits of each half
-    of the rows to the other half; and every row that the datasheet has more than half wrong."""
+def compared(rows: list[Case], told: list[Case], name: str) -> str:
+    """How far predictions are from what was measured: those that were told, by the datasheet, and
+    fits of each half of the rows to the other half; every row that the datasheet has more than half
+    wrong; bytes counted beside bytes predicted; and joules."""
     from costlib.measured import LEVELS, calibrate, error
 
+    stood = {json.dumps(row["case"]): row for row in told}
     lines = [f"{'rows':24}{'n':>4}{'level':>12}{'median':>9}{'90th':>9}{'worst':>9}"]
     far = []
     for label, group in measurements(rows).items():
-        for level in ("ideal", *LEVELS):
-            off = []
-            for fit, held in ((group[::2], group[1::2]), (group[1::2], group[::2])):
-                if level != "ideal" and len(fit) < 4:
-                    continue
-                on = name if level == "ideal" else calibrate(name, fit, level=level)
-                off += [(error(m.predicted(on), m.seconds), m.name) for m in held]
-            low = sorted(abs(value) for value, _ in off)
-            if low:
-                shown = (median(low), low[math.ceil(0.9 * len(low)) - 1], low[-1])
-                figures = "".join(f"{value:>9.0%}" for value in shown)
-                lines.append(f"{label:24}{len(low):>4}{level:>12}{figures}")
-            if level == "ideal":
-                far += [f"{value:+.0%} {case}" for value, case in off if abs(value) > 0.5]
-    return "\n".join([*lines, "", "datasheet more than half wrong:", *far])
+        ideal = [
+            (error(stood[m.name]["seconds"], m.seconds), m.name) for m in group if m.name in stood
+        ]
+        off = {"ideal": ideal} if ideal else {}
+        for fit, held in ((group[::2], group[1::2]), (group[1::2], group[::2])):
+            for level in LEVELS if len(fit) >= 4 else ():
+                on = calibrate(name, fit, level=level)
+                missed = [(error(m.predicted(on), m.seconds), m.name) for m in held]
+                off[level] = off.get(level, []) + missed
+        for level, errors in off.items():
+            low = sorted(abs(value) for value, _ in errors)
+            shown = (median(low), low[math.ceil(0.9 * len(low)) - 1], low[-1])
+            figures = "".join(f"{value:>9.0%}" for value in shown)
+            lines.append(f"{label:24}{len(low):>4}{level:>12}{figures}")
+        far += [f"{value:+.0%} {case}" for value, case in ideal if abs(value) > 0.5]
+    more = [*counted(rows, stood), *joules(rows)]
+    return "\n".join([*lines, "", "datasheet more than half wrong:", *far, *more])
+
+
+def counted(rows: Iterable[Case], stood: dict[str, Case]) -> list[str]:
+    """Bytes that ncu counted, as a multiple of those that were predicted."""
+    lines = [
+        f"{kind} {row[kind] / stood[name][kind]:.2f} times {name}"
+        for row, name in ((row, json.dumps(row["case"])) for row in rows)
+        for kind in COUNTERS
+        if row.get(kind) and stood.get(name, {}).get(kind)
+    ]
+    return lines and ["", "counted as a multiple of predicted:", *lines]
+
+
+def joules(rows: Iterable[Case]) -> list[str]:
+    """Picojoules above idle for each FLOP of a product and each byte of a copy."""
+    power = {row["case"]["how"]: row for row in rows if row["case"]["kind"] == "power"}
+    lines, idle = [], power.get("idle", {}).get("watts")
+    for how, unit in (("gemm", "FLOP"), ("copy", "byte")):
+        row = power.get(how, {})
+        if idle and row.get("watts"):
+            work = work_of(BUSY[how])[0]
+            each = float(work.flops if unit == "FLOP" else work.bytes("bf16"))
+            spent = (row["watts"] - idle) * row["seconds"] / each
+            lines.append(f"{spent * 1e12:.2f} pJ a {unit} above idle")
+    return lines and ["", *lines]
 
 
 def measurements(rows: Iterable[Case]) -> dict[str, list[Any]]:
@@ -704,7 +807,8 @@ def on_paper(chosen: argparse.Namespace) -> int:
             written(chosen.file, about, predictions(chosen.predict, chosen.dry_run))
         else:
             rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
-            print(compared(rows, chosen.compare))
+            told = json.loads(Path(chosen.compare).read_text(encoding="utf-8"))
+            print(compared(rows, told["rows"], told["device"]))
     except (OSError, LookupError, ValueError) as problem:  # no such file, device or rate
         raise SystemExit(f"measure_gpu.py: {problem}") from None
     return 0
@@ -715,10 +819,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("file", type=Path, help="where the JSON goes, and an earlier one is")
     parser.add_argument("--dry-run", action="store_true", help="small sizes, on the CPU")
-    parser.add_argument("--bytes", action="store_true", help="DRAM bytes of attention, by ncu")
+    parser.add_argument("--bytes", action="store_true", help="bytes that attention moves, by ncu")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--predict", metavar="DEVICE", help="costlib's predictions, nothing is run")
-    parser.add_argument("--compare", metavar="DEVICE", help="the file's rows beside predictions")
+    parser.add_argument(
+        "--compare", metavar="FILE", help="the rows beside predictions as they stood"
+    )
     parser.add_argument("--repeats", type=int, help="runs that are timed (20; 2 if dry)")
     parser.add_argument("--profile", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
