@@ -135,7 +135,11 @@ def resolved_blocks(
     N, d = work.arrays["Q"].shape
     missing = [name for name, value in given.items() if value is None]
     if not missing:
-        most = {"value_cols": d, "inner": N if algorithm in ("naive", "small_cache") else d}
+        most = {
+            "value_cols": d,
+            "grad_cols": d,
+            "inner": N if algorithm in ("naive", "small_cache") else d,
+        }
         if algorithm == "naive":  # its tile cuts the width of V too
             most["tile"] = max(N, d)
         return {name: block_size(name, value, most.get(name, N)) for name, value in given.items()}
