@@ -291,10 +291,11 @@ class Gap:
         return np.asarray(np.minimum.accumulate(moved) / self.pairs)
 
     def _counted(self, M: int) -> float:
-        """Exact counts of schedules that write no scores, and of two passes backward."""
+        """Exact counts of schedules that write no scores, and of all backward passes."""
         if self.is_backward:
             orders = [
-                staircase(f"{each}_backward", self.N, self.d) for each in ("two_pass", "stored")
+                staircase(f"{each}_backward", self.N, self.d)
+                for each in ("two_pass", "stored", "four_pass")
             ]
             at = [order.totals[order.step_at(M)] for order in orders if order.step_at(M) >= 0]
             return float(min(at, default=math.inf))
@@ -306,12 +307,11 @@ class Gap:
 
     def _stored(self, M: float) -> float:
         """Schedules that write the scores or keep a tile of them: leading terms, and compulsory."""
+        if self.is_backward:
+            return math.inf
         heads = Heads(self.N, self.d, **self.shape)
         d, v = float(heads.d), float(heads.value_width)
         second = min(k + v * v / (M * k) for k in range(1, 1 + math.ceil(1 + v / math.sqrt(M))))
-        if self.is_backward:  # weights written; dV sums them, dS written; then dQ and dK
-            least = float(bounds.backward_compulsory(self.N, self.d))
-            return (3 * d * d / M + 3 + 2 * second) * self.pairs + least
         first = min(d * d / M, 2 * d / math.sqrt(M)) + 1
         fused = 2 * math.sqrt((d + 2 * v) * (d + v) / M)
         return min(first + second, fused) * self.pairs + float(heads.compulsory)
@@ -336,8 +336,8 @@ SHAPES = (
 def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
     """Lower bound and best schedule known against M, a panel for each shape, the gap shaded.
 
-    Schedules that keep the scores on the chip are exact counts; those that store scores, which are
-    best for small M only, are leading terms with the compulsory traffic.
+    Backward passes and schedules that keep the scores on the chip are exact counts; forward passes
+    that store scores, best for small M only, are leading terms with the compulsory traffic.
 
     >>> gaps(SHAPES[:2]).title
     'Best schedule over lower bound on an H100: 1.06 to 1.10'

@@ -11,7 +11,11 @@ from costlib.iomodel.algorithms.lean_backward import flash2_backward, two_pass_b
 from costlib.iomodel.algorithms.materialised import naive
 from costlib.iomodel.algorithms.runs import Run, reference_attention
 from costlib.iomodel.algorithms.square_tiles import fused, small_cache
-from costlib.iomodel.algorithms.stored_tiles import stored_backward, stored_scores
+from costlib.iomodel.algorithms.stored_tiles import (
+    four_pass_backward,
+    stored_backward,
+    stored_scores,
+)
 from costlib.iomodel.algorithms.streamed import streamed
 
 __all__ = [
@@ -20,6 +24,7 @@ __all__ = [
     "flash2",
     "flash2_backward",
     "flash_backward",
+    "four_pass_backward",
     "fused",
     "lru",
     "naive",

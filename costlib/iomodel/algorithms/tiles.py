@@ -62,18 +62,22 @@ def value_tile(
     inner: int,
     needed: int,
     row_maxima: HeldBlock | None = None,
+    *,
+    transposed: bool = False,
 ) -> HeldBlock:
     """A tile of P V, summed over slices of ``inner`` keys up to ``needed``; the caller drops it.
 
-    With ``row_maxima`` the slow array holds raw scores, which become weights on the way.
+    With ``row_maxima`` the slow array holds raw scores, which become weights on the way. It is
+    Pᵀ V of a ``transposed`` P.
     """
     tile = memory.allocate("O", cut(rows), cut(width), fill=0.0)
     for keys in spans(needed, inner):
-        with memory.load(weights, rows, keys) as weight, memory.load(values, keys, width) as value:
+        where = (keys, rows) if transposed else (rows, keys)
+        with memory.load(weights, *where) as weight, memory.load(values, keys, width) as value:
             if row_maxima is not None:
                 weight -= row_maxima
                 weight.exp()
-            tile.add_product(weight, value)
+            tile.add_product(weight.T if transposed else weight, value)
     return tile
 
 

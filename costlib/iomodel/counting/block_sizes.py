@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.counting import counts, coverage
+from costlib.iomodel.counting import counts
 from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import CapacityError
 from costlib.units.numbers import Number, choose, square_root
@@ -51,6 +51,16 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "fused": ("tile_rows", "tile_cols", "inner"),
     "stored_scores": ("block_rows", "value_rows", "value_cols"),
     "stored_backward": ("block_cols", "grad_rows", "grad_cols"),
+    "four_pass_backward": ("block_rows", "block_cols", "grad_rows", "grad_cols"),
+}
+
+#: Phases that share nothing but M, each with the sizes that are its own; all others stay 1.
+_PHASES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "small_cache": (("tile",), ("value_rows", "value_cols")),
+    "two_pass_backward": (("block_rows",), ("block_cols",)),
+    "stored_scores": (("block_rows",), ("value_rows", "value_cols")),
+    "stored_backward": (("block_cols",), ("grad_rows", "grad_cols")),
+    "four_pass_backward": (("block_rows",), ("block_cols",), ("grad_rows", "grad_cols")),
 }
 
 #: Size that can grow without moving more, once the others are chosen; some algorithms have none.
@@ -256,12 +266,8 @@ def _staircase(
     algorithm: str, N: int, d: int, causal: bool, options: tuple[tuple[str, Any], ...]
 ) -> Staircase:
     settings = dict(options)
-    if algorithm == "small_cache" and not causal:
-        return _small_cache_staircase(N, d, bool(settings.get("stable", False)))
-    if algorithm == "two_pass_backward":
-        return _two_pass_staircase(N, d, causal)
-    if algorithm in ("stored_scores", "stored_backward"):
-        return _stored_staircase(algorithm, N, d, causal)
+    if algorithm in _PHASES and not (algorithm == "small_cache" and causal):
+        return _phased_staircase(algorithm, N, d, causal, settings)
     sizes = _candidates(algorithm, N, d, causal)
     named = dict(zip(ALGORITHMS[algorithm], sizes, strict=True))
     count: Any = _count(algorithm, N, d, named, causal, settings)
@@ -295,69 +301,36 @@ def _candidates(algorithm: str, N: int, d: int, causal: bool) -> list[Array]:
     return [tile, np.ones_like(tile), tile, value_cols]
 
 
-def _small_cache_staircase(N: int, d: int, stable: bool) -> Staircase:
-    """The two phases share nothing but M, so each gets its own best blocks."""
-    tile = _fewest(N)
-    rows, cols = _grid(_fewest(N), _fewest(d))
-    fixed = counts.small_cache(N, d, 1, stable=stable).writes + (2 if stable else 1) * N
-    first = _steps(
-        counts.score_phase_peak(N, d, tile, 1, stable=stable),
-        2.0 * d * coverage.covered_columns(N, tile, tile),
-        tile[:, None],
-        ("tile",),
-    )
-    second = _steps(
-        counts.value_phase_peak(N, d, 1, 1, rows, cols, stable=stable),
-        d * coverage.covered_columns(N, rows, 1) + -(-d // cols) * float(N * N),
-        np.stack([rows, cols], axis=1),
-        ("value_rows", "value_cols"),
-    )
-    capacities, i, j = _both(first, second)
-    blocks = np.stack(
-        [first.blocks[i, 0], np.ones(len(i)), second.blocks[j, 0], second.blocks[j, 1]], axis=1
-    )
-    totals = fixed + first.totals[i] + second.totals[j]
-    return _steps(capacities, totals, blocks, ALGORITHMS["small_cache"])
-
-
-def _two_pass_staircase(N: int, d: int, causal: bool) -> Staircase:
-    """Here too: the first pass is asked with the least that the second can have, and so on."""
+def _phased_staircase(
+    algorithm: str, N: int, d: int, causal: bool, options: Mapping[str, Any]
+) -> Staircase:
+    """Each phase gets its own best blocks: it is asked with the least that the others can have."""
     side = np.arange(1.0, N + 1) if causal else _fewest(N)
-    passes: list[Staircase] = []
-    for sizes in ((side, 1), (1, side)):
-        count: Any = counts.two_pass_backward(N, d, *sizes, causal=causal)
-        passes.append(_steps(count.peak, count.total, side[:, None], ("size",)))
-    first, second = passes
-    capacities, i, j = _both(first, second)
-    least: Any = counts.two_pass_backward(N, d, 1, 1, causal=causal).total
-    blocks = np.stack([first.blocks[i, 0], second.blocks[j, 0], np.ones(len(i))], axis=1)
-    totals = first.totals[i] - least + second.totals[j]
-    return _steps(capacities, totals, blocks, ALGORITHMS["two_pass_backward"])
+    ones: dict[str, Any] = dict.fromkeys(ALGORITHMS[algorithm], 1)
+    least = _count(algorithm, N, d, ones, causal, options).total
+    phases = []
+    for names in _PHASES[algorithm]:
+        sizes = [side] if len(names) == 1 else _grid(side, _fewest(d))
+        named = {**ones, **dict(zip(names, sizes, strict=True))}
+        count: Any = _count(algorithm, N, d, named, causal, options)
+        phases.append(_steps(count.peak, count.total - least, np.stack(sizes, axis=1), names))
+    found = reduce(_both, phases)
+    blocks = np.ones((len(found.totals), len(ones)))
+    for name, column in zip(found.names, found.blocks.T, strict=True):
+        blocks[:, list(ones).index(name)] = column
+    return Staircase(found.capacities, found.totals + least, blocks, tuple(ones))
 
 
-def _stored_staircase(algorithm: str, N: int, d: int, causal: bool) -> Staircase:
-    """Rows in the first half, a tile in the second: each asked with the least of the other."""
-    count: Callable[..., Any] = getattr(counts, algorithm)
-    side = _fewest(N)
-    tall, wide = _grid(side, _fewest(d))
-    rows, tiles = count(N, d, side, 1, 1, causal=causal), count(N, d, 1, tall, wide)
-    first = _steps(rows.peak, rows.total, side[:, None], ("size",))
-    second = _steps(tiles.peak, tiles.total, np.stack([tall, wide], axis=1), ("tall", "wide"))
-    capacities, i, j = _both(first, second)
-    blocks = np.concatenate([first.blocks[i], second.blocks[j]], axis=1)
-    totals = first.totals[i] + second.totals[j] - count(N, d, 1, 1, 1).total
-    return _steps(capacities, totals, blocks, ALGORITHMS[algorithm])
-
-
-def _both(first: Staircase, second: Staircase) -> tuple[Array, Array, Array]:
-    """Capacities in which both fit, and the step of each that is reached there."""
+def _both(first: Staircase, second: Staircase) -> Staircase:
+    """Two phases in one memory: each at the step that it reaches where both fit."""
     capacities = np.union1d(first.capacities, second.capacities)
     capacities = capacities[capacities >= max(first.capacities[0], second.capacities[0])]
-    reached = (
+    i, j = (
         np.searchsorted(each.capacities, capacities, side="right") - 1 for each in (first, second)
     )
-    i, j = reached
-    return capacities, i, j
+    blocks = np.concatenate([first.blocks[i], second.blocks[j]], axis=1)
+    totals = first.totals[i] + second.totals[j]
+    return _steps(capacities, totals, blocks, first.names + second.names)
 
 
 def _steps(peaks: Array, totals: Array, blocks: Array, names: tuple[str, ...]) -> Staircase:

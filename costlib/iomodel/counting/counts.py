@@ -25,6 +25,7 @@ __all__ = [
     "flash2",
     "flash2_backward",
     "flash_backward",
+    "four_pass_backward",
     "fused",
     "matmul",
     "naive",
@@ -297,6 +298,42 @@ def stored_backward(
         reads=4 * N * d + first + second,
         writes=N * N + 3 * N * d + N,
         peak=maximum(4 * cols * d + 2 * d + 2 * cols + 2, _product_peak(tall, wide, 1)),
+    )
+
+
+def four_pass_backward(
+    N: Number,
+    d: Number,
+    block_rows: Number,
+    block_cols: Number,
+    grad_rows: Number,
+    grad_cols: Number,
+    *,
+    causal: bool = False,
+) -> Count:
+    """P and dS written: 4N·d + N + (T_q + 2T_g)·N·d + T_c·N(d + 1) + (1 + 2⌈d/grad_cols⌉)·N² reads.
+
+    T_q is ⌈N/block_rows⌉, T_c is ⌈N/block_cols⌉, T_g is ⌈N/grad_rows⌉; 2N² + 3N·d + N writes.
+
+    >>> four_pass_backward(4, 2, 2, 2, 2, 2)
+    Count(reads=156, writes=60, peak=15)
+    """
+    _refuse_mask("four_pass_backward", causal)
+    N, d, block_rows, block_cols = sizes(N=N, d=d, block_rows=block_rows, block_cols=block_cols)
+    grad_rows, grad_cols = sizes(grad_rows=grad_rows, grad_cols=grad_cols)
+    rows, cols = minimum(block_rows, N), minimum(block_cols, N)
+    tall, wide = minimum(grad_rows, N), minimum(grad_cols, d)
+    passes = ceil_div(N, block_rows) + 2 * ceil_div(N, grad_rows)
+    return Count(
+        reads=4 * N * d
+        + N
+        + passes * N * d
+        + ceil_div(N, block_cols) * N * (d + 1)
+        + (1 + 2 * ceil_div(d, grad_cols)) * N * N,
+        writes=2 * N * N + 3 * N * d + N,
+        peak=maximum(
+            maximum(rows * (d + 2) + d, 2 * cols * (d + 1) + d + 1), _product_peak(tall, wide, 1)
+        ),
     )
 
 

@@ -16,7 +16,8 @@ from costlib.units.numbers import symbols
 from tools.bench import backward_orders
 
 quick = settings(max_examples=15, deadline=None, derandomize=True)
-BACKWARD = ("flash_backward", "flash2_backward", "two_pass_backward", "stored_backward")
+STORED = "stored_backward", "four_pass_backward"
+BACKWARD = ("flash_backward", "flash2_backward", "two_pass_backward", *STORED)
 FORWARD = ("flash2", "small_cache", "stored_scores")
 
 
@@ -43,22 +44,26 @@ def test_the_stored_forms_are_right_and_equal_their_counts(data, N, d, scale):
     forward = algorithms.flash2(
         Q, K, V, None, block_rows=N, block_cols=N, log_sum_exp=True, scale=scale
     )
-    blocks = drawn(data, "stored_backward", N)
-    count = counts.stored_backward(N, d, **blocks)
     given_ = Q, K, V, forward.output, dO, forward.extras["L"]
-    run = algorithms.stored_backward(*given_, count.peak, **blocks, scale=scale)
-    assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
-    assert run.total >= bounds.backward(N, d, run.peak)
     wanted = algorithms.reference_gradients(Q, K, V, dO, scale=scale)
-    for got, right in zip(run.output, wanted, strict=True):
-        np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9)
-    with pytest.raises(CapacityError):
-        algorithms.stored_backward(*given_, count.peak - 1, **blocks, scale=scale)
+    for name in STORED:
+        blocks = drawn(data, name, N)
+        count, schedule = (getattr(of, name) for of in (counts, algorithms))
+        count = count(N, d, **blocks)
+        run = schedule(*given_, count.peak, **blocks, scale=scale)
+        assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
+        assert run.total >= bounds.backward(N, d, run.peak)
+        for got, right in zip(run.output, wanted, strict=True):
+            np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9)
+        with pytest.raises(CapacityError):
+            schedule(*given_, count.peak - 1, **blocks, scale=scale)
 
 
 def test_the_stored_forms_refuse_a_mask():
     with pytest.raises(ValueError, match="causal must be False for stored_backward"):
         counts.stored_backward(8, 2, 1, 1, 1, causal=True)
+    with pytest.raises(ValueError, match="causal must be False for four_pass_backward"):
+        counts.four_pass_backward(8, 2, 1, 1, 1, 1, causal=True)
     with pytest.raises(ValueError, match="causal must be False for stored_scores"):
         best_blocks("stored_scores", 8, 2, 100, causal=True)
 
@@ -72,7 +77,7 @@ def test_no_backward_count_is_below_a_bound(d):
             for name in BACKWARD:
                 least = staircase(name, N, d).total_at(M)
                 assert least >= bounds.backward(N, d, M), (name, N, M)
-                if name != "stored_backward":
+                if name not in STORED:
                     assert least >= bounds.backward_whole_rows(N, d, M), (name, N, M)
 
 
@@ -101,14 +106,17 @@ def test_two_passes_reach_the_bound_for_whole_rows():
 
 def test_where_storing_the_gradient_of_the_scores_pays():
     N, d = 2**20, 512
-    for share, cheaper in ((2.0, "stored_backward"), (3.0, "two_pass_backward")):
+    two, stored, four = "two_pass_backward", *STORED
+    for share, cheaper in ((3.0, two), (2.0, stored), (1.45, stored), (1.25, four), (0.7, four)):
         M = round(share * d * d)
         totals = {name: staircase(name, N, d).total_at(M) for name in BACKWARD}
         assert min(totals, key=totals.get) == cheaper
     x2 = 512**2 / (d * d)
     M = d * d
-    stored = staircase("stored_backward", N, d).total_at(M) / N**2
-    assert stored == pytest.approx(9 * x2 + 2, rel=0.02)
+    for name, square, rest in ((stored, 9, 2), (four, 5, 5)):
+        assert staircase(name, N, d).total_at(M) / N**2 == pytest.approx(
+            square * x2 + rest, rel=0.02
+        )
 
 
 def test_the_forward_gap_is_a_third_at_most():
