@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import costlib
-from costlib import parallel, serving
+from costlib import kvcache, parallel, serving
 from costlib.layers.attention import latent_attention, pairs
 from costlib.layers.matmul import matmul
 from costlib.parallel.collectives import least_sent
@@ -27,7 +27,7 @@ LLAMA, LARGE = costlib.models["llama-3.1-8b"], costlib.models["llama-3.1-70b"]
 LATENT, H100 = costlib.models["deepseek-v3"], costlib.devices["H100-SXM"]
 #: Of models, formats, stages and moments, which are names and not numbers.
 NAMES = re.compile(
-    r"PCIe 5\.0|M4 Max|"
+    r"PCIe 5\.0|M4 Max|GPT-2|gpt-oss-20b|Llama 2 7B|DGX H100|"
     r"Llama 3\.1( \d+B)?|[AH]100|DeepSeek-V3(\.2)?|Mixtral 8x7B|Qwen3-Next 80B-A3B|stages? \d"
     r"|\b(16|32|8 or 4) bits|\d·m·k·n|\bp(50|99)\b"
 )
@@ -56,11 +56,10 @@ def sent(does: str) -> float:
     return float(least_sent(does, 64, 8) / 64)
 
 
-def experts() -> list[Any]:
-    """How many of Mixtral's experts a token uses, and of how many."""
-    moe = costlib.models["mixtral-8x7b"].moe
-    assert moe
-    return [moe.per_token, moe.experts]
+def experts_of(model: costlib.Transformer) -> list[Any]:
+    """How many experts of a mixture a token uses, and of how many."""
+    assert model.moe
+    return [model.moe.per_token, model.moe.experts]
 
 
 def one_square_adapter(rank: int) -> int:
@@ -97,8 +96,7 @@ def of_indexer() -> int:
 
 def capacity() -> int:
     """Tokens of cache that Llama 3.1 8B has room for on an A100."""
-    device = costlib.devices["A100-80GB"]
-    return int((device.usable - LLAMA.weight_bytes()) // LLAMA.kv_bytes(1, 1))
+    return int((A100.usable - LLAMA.weight_bytes()) // LLAMA.kv_bytes(1, 1))
 
 
 def of_states() -> str:
@@ -108,11 +106,13 @@ def of_states() -> str:
     return quantity(2 * one - two, "B", 3)
 
 
+A100, GPT2 = costlib.devices["A100-80GB"], costlib.models["gpt2"]
+#: A step of one sequence, a product of two square matrices, and the tokens of a long prompt.
+ONE, SQUARE, FULL = LLAMA.decode(1, 1), matmul(4096, 4096, 4096), 8192
 #: Bytes of a parameter that AdamW keeps beside weights and gradients: a copy and two moments.
 OPTIMIZER = int(state_bytes(LLAMA, "bf16").optimizer // LLAMA.params())
 
 
-#: All numbers of an entry: what is given and what follows.
 def of_an_agent() -> list[Any]:
     """Calls, growth and first prompt of a session, and the per cent that a prefix cache saves."""
     of = serving.Session(calls=50, first=4000, answer=200, result=1000)
@@ -125,6 +125,7 @@ def reloaded(tokens: int) -> float:
     return float(serving.even_link(serving.Server(LLAMA, H100), tokens)) / 1e9
 
 
+#: All numbers of an entry: what is given and what follows.
 NUMBERS: dict[str, list[Any]] = {
     "Agent": of_an_agent(),
     "Absorbed MLA": [round(absorbed(), -1)],
@@ -132,8 +133,37 @@ NUMBERS: dict[str, list[Any]] = {
     "Activation checkpointing": [of_a_weight(4), of_a_weight(3)],
     "Adapter": [16, 4096, 4096, f"{one_square_adapter(16):,}", 4],
     "All-gather": [8, f"{8 * sent('all_gather'):.0f}/8"],
+    "All-to-all": [experts_of(LATENT)[0]],
     "All-reduce": [8, sent("all_reduce")],
     "Arithmetic intensity": [4096, f"{float(matmul(4096, 4096, 4096).intensity()):,.0f}"],
+    "Batch": [kvcache.largest_batch(LLAMA, A100, FULL).largest, f"{FULL:,}", 80],
+    "Block table": [16, "1,000", -(-1000 // 16)],
+    "Checkpoint": [f"{(2 + OPTIMIZER) * LLAMA.params() / 1e9:.0f} GB"],
+    "Chunked prefill": [f"{FULL:,}", FULL // 512, 512],
+    "Compulsory traffic": [4096, f"{SQUARE.bytes() / 1e6:.0f} MB"],
+    "Decode": [quantity(ONE.bytes(), "B"), quantity(costlib.time(ONE, H100), "s")],
+    "Embedding": [f"{LLAMA.vocab:,}", f"{LLAMA.d_model:,}"],
+    "Gated feed-forward layer": [f"{3 * LLAMA.d_model * LLAMA.d_ff / 1e6:.0f} million"],
+    "HBM": [f"{(H100.capacity or 0) / 2**30:.0f} GiB", f"{(H100.capacity or 0) / 1e9:.0f} GB"],
+    "Head": [LLAMA.head_dim],
+    "HFU": [f"{of_a_weight(4) / of_a_weight(3):.2f}"],
+    "Kernel": [sum(op.count for op in ONE)],
+    "Memory bound": [f"{float(ONE.intensity()):.0f}"],
+    "MHA, MQA": [costlib.models["llama-2-7b"].heads, costlib.models["llama-2-7b"].kv_heads],
+    "Mixed precision": [OPTIMIZER + 4],
+    "Node": [costlib.nodes["DGX-H100"].devices],
+    "Paging": [16, 16 - 1],
+    "Prefill": [f"{FULL:,}", quantity(LLAMA.prefill(1, FULL).flops, "FLOP", 3)],
+    "Residual stream": [f"{LLAMA.d_model:,}"],
+    "Roofline": [100, f"{H100.attainable(100) / 1e12:.0f} TFLOP/s"],
+    "Router": experts_of(LATENT),
+    "Scores": [LLAMA.heads, f"{LLAMA.heads * FULL**2 / 1e9:.2f} billion", f"{FULL:,}"],
+    "Throughput": [100, 20, f"{100 * 20:,}"],
+    "Tied embeddings": [f"{GPT2.vocab * GPT2.d_model / 1e6:.1f} million"],
+    "Tile": [128, 128, quantity(2 * 128 * 128, "B", 3)],
+    "Top-p": [0.9],
+    "Wave": [109, -(-109 // (A100.cores or 1)), A100.cores],
+    "Window": [costlib.models["gpt-oss-20b"].window],
     "Bandwidth": [quantity(H100.bytes_per_s, "B/s")],
     "Block (of a transformer)": [LLAMA.layers],
     "Break-even bandwidth": [f"{reloaded(32_000):.1f}", "32,000"],
@@ -146,7 +176,9 @@ NUMBERS: dict[str, list[Any]] = {
         f"{400 * pairs(1024, causal=True) / pairs(4096, causal=True):.2f}",
         "4,096",
     ],
-    "Expert": experts(),
+    "Expert": experts_of(costlib.models["mixtral-8x7b"]),
+    "Feed-forward layer": [f"{LLAMA.d_ff:,}"],
+    "FlashAttention": [f"{FULL:,}", f"{2 * FULL**2 / 1e6:.0f} MB"],
     "FMA": [matmul(1, 1, 1).flops],
     "GQA": [LLAMA.heads, LLAMA.kv_heads],
     "Indexer": [of_indexer()],
