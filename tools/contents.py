@@ -142,8 +142,8 @@ PARTS = (
             ),
             Chapter(
                 "agents",
-                "what do growing prompts and reinforcement learning cost, and which memory should "
-                "keep their caches?",
+                "what do the growing prompts of an agent cost, and what does a step of reinforcement "
+                "learning cost?",
                 (),
                 figure="fig-agents-waves",
             ),

@@ -42,14 +42,27 @@ TREATED = {
 #: Words that were this book's alone, and the field's.
 PRIVATE = {
     r"gives? out|given out": "usable memory",
+    r"(?:more|another|each|many|few|all) readers?|readers? (?:at a time|at once|each)": "users",
     r"prompts? (?:is|are|was|were) read|read(?:s|ing)? (?:the|a|its|their|each|long|whole) prompts?"
     "": "prefill",
+    r"prompts? in the way|prompts? in (?:pieces|parts)": "chunked prefill",
     r"writ(?:es?|ing) (?:the|an|its|their) answers?|those who write": "decode, generate",
     r"million tokens (?:read|written)|further tokens": "input tokens, output tokens",
+    r"slowest (?:\w+ )?in a hundred|one in a hundred waits?": "p99",
+    r"seconds (?:for|to) (?:the|a) first token": "TTFT",
+    r"at the brim|stock of tokens": "KV-cache capacity",
+    r"places? (?:in|of|for) (?:the batch|sequences|requests)": "batch slots",
     r"wires?": "links",
     r"the bend": "the ridge point",
-    r"heads (?:that|which) guess|guess(?:es|ed)? ahead": "MTP layers",
+    r"weight products|products? with weights": "GEMMs with the weights",
+    r"the (?:moving|multiplying)": "memory time, compute time",
+    r"heads (?:that|which|for) (?:guess|further)|guess(?:es|ed)? ahead": "MTP layers",
+    r"guess(?:ed tokens?|es (?:a|per) step)|tokens? (?:is|are|was|were) guessed": "draft tokens",
+    r"how many of them|as that has them": "the noun that is meant",
+    r"predicted too fast": "predicted too short",
     r"dealt out": "distributed",
+    r"(?:which|whose) letter is (?:cut|divided)": "which dimension is sharded",
+    r"hands? (?:it|them|its \w+) on": "sends to the next stage",
 }
 NOT_TEXT = re.compile(r"```.*?```|`[^`\n]+`|<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)
 MADE = ("bibliography", "devices", "models")
