@@ -142,8 +142,8 @@ PARTS = (
             ),
             Chapter(
                 "agents",
-                "what do the growing prompts of an agent cost, and what does a step of reinforcement "
-                "learning cost?",
+                "what do the growing prompts of an agent cost, and what does a step of "
+                "reinforcement learning cost?",
                 (),
                 figure="fig-agents-waves",
             ),
