@@ -48,8 +48,9 @@ ALL_SLOW = "\npytestmark = pytest.mark.slow\n"
 #: for a page to show, were a quarter of what its tests took.
 TIMING, ONCE = re.compile(r"\brepeats=\d+"), "repeats=1"
 
-#: What `make test` asks for.
+#: What `make test` asks for, and `make quick`.
 WHOLE = ["tests", "costlib", "costfigures", "tools", "book"]
+QUICK = ["tests/costlib", "costlib"]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -75,13 +76,14 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Not even imported: a file that is slow as a whole where slow tests are not asked for, and one
-    that a whole run leaves to another commit."""
+    that a whole run leaves to another commit, a quick one to whoever touches it."""
     if collection_path.suffix != ".py":
         return None
+    file = collection_path.relative_to(ROOT).as_posix()
     if config.option.markexpr != "not slow":
-        is_left = collection_path.relative_to(ROOT).as_posix() in sampling.left_out()
-        return True if is_left and is_whole(config) else None
-    return True if ALL_SLOW in collection_path.read_text("utf-8") else None
+        return True if is_whole(config) and file in sampling.left_out() else None
+    is_left = config.args == QUICK and file in sampling.left_out(share=0)
+    return True if is_left or ALL_SLOW in collection_path.read_text("utf-8") else None
 
 
 def is_whole(config: pytest.Config) -> bool:

@@ -1,4 +1,4 @@
-"""Processor seconds of tests and their files, of the processes that they started and that ended too.
+"""Processor seconds of tests and their files, with the processes that they started and ended.
 
     PYTHONPATH=tests PYTEST_ADDOPTS="-p seconds" make test
 

@@ -107,7 +107,7 @@ def test_fields_that_cost_nothing_change_nothing(name, field, value):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_EACH)
-@settings(max_examples=sampling.number(20, 60))
+@settings(max_examples=sampling.number(8, 60))
 @given(data=st.data())
 def test_a_field_of_another_type_is_refused_or_does_not_matter(name, data):
     config = SMALL[name]
@@ -304,7 +304,7 @@ FIELDS = fields()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", sampling.some([*FIELDS], 12, "any value"))
 def test_any_value_of_any_field_counts_or_names_the_field(name):
     config = SMALL[name]
     for field in FIELDS[name]:
