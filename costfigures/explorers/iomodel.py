@@ -10,14 +10,17 @@ from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costfigures.explorers.page import Explorer
 from costfigures.iomodel import cache_contents, look
 from costlib import iomodel
-from costlib.iomodel import Run, bounds
-from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
+from costlib.iomodel import Run, bounds, counts
+from costlib.iomodel.counting.block_sizes import plain_blocks
 
-__all__ = ["ATTENTIONS", "FILMED", "FILM", "FILM_CAPACITIES", "film", "filmed", "io"]
+__all__ = ["ATTENTIONS", "BACKWARDS", "FILMED", "FILM", "FILM_CAPACITIES", "film", "filmed", "io"]
 
 #: The algorithms that a film shows, and those whose curves move with the reader's sizes.
 FILMED = ("naive", "flash", "flash2", "small_cache")
 ATTENTIONS = (*FILMED, "stored_scores")
+BACKWARDS = tuple(
+    f"{order}_backward" for order in ("flash", "flash2", "two_pass", "stored", "four_pass")
+)
 
 #: The film's rows and head dimension, and the fast memories to choose from.
 FILM = {"N": 16, "d": 4}
@@ -28,7 +31,7 @@ def io(N: int = 4096, d: int = 64) -> Explorer:
     """Entries that attention moves against the fast memory it has, and the bound."""
     M = np.geomspace(d * 8, N * d * 4, 97).astype(int)
     curves = {
-        name: plain_count(name, N, d, largest_plain_size(name, d, M)).total for name in ATTENTIONS
+        name: getattr(counts, name)(N, d, **plain_blocks(name, d, M)).total for name in ATTENTIONS
     }
     bound = bounds.attention(N, d, M)
     figure = _io_figure(N, d, M, curves, bound)

@@ -16,12 +16,19 @@ from typing import Any
 import sympy
 
 import costlib
-from costfigures.explorers.iomodel import ATTENTIONS, FILM, FILM_CAPACITIES, FILMED, filmed
+from costfigures.explorers.iomodel import (
+    ATTENTIONS,
+    BACKWARDS,
+    FILM,
+    FILM_CAPACITIES,
+    FILMED,
+    filmed,
+)
 from costfigures.explorers.lowerbounds import BOARDS
 from costfigures.explorers.serving import SERVED, drawn
 from costlib import training
-from costlib.iomodel import bounds
-from costlib.iomodel.counting.block_sizes import largest_plain_size, plain_count
+from costlib.iomodel import bounds, counts
+from costlib.iomodel.counting.block_sizes import plain_blocks
 from costlib.iomodel.pebbles import Game
 from costlib.layers import Cache
 from costlib.layers.attention import pairs
@@ -276,16 +283,21 @@ def step_formulas() -> str:
 
 def io_formulas() -> str:
     """Block sizes that fit, what the algorithms move with them, and what all must move."""
-    N, d, M, block = costlib.symbols("N d M block")
-    largest = [largest_plain_size(name, d, M) for name in ATTENTIONS]
-    written = [function("io_blocks", (d, M), largest)]
-    for name in ATTENTIONS:
-        count = plain_count(name, N, d, block)
+    N, d, M = costlib.symbols("N d M")
+    written, names = [], (*ATTENTIONS, *BACKWARDS)
+    for name in names:
+        sizes = plain_blocks(name, d, M)
+        letters = {each: costlib.symbols(each) for each in sizes}
+        count = getattr(counts, name)(N, d, **letters)
         moved = [count.reads, count.writes, count.peak]
-        written.append(function(f"io_{name}", (N, d, block), moved))
+        written.append(function(f"io_{name}_blocks", (d, M), list(sizes.values())))
+        written.append(function(f"io_{name}", (N, d, tuple(letters.values())), moved))
     written.append(function("io_bound", (N, d, M), bounds.attention(N, d, M)))
     written.append(function("io_compulsory", (N, d), bounds.compulsory(N, d)))
-    return "".join(written)
+    written.append(function("io_backward_bound", (N, d, M), bounds.backward(N, d, M)))
+    written.append(function("io_backward_compulsory", (N, d), bounds.backward_compulsory(N, d)))
+    table = ", ".join(f"{name}: [io_{name}_blocks, io_{name}]" for name in names)
+    return "".join(written) + f"export const attentions = {{{table}}};\n"
 
 
 # ---------------------------------------------------------------- a training budget

@@ -1,19 +1,26 @@
 // Entries that attention moves, against the fast memory it has.
 import { devices } from './generated/catalogue.js';
 import {
-  io_blocks,
+  attentions,
+  io_backward_bound,
+  io_backward_compulsory,
   io_bound,
   io_compulsory,
-  io_flash,
-  io_flash2,
-  io_naive,
-  io_small_cache,
-  io_stored_scores,
 } from './generated/io.js';
 import { plain, sweep } from './numbers.js';
 
 /** @type {Control[]} */
 export const controls = [
+  {
+    id: 'pass',
+    label: 'Pass',
+    type: 'choice',
+    options: [
+      ['forward', 'Forward'],
+      ['backward', 'Backward'],
+    ],
+    value: 'forward',
+  },
   {
     id: 'M',
     label: 'Fast memory M',
@@ -71,6 +78,15 @@ export const tries = [
       'two that write their scores once move 33 times as much, and the standard one 81 times.',
   },
   {
+    label: 'Backward, M = d²',
+    state: { pass: 'backward', M: 4096 },
+    say:
+      'The backward pass makes three gradients. Four passes that write the weights and the score ' +
+      'gradients move the least here, 1.84 times the bound. Two passes, which keep all scores on ' +
+      'the chip, move 2.69 times the bound. With four times the memory two passes move the ' +
+      'least, 2.21 times the bound.',
+  },
+  {
     label: 'Twice the width',
     state: { d: 128 },
     say:
@@ -79,36 +95,59 @@ export const tries = [
   },
 ];
 
-export const NAMES = [
-  'standard',
-  'FlashAttention-1',
-  'FlashAttention-2',
-  'small cache',
-  'stored scores',
-];
-const HUES = [3, 1, 0, 2, 5]; // as the chapter's figures have them
-const FORMULAS = [io_naive, io_flash, io_flash2, io_small_cache, io_stored_scores];
+// Of each pass: its algorithms, by costlib's names and a reader's. The third keeps all scores on
+// the chip and moves the least in a large memory, the last two write scores.
+const PASSES = {
+  forward: {
+    algorithms: ['naive', 'flash', 'flash2', 'small_cache', 'stored_scores'],
+    names: ['standard', 'FlashAttention-1', 'FlashAttention-2', 'small cache', 'stored scores'],
+    hues: [3, 1, 0, 2, 5], // as the chapter's figures have them
+    bound: io_bound,
+    compulsory: io_compulsory,
+  },
+  backward: {
+    algorithms: ['flash', 'flash2', 'two_pass', 'stored', 'four_pass'].map(
+      (one) => `${one}_backward`,
+    ),
+    names: [
+      'FlashAttention-1',
+      'FlashAttention-2',
+      'two passes',
+      'stored score gradients',
+      'four passes',
+    ],
+    hues: [1, 0, 4, 5, 2],
+    bound: io_backward_bound,
+    compulsory: io_backward_compulsory,
+  },
+};
+const of = (state) => PASSES[state.pass ?? 'forward'];
 const MOST = 268435456;
 
 /**
  * What each algorithm reads, writes and holds with the largest blocks that fit; null where none do.
  */
-export function at({ N, d }, M) {
-  const blocks = io_blocks(d, M).map((block) => Math.min(block, N));
+export function at(state, M) {
+  const { N, d } = state;
+  const { algorithms, bound, compulsory } = of(state);
+  const most = Math.max(N, d);
+  const blocks = algorithms.map((name) =>
+    attentions[name][0](d, M).map((block) => Math.min(block, most)),
+  );
   return {
     M,
     blocks,
-    runs: FORMULAS.map((formula, which) =>
-      blocks[which] >= 1 ? formula(N, d, blocks[which]) : null,
+    runs: algorithms.map((name, which) =>
+      Math.min(...blocks[which]) >= 1 ? attentions[name][1](N, d, blocks[which]) : null,
     ),
-    bound: Math.max(io_bound(N, d, M), io_compulsory(N, d)),
+    bound: Math.max(bound(N, d, M), compulsory(N, d)),
   };
 }
 
 const total = (run) => (run ? run[0] + run[1] : null);
 
 /**
- * From where on FlashAttention-2 moves no more than the two that write their scores: after the last
+ * From where on the third algorithm moves no more than the two that write scores: after the last
  * point at which it does, as steps of block sizes let them cross more than once. Null if never.
  */
 export function overtakes(state, points) {
@@ -146,24 +185,25 @@ export function chips() {
 }
 
 /**
- * Where no more fast memory helps FlashAttention-2: from here on it moves inputs and output alone.
+ * Where no more fast memory helps the third algorithm: it moves inputs and outputs alone.
  */
-const flat = ({ N, d }, points) =>
-  points.find(({ runs }) => runs[2] && total(runs[2]) <= io_compulsory(N, d))?.M;
+const flat = (state, points) =>
+  points.find(({ runs }) => runs[2] && total(runs[2]) <= of(state).compulsory(state.N, state.d))?.M;
 
 export function charts(state, { points, here, overtaken }) {
+  const { names, hues } = of(state);
   const shown = chips().filter(([, names]) =>
     names.some((name) => /^(A100-80GB|H100-SXM|T4)$/.test(name)),
   );
   const rings = [
-    [overtaken, 'FlashAttention-2 overtakes'],
-    [flat(state, points), 'inputs and output alone'],
+    [overtaken, `${names[2]} overtake${/s$/.test(names[2]) ? '' : 's'}`],
+    [flat(state, points), 'inputs and outputs alone'],
   ]
     .filter(([M]) => M)
     .map(([M, label]) => ({ x: M, y: total(at(state, M).runs[2]), label }));
-  const best = NAMES.flatMap((name, which) =>
-    here.runs[which] ? [[total(here.runs[which]), name]] : [],
-  ).sort((a, b) => a[0] - b[0])[0];
+  const best = names
+    .flatMap((name, which) => (here.runs[which] ? [[total(here.runs[which]), name]] : []))
+    .sort((a, b) => a[0] - b[0])[0];
   const times =
     best && best[0] > 1.005 * here.bound
       ? `${plain(best[0] / here.bound, 3)} times the bound`
@@ -173,7 +213,7 @@ export function charts(state, { points, here, overtaken }) {
       title: best ? `${best[1]} moves the least here: ${times}` : 'Nothing fits in so little',
       alt:
         `At M = ${plain(state.M)}: ` +
-        `${NAMES.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; ` +
+        `${names.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; ` +
         `no schedule below ${plain(Math.ceil(here.bound))}.`,
       x: {
         label: 'fast memory M, entries',
@@ -182,9 +222,9 @@ export function charts(state, { points, here, overtaken }) {
       y: { label: 'entries moved' },
       xs: points.map(({ M }) => M),
       series: [
-        ...NAMES.map((label, which) => ({
+        ...names.map((label, which) => ({
           label,
-          colour: HUES[which],
+          colour: hues[which],
           ys: points.map(({ runs }) => total(runs[which])),
         })),
         { label: 'lower bound', ink: true, dash: 4, ys: points.map(({ bound }) => bound) },
@@ -200,11 +240,15 @@ export function charts(state, { points, here, overtaken }) {
   ];
 }
 
+/** The block sizes of an algorithm, in costlib's order. */
+const sizes = (blocks) => blocks.map((size) => plain(size)).join(', ');
+
 export function summary(state, { here, overtaken }) {
-  const words = NAMES.map((name, which) => [
+  const { names } = of(state);
+  const words = names.map((name, which) => [
     name[0].toUpperCase() + name.slice(1),
     here.runs[which]
-      ? `${plain(total(here.runs[which]), 9)} entries, block ${plain(here.blocks[which])}, ` +
+      ? `${plain(total(here.runs[which]), 9)} entries, blocks ${sizes(here.blocks[which])}, ` +
         `${plain(total(here.runs[which]) / here.bound, 3)} times the bound`
       : 'does not fit',
   ]);
@@ -214,8 +258,8 @@ export function summary(state, { here, overtaken }) {
     [
       'Crossover',
       overtaken
-        ? `FlashAttention-2 moves no more than any other from about M = ${plain(overtaken)} ` +
-          `on, ${plain(overtaken / state.d ** 2, 3)} times d²`
+        ? `from about M = ${plain(overtaken)}, ${plain(overtaken / state.d ** 2, 3)} times d², ` +
+          `nothing moves less than ${names[2]}`
         : 'none',
     ],
   ];
@@ -224,18 +268,18 @@ export function summary(state, { here, overtaken }) {
 export function note() {
   const known = chips().map(([M, names]) => `${plain(M)} ${names.join(', ')}`);
   return (
-    'Block is the side of a square tile, or rows (FlashAttention-2, stored scores) or columns ' +
-    '(FlashAttention-1) beside a single one of the other: the largest that fits with everything ' +
-    `else that must be held. On-chip memory, entries of two bytes: ${known.join('; ')}.`
+    'Blocks are the largest of their shape that fit with everything else that must be held, in ' +
+    'the order in which best_blocks names them: square tiles, or whole rows beside a single row ' +
+    `of what streams past. On-chip memory, entries of two bytes: ${known.join('; ')}.`
   );
 }
 
-export function table(_state, { points }) {
+export function table(state, { points }) {
   return {
     columns: [
       'M',
-      ...NAMES.flatMap((name) => [
-        `${name} block`,
+      ...of(state).names.flatMap((name) => [
+        `${name} blocks`,
         `${name} reads`,
         `${name} writes`,
         `${name} peak`,
@@ -244,7 +288,9 @@ export function table(_state, { points }) {
     ],
     rows: points.map((p) => [
       p.M,
-      ...p.runs.flatMap((run, which) => (run ? [p.blocks[which], ...run] : ['', '', '', ''])),
+      ...p.runs.flatMap((run, which) =>
+        run ? [sizes(p.blocks[which]), ...run] : ['', '', '', ''],
+      ),
       p.bound,
     ]),
   };

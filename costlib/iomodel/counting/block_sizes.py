@@ -30,8 +30,7 @@ __all__ = [
     "Staircase",
     "best_blocks",
     "crossovers",
-    "largest_plain_size",
-    "plain_count",
+    "plain_blocks",
     "published_blocks",
     "shrunk_blocks",
     "staircase",
@@ -73,15 +72,6 @@ _FREE = {
     "two_pass_backward": "stream",
     "small_cache": "inner",
     "fused": "inner",
-}
-
-#: The one size that grows in a plain count, and the other that stays 1.
-_PLAIN = {
-    "naive": ("tile", "inner"),
-    "flash": ("block_cols", "block_rows"),
-    "flash2": ("block_rows", "block_cols"),
-    "small_cache": ("tile", "inner"),
-    "stored_scores": ("block_rows", "value_rows"),  # both grow, and all columns of V pass at once
 }
 
 #: Two sizes are searched together under a causal mask, so the number of pairs is bounded.
@@ -176,38 +166,40 @@ def published_blocks(algorithm: str, d: int, M: int) -> dict[str, int]:
     )
 
 
-def plain_count(algorithm: str, N: Number, d: Number, size: Number) -> Count:
-    """The count with blocks of one size: a square tile, one row of queries or one column of keys.
+def plain_blocks(algorithm: str, d: Number, M: Number) -> dict[str, Any]:
+    """The largest blocks of the plainest shape within M, in closed form; below 1 none fits.
 
-    >>> plain_count("flash", 8, 4, 3) == counts.flash(8, 4, block_rows=1, block_cols=3)
-    True
-    """
-    choose("algorithm", algorithm, tuple(_PLAIN))
-    grows, stays = _PLAIN[algorithm]
-    if algorithm == "stored_scores":
-        return _count(algorithm, N, d, {grows: size, stays: size, "value_cols": d}, False, {})
-    return _count(algorithm, N, d, {grows: size, stays: 1}, False, {})
+    They are square tiles, or whole rows beside a single row of what streams past. A phase that
+    shares nothing but M has sizes of its own. `best_blocks` searches further.
 
-
-def largest_plain_size(algorithm: str, d: Number, M: Number) -> Any:
-    """The largest size for `plain_count` that fits in M, in closed form; below 1 none fits.
-
-    >>> largest_plain_size("flash2", d=64, M=98304)
-    738
+    >>> plain_blocks("flash2", d=64, M=98304)
+    {'block_rows': 738, 'block_cols': 1}
     >>> from costlib.units.numbers import symbols
-    >>> largest_plain_size("flash2", *symbols("d M"))
-    floor((M - d)/(2*d + 5))
+    >>> plain_blocks("two_pass_backward", *symbols("d M"))["block_cols"]
+    floor((M - 2*d - 2)/(4*d + 2))
     """
-    choose("algorithm", algorithm, tuple(_PLAIN))
-    if algorithm == "naive":
-        return square_root(M + 1) // 1 - 1
-    if algorithm == "flash":
-        return (M - 2 * d - 6) // (2 * d + 1)
-    if algorithm == "flash2":
-        return (M - d) // (2 * d + 5)
-    if algorithm == "stored_scores":
-        return (M - d) // (d + 4)
-    return (square_root(4 * M + 9) - 3) // 2
+    tiles = (M - d) // (d + 1)  # of a gradient, as wide as a row
+    columns = (M - 2 * d - 2) // (4 * d + 2)  # K, V and their gradients, a query beside them
+    side, rows = (square_root(4 * M + 9) - 3) // 2, (M - d) // (d + 4)
+    found: dict[str, tuple[Any, ...]] = {
+        "naive": (square_root(M + 1) // 1 - 1, 1),
+        "flash": (1, (M - 2 * d - 6) // (2 * d + 1)),
+        "flash2": ((M - d) // (2 * d + 5), 1),
+        "small_cache": (side, 1, side, side),
+        "stored_scores": (rows, rows, d),
+        "flash_backward": (1, (M - 4 * d - 3) // (4 * d + 2)),
+        "flash2_backward": (1, (M - 3 * d - 2) // (4 * d + 2)),
+        "two_pass_backward": ((M - 2 * d) // (3 * d + 4), columns, 1),
+        "stored_backward": (columns, tiles, d),
+        "four_pass_backward": (
+            (M - d) // (d + 2),
+            (M - d - 1) // (2 * d + 2),
+            tiles,
+            d,
+        ),
+    }
+    choose("algorithm", algorithm, tuple(found))
+    return dict(zip(ALGORITHMS[algorithm], found[algorithm], strict=True))
 
 
 def shrunk_blocks(algorithm: str, N: int, d: int, M: int) -> dict[str, int]:

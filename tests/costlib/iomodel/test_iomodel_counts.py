@@ -14,6 +14,7 @@ from costlib.iomodel.counting.block_sizes import (
     ALGORITHMS,
     best_blocks,
     crossovers,
+    plain_blocks,
     published_blocks,
     shrunk_blocks,
     staircase,
@@ -103,6 +104,22 @@ def test_exact_at_any_size():
     N = 10**12
     assert counts.flash2(N, 128, 10**6, 1).reads == N * 128 + 2 * 10**6 * N * 128
     assert counts.flash2(N, 128, 1000, 7, causal=True).reads > N * N // 1000 * 128
+
+
+@pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - {"fused"}))
+def test_plain_blocks_are_the_largest_that_fit(name):
+    for N, d in ((50, 3), (200, 8), (5000, 64)):
+        for M in (4, 9, 30, 5 * d, 7 * d + 9, d * d + 1, 4 * d * d, 9 * d * d + 5):
+            blocks = plain_blocks(name, d, M)
+            if min(blocks.values()) < 1:
+                continue
+            assert getattr(counts, name)(N, d, **blocks).peak <= M
+            more = plain_blocks(name, d, 4 * M + 9)
+            for size in [each for each in blocks if more[each] > blocks[each]]:
+                if size.startswith("value") or blocks[size] >= (d if size == "tile" else N):
+                    continue  # as large as the phase before needs it, or all there is
+                grown = {**blocks, size: blocks[size] + 1}
+                assert getattr(counts, name)(N, d, **grown).peak > M, (N, d, M, size)
 
 
 STORED = "stored_scores", "stored_backward", "four_pass_backward"  # these have no causal form

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 import sampling
+from costfigures.explorers.iomodel import ATTENTIONS, BACKWARDS
 from costlib import devices, iomodel, models, serving
 from costlib.iomodel import bounds, counts
+from costlib.iomodel.counting.block_sizes import plain_blocks
 from costlib.model import kvcache
 from costlib.sources import jamesnulliu
 from costlib.timing import roofline
@@ -349,6 +351,7 @@ def test_io_of_attention() -> None:
     settings = drawn(
         6,
         lambda chance: {
+            "pass": chance.choice(["forward", "backward"]),
             "N": size(chance, 2**20),
             "d": size(chance, 1024),
             "M": 3 + size(chance, 2**28 - 3),
@@ -358,31 +361,25 @@ def test_io_of_attention() -> None:
     fitting = 0
     for s, found in zip(settings, page, strict=True):
         N, d, M = s["N"], s["d"], s["M"]
-        bound = max(bounds.attention(N, d, M), bounds.compulsory(N, d))
-        assert math.isclose(found["bound"], bound, rel_tol=1e-12), s
-        for which, count in enumerate(io_counts):
-            block = found["blocks"][which]
-            if block < 1:
+        names, bound = io_orders[s["pass"]]
+        assert math.isclose(found["bound"], bound(N, d, M), rel_tol=1e-12), s
+        for which, name in enumerate(names):
+            sizes = [min(each, max(N, d)) for each in plain_blocks(name, d, M).values()]
+            assert found["blocks"][which] == sizes, s
+            if min(sizes) < 1:
                 assert found["runs"][which] is None
-                assert count(N, d, 1).peak > M, s
                 continue
             fitting += 1
-            expected = count(N, d, block)
-            larger = count(N, d, block + 1) if block < N else None
+            expected = getattr(counts, name)(N, d, *sizes)
             assert same(found["runs"][which], [expected.reads, expected.writes, expected.peak]), s
             assert expected.peak <= M, "what is drawn fits"
-            least = min(block, d) == block  # blocks beyond d change what is held in another way
-            assert larger is None or larger.peak > M or not least, "no larger block fits"
     assert fitting > 2 * MANY
 
 
-io_counts = (
-    lambda N, d, block: counts.naive(N, d, block, 1),
-    lambda N, d, block: counts.flash(N, d, 1, block),
-    lambda N, d, block: counts.flash2(N, d, block, 1),
-    lambda N, d, block: counts.small_cache(N, d, block, 1),
-    lambda N, d, block: counts.stored_scores(N, d, block, block, d),
-)
+io_orders = {
+    "forward": (ATTENTIONS, bounds.attention),
+    "backward": (BACKWARDS, bounds.backward),
+}
 
 
 @pytest.mark.parametrize(("name", "which"), [("flash", 1), ("flash2", 2)])

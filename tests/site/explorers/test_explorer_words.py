@@ -142,8 +142,15 @@ SAID_OF: dict[str, tuple[str, list[Any]]] = {
         over(at('M = d²'))[2], over(at('Tiny M'))[0],
         ...[0, 3, 4].map((which) => over(at('Huge M'))[which]),
         at('Twice the width').overtaken / at('').overtaken,
-        moved(at('Twice the width').here.runs[2]) / moved(at('').here.runs[2])]""",
-        [1.41, 1.09, 1.34, 1.0, 2.0, 1.44, 1.36, 81.0, 33.0, 33.0, 3.9, 3.9],
+        moved(at('Twice the width').here.runs[2]) / moved(at('').here.runs[2]),
+        ...[4, 2].map((which) => over(at('Backward, M = d²'))[which]),
+        Math.min(...over(at('Backward, M = d²'))),
+        ...[Math.min, (...all) => all[2]].map((one) =>
+        one(...over(at('Backward, M = d²', { M: 16384 }))))]""",
+        [
+            *(1.41, 1.09, 1.34, 1.0, 2.0, 1.44, 1.36, 81.0, 33.0, 33.0, 3.9, 3.9),
+            *(1.84, 2.69, 1.84, 2.21, 2.21),
+        ],
     ),
     "memory": (
         """[parts('')[1] / parts('')[0], parts('Four times the context')[1] / parts('')[1],
