@@ -12,16 +12,6 @@ import { plain, sweep } from './numbers.js';
 /** @type {Control[]} */
 export const controls = [
   {
-    id: 'pass',
-    label: 'Pass',
-    type: 'choice',
-    options: [
-      ['forward', 'Forward'],
-      ['backward', 'Backward'],
-    ],
-    value: 'forward',
-  },
-  {
     id: 'M',
     label: 'Fast memory M',
     unit: 'entries',
@@ -48,6 +38,17 @@ export const controls = [
     max: 1048576,
     value: 4096,
     powers: true,
+    more: true,
+  },
+  {
+    id: 'pass',
+    label: 'Pass',
+    type: 'choice',
+    options: [
+      ['forward', 'Forward'],
+      ['backward', 'Backward'],
+    ],
+    value: 'forward',
     more: true,
   },
 ];
@@ -82,7 +83,7 @@ export const tries = [
     state: { pass: 'backward', M: 4096 },
     say:
       'The backward pass makes three gradients. Four passes that write the weights and the score ' +
-      'gradients move the least here, 1.84 times the bound. Two passes, which keep all scores on ' +
+      'gradients move the least here, 1.83 times the bound. Two passes, which keep all scores on ' +
       'the chip, move 2.69 times the bound. With four times the memory two passes move the ' +
       'least, 2.21 times the bound.',
   },
@@ -207,10 +208,10 @@ export function charts(state, { points, here, overtaken }) {
   const times =
     best && best[0] > 1.005 * here.bound
       ? `${plain(best[0] / here.bound, 3)} times the bound`
-      : 'no schedule moves less';
+      : 'as little as any schedule can';
   return [
     {
-      title: best ? `${best[1]} moves the least here: ${times}` : 'Nothing fits in so little',
+      title: best ? `Least moved here: ${best[1]}, ${times}` : 'Nothing fits in so little',
       alt:
         `At M = ${plain(state.M)}: ` +
         `${names.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; ` +
