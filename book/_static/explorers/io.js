@@ -260,7 +260,7 @@ export function summary(state, { here, overtaken }) {
       'Crossover',
       overtaken
         ? `from about M = ${plain(overtaken)}, ${plain(overtaken / state.d ** 2, 3)} times d², ` +
-          `nothing moves less than ${names[2]}`
+          'storing scores no longer pays'
         : 'none',
     ],
   ];
