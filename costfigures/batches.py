@@ -74,7 +74,7 @@ def life(server: Server) -> Figure:
     mine = [first, *(t for t in times.tolist() if first < t <= finish + 1e-12)]
     pauses = [late - early for early, late in pairwise(mine)]
     worst = int(np.argmax(pauses))
-    title = "TTFT is queueing and prefill, TPOT the mean time between further tokens"
+    title = "TTFT is queueing and prefill, TPOT the mean time between later tokens"
     alt = (
         f"One request in time. It waits {1000 * (began - arrival):.0f} ms in a queue while another "
         f"prompt is prefilled, then its own prefill takes {1000 * (first - began):.0f} ms: TTFT is "

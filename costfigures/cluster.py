@@ -208,7 +208,7 @@ def hidden(
         f"Timelines of the backward pass of {model.params() / 1e9:.2g} billion parameters on "
         f"{nodes} nodes of {node.devices}, a lane for {groups} groups of layers, last first, and "
         f"one for the sums of their gradients, each of which begins when its group is done and the "
-        f"wires are free. "
+        f"links are free. "
         f"{'; '.join(names)}; waiting after the pass: "
         + ", ".join(quantity(more, "s", 2) for more in late)
         + "."

@@ -398,6 +398,6 @@ def speculation(
             marker = _MARKERS[number]
             axes.plot(guesses, line, marker=marker, label=f"batch {batch}", **_look(number))
         axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="tokens guessed ahead", ylabel="speed-up", ylim=(0.5, 2.15))
+        axes.set(xlabel="draft tokens", ylabel="speed-up", ylim=(0.5, 2.15))
         axes.legend(ncols=2, loc="upper right", fontsize=_SMALL)
     return drawing.result

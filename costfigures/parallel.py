@@ -187,14 +187,14 @@ def held(stages: Mapping[str, Mapping[str, float]], capacity: float, name: str) 
         + ")"
         for stage, parts in stages.items()
     )
-    alt = f"Bars of bytes held by one device. {told}. {name} gives out {quantity(capacity, 'B')}."
+    alt = f"Bars of bytes held by one device. {told}. {name} has {quantity(capacity, 'B')} usable."
     with canvas(title, alt, width=WIDTH, height=3.3) as drawing:
         axes = drawing.axes
         _stacked(axes, stages)
         for row, total in enumerate(totals.values()):
             axes.text(total / 1e9 + 1, row, f"{total / 1e9:.1f}", va="center", fontsize=_SMALL)
         axes.axvline(capacity / 1e9, color=INK, linewidth=1, linestyle="--")
-        axes.text(capacity / 1e9 + 1, 2.5, f"{name}\ngives out", fontsize=_SMALL, va="center")
+        axes.text(capacity / 1e9 + 1, 2.5, f"usable,\n{name}", fontsize=_SMALL, va="center")
         axes.invert_yaxis()
         axes.set(xlabel="GB on each device", xlim=(0, 1.12 * max(*totals.values(), capacity) / 1e9))
         drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
@@ -361,8 +361,8 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
     alt = (
         f"Seconds of a step against GB on each device, log-log: {len(found):,} plans as points, "
         f"from {step.min():.3g} to {step.max():.3g} s and {held.min():.3g} to {held.max():.3g} GB. "
-        f"{name} gives out {capacity / 1e9:.3g} GB; {len(best)} of those that fit make a line that "
-        f"falls to the right. {points}."
+        f"{name} has {capacity / 1e9:.3g} GB usable; {len(best)} of those that fit make a line "
+        f"that falls to the right. {points}."
     )
     near = (held < 4 * capacity / 1e9) & (step < 6 * best["step"].min())
     with canvas(title, alt, width=WIDTH, height=5) as drawing:

@@ -255,12 +255,12 @@ def block_wires(model: Transformer, keys: int) -> Figure:
     title += f"{max(wires.values()):,} within"
     told = "; ".join(
         f"{name} reads {read:,} and does {flops:,} FLOPs"
-        + (f", and hands on {wires[wire]:,} numbers" if wire else "")
+        + (f", and passes on {wires[wire]:,} numbers" if wire else "")
         for (name, _, _, wire), (read, flops) in zip(_WIRED, costs, strict=True)
     )
     alt = (
         f"One block from top to bottom for one token that sees {keys:,} keys: a box for each op, "
-        "between them wires as broad as the vector they carry, at the left the residual stream, "
+        "between them lines as broad as the vector they carry, at the left the residual stream, "
         "which each norm copies and each add joins. Beside each box the weights or cached numbers "
         f"that it reads, and its FLOPs as a bar. {told}."
     )

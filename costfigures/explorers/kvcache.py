@@ -42,7 +42,7 @@ def memory(
 
 def _held(parts: dict[str, Any], capacity: Any, title: str) -> Figure:
     said = "; ".join(f"{name} {sum(values) / 1e9:.1f} GB" for name, values in parts.items())
-    alt = f"Bars of memory by kind of cache: {said}. The device gives out {capacity / 1e9:.1f} GB."
+    alt = f"Bars of memory by kind of cache: {said}. The device has {capacity / 1e9:.1f} GB usable."
     with canvas(title, alt, width=5.6, height=3.2) as drawing:
         left: Any = np.zeros(len(parts))
         for at, kind in enumerate(("weights", "cache", "activations")):

@@ -233,7 +233,7 @@ def memory(given: Namespace) -> tuple[Any, int]:
     server = _server(given)
     stage, held = server.fullest(given.batch, given.context)
     parts = {"weights": held.weights, "cache": held.kv, "activations": held.activations}
-    parts |= {"total": held.total, "given out": server.device.usable}
+    parts |= {"total": held.total, "usable": server.device.usable}
     if server.engine is not None:
         parts = _charged_parts(server, stage, given)
     names, sizes = list(parts), [float(each) for each in parts.values()]

@@ -137,7 +137,7 @@ def _step(command: Any) -> None:
 def _case(command: Any) -> None:
     """What a step or a prompt is, and what it is paid with."""
     _step(command)
-    _whole(command, "--prompt", None, "read a prompt of so many tokens (as many as the context)")
+    _whole(command, "--prompt", None, "prefill a prompt of so many tokens (as many as the context)")
     _precision(command)
     _engine(command)
     _money(command)
@@ -190,7 +190,9 @@ def _time(command: Any) -> None:
     _step(command)
     _precision(command)
     _wait(command)
-    _whole(command, "--prompt", None, "read a prompt of so many tokens in place of a step (a step)")
+    _whole(
+        command, "--prompt", None, "prefill a prompt of so many tokens in place of a step (a step)"
+    )
 
 
 def _compare(command: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,13 @@ PRIVATE = {
 }
 NOT_TEXT = re.compile(r"```.*?```|`[^`\n]+`|<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)
 MADE = ("bibliography", "devices", "models")
+#: Strings of a script that have a space in them.
+QUOTED = re.compile(r"'[^'\n]* [^'\n]*'|`[^`]* [^`]*`")
+SHOWING = [
+    *sorted((ROOT / "book" / "_static" / "explorers").glob("*.js")),
+    *sorted((ROOT / "costfigures").rglob("*.py")),
+    *sorted((ROOT / "costlib" / "command").glob("*.py")),
+]
 PAGES = [page for page in sorted((ROOT / "book").glob("*.md")) if page.stem not in MADE]
 
 
@@ -79,10 +88,37 @@ def test_a_chapter_names_what_it_treats(chapter: str) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
 def test_a_page_has_no_private_words(page: Path) -> None:
-    text = NOT_TEXT.sub(" ", page.read_text("utf-8"))
-    found = {
+    assert private(NOT_TEXT.sub(" ", page.read_text("utf-8"))) == {}
+
+
+@pytest.mark.parametrize("file", SHOWING, ids=lambda file: file.name)
+def test_what_is_shown_has_no_private_words(file: Path) -> None:
+    """Words in figures and explorers, and the command's help: texts, without docstrings."""
+    text = file.read_text("utf-8")
+    shown = QUOTED.findall(text) if file.suffix == ".js" else list(texts(ast.parse(text)))
+    assert private("\n".join(shown)) == {}
+
+
+def private(text: str) -> dict[str, str]:
+    """The private words of a text, and what to say instead.
+
+    >>> private("What the device gives out, by its links.")
+    {'gives out': 'say usable memory'}
+    """
+    return {
         match[0]: f"say {term}"
         for words, term in PRIVATE.items()
         for match in re.finditer(rf"\b(?:{words})\b", text, re.IGNORECASE)
     }
-    assert found == {}
+
+
+def texts(tree: ast.AST) -> Iterator[str]:
+    """The strings of some Python that are not docstrings.
+
+    >>> list(texts(ast.parse("'said'; x = 'shown'; y = f'{x} too'")))
+    ['shown', ' too']
+    """
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value

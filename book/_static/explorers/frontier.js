@@ -365,7 +365,7 @@ export function summary(state, result) {
       [
         'Does not fit',
         `weights of ${inBytes(keeps.weights)} and one cache of ${inBytes(keeps.cache)} on ` +
-          `each device, which gives out ${inBytes(server.device.capacity)}; ${helps}`,
+          `each device, of which ${inBytes(server.device.capacity)} are usable; ${helps}`,
       ],
     ];
   if (!best)
@@ -440,7 +440,7 @@ export function draw(explorer, _state, { parts, best, keeps, server }) {
       names.map((name) => PARTS[Object.keys(parts).indexOf(name)]),
     ),
     ...stack(
-      `What each device keeps, of the ${inBytes(server.device.capacity)} that it gives out`,
+      `What each device keeps in its usable ${inBytes(server.device.capacity)}`,
       ['weights', 'caches', 'activations'].map(
         (name, at) => `${name} ${quantity(memory[at], 'B', 3)}`,
       ),

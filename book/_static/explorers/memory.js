@@ -100,8 +100,8 @@ export const tries = [
     label: 'A small device',
     state: { device: 'T4', batch: 1, context: 8192, weights: '0.5' },
     say:
-      'In 2 bytes the weights alone are larger than what a T4 gives out. In half a byte they ' +
-      'leave room for ten sequences.',
+      'In 2 bytes the weights alone are larger than the usable memory of a T4. In half a ' +
+      'byte they leave room for ten sequences.',
   },
   {
     label: 'A cache in 1 byte',
@@ -279,7 +279,7 @@ export function summary(state, { rows, capacity }) {
   return [
     ['Weights, cache, activations', parts.map((part) => inBytes(part)).join(', ')],
     [
-      'Of what it gives out',
+      'Share of usable memory',
       `${percent(total(parts) / capacity)} of ${inBytes(capacity)}` +
         `${total(parts) > capacity ? ': it does not fit' : ''}`,
     ],
@@ -338,7 +338,7 @@ export function draw(explorer, state, { rows, capacity }) {
     make(
       'p',
       { class: 'explorer-title' },
-      `Memory, against the ${inBytes(capacity)} that ${state.device} gives out (the line)`,
+      `Memory, against the usable ${inBytes(capacity)} of ${state.device} (the line)`,
     ),
     make('ul', { class: 'explorer-legend' }, ...key),
     ...bars,

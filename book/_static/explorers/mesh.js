@@ -624,8 +624,8 @@ export function draw(explorer, state, result) {
         {},
         make('b', {}, `${inBytes3(total)} a device`),
         fits
-          ? ` of the ${inBytes3(usable)} that it gives out`
-          : `: it gives out ${inBytes3(usable)} (the line), so this does not fit`,
+          ? ` of ${inBytes3(usable)} usable`
+          : `, but only ${inBytes3(usable)} (the line) are usable, so this does not fit`,
       ),
       stack(held, Math.max(total, usable), usable),
       legend(held),

@@ -151,23 +151,23 @@ export const tries = [
     label: 'All at once',
     state: { rate: 100 },
     say:
-      'Above, who has begun stands still until all twenty prompts are read. Below, they write ' +
-      'on, one token a piece.',
+      'Above, the first requests pause until all twenty prompts are prefilled. Below, they go ' +
+      'on decoding, one token for each chunk.',
   },
   {
     label: 'Memory is short',
     state: { rate: 100, prompt: 4000 },
     say:
-      'Above, requests wait, hollow, though places are free: the memory beneath is full, and ' +
-      'one is let in as another leaves. Below, prompts are read one after another, and who is ' +
-      'done has left before memory is full.',
+      'Above, requests wait in the queue (hollow), because the memory for KV caches is full, and ' +
+      'one is admitted when another ends. Below, prompts are prefilled one after another, and ' +
+      'the first requests end before the memory is full.',
   },
   {
     label: 'Block by block',
     state: { rate: 100, count: 30, answer: 300, reserve: 'blocks' },
     say:
-      'More are let in, for no room is kept. When memory is out the newest goes back, and all ' +
-      'that it wrote is read again.',
+      'More requests are admitted, because no memory is reserved. When no block is free, the ' +
+      'newest request is preempted, and all its tokens are prefilled again.',
   },
   {
     label: 'Tiny pieces',
@@ -232,7 +232,7 @@ const quantile = (values, share) => {
 };
 const median = (values) => quantile(values, 0.5);
 
-/** What readers of a run feel: seconds to the first token, and the longest they stood still. */
+/** What users of a run notice: TTFT, and the longest time between two tokens. */
 export function felt(run, requests) {
   const first = run.runs.map((each, at) => each.first - requests.arrival[at]);
   const gaps = new Float64Array(
@@ -265,7 +265,7 @@ export function compute(state) {
   return { server, requests, both, seconds, now, at, tooLong: both[0].tooLong, felt: all, alone };
 }
 
-const NAMES = ({ piece }) => ['Prompts read whole', `Prompts in pieces of ${plain(piece)}`];
+const NAMES = ({ piece }) => ['Whole prompts prefilled', `Chunked prefill, ${plain(piece)} tokens`];
 
 export function summary(state, { felt: both, tooLong, both: [one], now, at }) {
   if (tooLong)
@@ -398,7 +398,7 @@ const rowOf = (count) => Math.max(4, Math.min(10, Math.floor(100 / count)));
 
 /** What stays while the films change: their titles, and what the colours are. */
 function lay(explorer) {
-  const words = ['waits', 'prompt is read', 'writes, a line a token', 'memory taken, beneath'];
+  const words = ['in the queue', 'prefill', 'decode, a line a token', 'memory of KV caches, below'];
   // in full: unused styles are left out of the site
   const marks = ['server-key-waits', 'server-key-reads', 'server-key-writes', 'server-key-memory'];
   const legend = make(

@@ -88,7 +88,7 @@ export const tries = [
     label: 'A batch of 256',
     state: { batch: 256 },
     say:
-      'The products with weights have crossed the ridge. Attention stays where it was: each ' +
+      'The GEMMs with the weights have crossed the ridge. Attention stays where it was: each ' +
       'sequence brings a cache of its own, and memory still binds.',
   },
   {

@@ -189,7 +189,7 @@ export function story(state, { users, here, most, alone, server, keeps, capacity
     const either = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(fits);
     return (
       `${quantity(keeps.weights, 'B', 3)} of weights and a cache do not fit into the ` +
-      `${quantity(capacity, 'B', 3)} that ${state.device} gives out. ` +
+      `usable ${quantity(capacity, 'B', 3)} of ${state.device}. ` +
       (fits.length ? `They would in ${either}.` : 'Choose a larger device.')
     );
   }
