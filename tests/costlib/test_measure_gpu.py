@@ -12,7 +12,7 @@ import pytest
 from costlib import devices
 from costlib.timing.roofline import time
 from paths import ROOT
-from tools.bench import measure_gpu
+from tools.bench import measure_gpu, predicted_gpu
 
 COMMITTED = {
     name: str(ROOT / "tools" / "bench" / f"predicted_{name[:4].lower()}.json")
@@ -100,13 +100,13 @@ def test_a_case_that_fails_says_why_and_the_rest_goes_on():
 def test_the_predictions_that_were_committed_are_for_these_cases(name):
     content = json.loads(Path(COMMITTED[name]).read_text("utf-8"))
     assert (content["device"], content["backend"]) == (name, "costlib")
-    wanted = [c for c in measure_gpu.cases(False) if c["kind"] in measure_gpu.PREDICTED]
+    wanted = [c for c in measure_gpu.cases(False) if c["kind"] in predicted_gpu.PREDICTED]
     assert [row["case"] for row in content["rows"]] == wanted
-    assert content["rows"] == measure_gpu.predictions(name, dry=False)
+    assert content["rows"] == predicted_gpu.predictions(name, dry=False)
 
 
 def test_predicted_bytes_by_hand():
-    for row in measure_gpu.predictions("H200", dry=False):
+    for row in predicted_gpu.predictions("H200", dry=False):
         case, moved = row["case"], row["bytes"]
         if case["kind"] == "copy":
             assert moved == 4 * case["elements"]
@@ -134,13 +134,13 @@ def test_comparison_finds_the_device_that_made_the_rows():
     rows = []
     for case in measure_gpu.cases(False):
         if case["kind"] == "gemm" and case["precision"] == "bf16":
-            work, precision = measure_gpu.work_of(case)
+            work, precision = predicted_gpu.work_of(case)
             rows.append({"case": case, "seconds": float(time(work, slow, precision=precision))})
-    stood = measure_gpu.predictions("H200", dry=False)
-    told = measure_gpu.compared(rows, stood, "H200").splitlines()
+    stood = predicted_gpu.predictions("H200", dry=False)
+    told = predicted_gpu.compared(rows, stood, "H200").splitlines()
     ideal, calibrated = told[1].split(), told[2].split()
     later = [{**row, "seconds": 4 * row["seconds"]} for row in stood]
-    assert measure_gpu.compared(rows, later, "H200").splitlines()[1].split()[4] == "100%"
+    assert predicted_gpu.compared(rows, later, "H200").splitlines()[1].split()[4] == "100%"
     assert ideal == ["gemm", "bf16", str(len(rows)), "ideal", "50%", "50%", "50%"]
     assert calibrated[:4] == ["gemm", "bf16", str(len(rows)), "calibrated"]
     assert calibrated[4:] == ["0%", "0%", "0%"]
@@ -153,22 +153,22 @@ def test_joules_are_those_above_idle():
         {"case": gemm, "seconds": 2 * 8192**3 / 700e12, "watts": 450.0},
         {"case": copy, "seconds": 4 * 2**30 / 3e12, "watts": 250.0},
     ]
-    assert measure_gpu.joules(rows) == [
+    assert predicted_gpu.joules(rows) == [
         "",
         "0.50 pJ a FLOP above idle",
         "50.00 pJ a byte above idle",
     ]
-    assert measure_gpu.joules(rows[1:]) == []
+    assert predicted_gpu.joules(rows[1:]) == []
 
 
 def test_counted_bytes_stand_beside_those_between_l2_and_the_cores():
     case = {"kind": "attention", "how": "flash", "backward": False}
     case |= {"batch": 1, "heads": 2, "N": 1000, "d": 64}
-    told = measure_gpu.predicted(case, "H200")
+    told = predicted_gpu.predicted(case, "H200")
     tensor = 2 * 2 * 1000 * 64
     assert (told["bytes"], told["l2_bytes"]) == (4 * tensor, 2 * tensor * (1 + 8))
     row = {"case": case, "seconds": None, "bytes": 5 * tensor, "l2_bytes": 9 * tensor}
-    *_, hbm, l2 = measure_gpu.counted([row], {json.dumps(case): told})
+    *_, hbm, l2 = predicted_gpu.counted([row], {json.dumps(case): told})
     assert hbm.startswith("bytes 1.25 times")
     assert l2.startswith("l2_bytes 0.50 times")
 

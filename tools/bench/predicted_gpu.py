@@ -1,0 +1,156 @@
+"""What costlib predicts of the cases of `measure_gpu.py`, and how far measurements are from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+from costlib import Ledger, Precision, Transformer, attention, devices, matmul
+from costlib.layers.attention import attention_backward
+from costlib.measured import LEVELS, Measurement, calibrate, error, fused
+from costlib.measured.timing import copy
+from costlib.timing.roofline import time
+from costlib.units.ledger import Elements, Op
+from costlib.units.precision import precision_of
+from tools.bench.measure_gpu import BUSY, COUNTERS, Case, cases, sizes_of
+
+#: Rows of queries that one block of FlashAttention 2 holds: K and V come once for each block.
+QUERY_ROWS = 128
+#: Where a case is a prediction's too: memory, launches and watts are not computed by costlib.
+PREDICTED = ("copy", "gemm", "attention", "decode")
+
+
+def work_of(case: Case) -> tuple[Any, Any]:
+    """What costlib counts for a case, and the precision it is done in."""
+    kind, sizes = case["kind"], sizes_of(case)
+    if kind == "copy":
+        return copy(**sizes), None
+    if kind == "gemm":
+        eight = Precision(weights=1, activations=1, compute="fp8")
+        m, k, n = sizes["m"], sizes["k"], sizes["n"]
+        ops = [*([cast(m * k), cast(n * k)] if sizes.get("casts") else []), matmul(m, k, n)]
+        return Ledger(tuple(ops)), eight if sizes["precision"] == "fp8" else None
+    if kind == "attention":
+        return attention_of(sizes), None
+    batch, context = sizes.pop("batch"), sizes.pop("context")
+    whole = Transformer(vocab=1, rotary_dim=0, **sizes).decode(batch, context - 1)
+    return whole.without("embedding", "unembedding", "final_norm"), None
+
+
+def cast(elements: int) -> Any:
+    """From bf16 to fp8 with a scale of its own: two bytes are read for the largest entry and two to
+    divide by it, one is written. In bytes, as the product beside it has one for each element."""
+    read, written = Elements(activations=4 * elements), Elements(activations=elements)
+    return Op("cast", 0, elements_read=read, elements_written=written)
+
+
+def attention_of(sizes: dict[str, Any]) -> Any:
+    """Attention as its kernels run: op by op with the squares in memory, or one kernel a pass."""
+    shape = sizes["batch"], sizes["N"], sizes["heads"], sizes["d"]
+    is_math = sizes["how"] == "math"
+    scores = "materialised" if is_math else "on-chip"
+    forward = attention(*shape, scores=scores)
+    back = attention_backward(*shape, scores=scores) if sizes["backward"] else None
+    passes = {"forward": forward, **({"backward": back} if back else {})}
+    if is_math:
+        return Ledger(tuple(op for ledger in passes.values() for op in ledger))
+    ops = [fused(ledger, name) for name, ledger in passes.items()]
+    return Ledger((*ops, *([second_pass(*shape)] if sizes["how"] == "flex" else [])))
+
+
+def second_pass(batch: int, length: int, heads: int, d: int) -> Any:
+    """What a backward pass of two passes does twice: S and dP, and reading Q, K, V and dO."""
+    tensor = batch * length * heads * d
+    return Op("second pass", 4 * tensor * length, elements_read=Elements(activations=4 * tensor))
+
+
+def l2_bytes(case: Case) -> dict[str, float]:
+    """Bytes between L2 and the cores if each block of queries reads all keys and values: Q and O
+    once, K and V once for each of ⌈N/128⌉ blocks."""
+    if case["kind"] != "attention" or case["how"] != "flash" or case["backward"]:
+        return {}
+    tensor = case["batch"] * case["heads"] * case["N"] * case["d"]
+    return {"l2_bytes": 2.0 * tensor * 2 * (1 + math.ceil(case["N"] / QUERY_ROWS))}
+
+
+def predicted(case: Case, name: str) -> Case:
+    """The seconds and bytes of a case by costlib's ideal roofline on a device."""
+    work, precision = work_of(case)
+    seconds = float(time(work, devices[name], precision=precision))
+    moved = float(work.bytes(precision_of(precision)))
+    return {"case": case, "seconds": seconds, "bytes": moved, **l2_bytes(case)}
+
+
+def predictions(name: str, dry: bool) -> list[Case]:
+    """Every case that costlib has a word on."""
+    return [predicted(case, name) for case in cases(dry) if case["kind"] in PREDICTED]
+
+
+def compared(rows: list[Case], told: list[Case], name: str) -> str:
+    """How far predictions are from what was measured: those that were told, by the datasheet, and
+    fits of each half of the rows to the other half; every row that the datasheet has more than half
+    wrong; bytes counted beside bytes predicted; and joules."""
+    stood = {json.dumps(row["case"]): row for row in told}
+    lines = [f"{'rows':24}{'n':>4}{'level':>12}{'median':>9}{'90th':>9}{'worst':>9}"]
+    far = []
+    for label, group in measurements(rows).items():
+        ideal = [
+            (error(stood[m.name]["seconds"], m.seconds), m.name) for m in group if m.name in stood
+        ]
+        off = {"ideal": ideal} if ideal else {}
+        for fit, held in ((group[::2], group[1::2]), (group[1::2], group[::2])):
+            for level in LEVELS if len(fit) >= 4 else ():
+                on = calibrate(name, fit, level=level)
+                missed = [(error(m.predicted(on), m.seconds), m.name) for m in held]
+                off[level] = off.get(level, []) + missed
+        for level, errors in off.items():
+            low = sorted(abs(value) for value, _ in errors)
+            shown = (median(low), low[math.ceil(0.9 * len(low)) - 1], low[-1])
+            figures = "".join(f"{value:>9.0%}" for value in shown)
+            lines.append(f"{label:24}{len(low):>4}{level:>12}{figures}")
+        far += [f"{value:+.0%} {case}" for value, case in ideal if abs(value) > 0.5]
+    more = [*counted(rows, stood), *joules(rows)]
+    return "\n".join([*lines, "", "datasheet more than half wrong:", *far, *more])
+
+
+def counted(rows: Iterable[Case], stood: dict[str, Case]) -> list[str]:
+    """Bytes that ncu counted, as a multiple of those that were predicted."""
+    lines = [
+        f"{kind} {row[kind] / stood[name][kind]:.2f} times {name}"
+        for row, name in ((row, json.dumps(row["case"])) for row in rows)
+        for kind in COUNTERS
+        if row.get(kind) and stood.get(name, {}).get(kind)
+    ]
+    return lines and ["", "counted as a multiple of predicted:", *lines]
+
+
+def joules(rows: Iterable[Case]) -> list[str]:
+    """Picojoules above idle for each FLOP of a product and each byte of a copy."""
+    power = {row["case"]["how"]: row for row in rows if row["case"]["kind"] == "power"}
+    lines, idle = [], power.get("idle", {}).get("watts")
+    for how, unit in (("gemm", "FLOP"), ("copy", "byte")):
+        row = power.get(how, {})
+        if idle and row.get("watts"):
+            work = work_of(BUSY[how])[0]
+            each = float(work.flops if unit == "FLOP" else work.bytes("bf16"))
+            spent = (row["watts"] - idle) * row["seconds"] / each
+            lines.append(f"{spent * 1e12:.2f} pJ a {unit} above idle")
+    return lines and ["", *lines]
+
+
+def measurements(rows: Iterable[Case]) -> dict[str, list[Any]]:
+    """The timed rows that costlib can predict, by kind, as its measurements."""
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        case = row["case"]
+        if case["kind"] not in PREDICTED or not row.get("seconds"):
+            continue
+        work, precision = work_of(case)
+        words = [case["kind"], *(case[k] for k in ("precision", "how") if k in case)]
+        words += ["both ways"] if case.get("backward") else []
+        made = Measurement(work, row["seconds"], precision=precision, name=json.dumps(case))
+        groups.setdefault(" ".join(words), []).append(made)
+    return groups
