@@ -53,7 +53,7 @@ PARTS = (
                 "where are a model's parameters, and where are its FLOPs spent?",
                 (
                     *("model.transformer", "model.sizes", "model.table", "layers"),
-                    *("model.families", "model.checkpoint"),
+                    *("model.layer_by_layer", "model.families", "model.checkpoint"),
                 ),
                 figure="fig-transformer-matrices",
             ),
@@ -205,7 +205,7 @@ PARTS = (
 CHAPTERS = tuple(chapter for part in PARTS for chapter in part.chapters)
 #: Explorers by what they are about: the gallery has them all, with their pictures.
 EXPLORERS = {
-    "One device": ("users", "memory", "step", "prefill"),
+    "One device": ("token_film", "users", "memory", "step", "prefill"),
     "A server": ("serving_film", "frontier", "speculative"),
     "Traffic between memory and chip": ("io", "film", "pebbles"),
     "Many devices": ("mesh", "budget"),

@@ -25,6 +25,7 @@ _CHAPTERS = {
     "serving_film": "serving",
     "speculative": "sources",
     "step": "roofline",
+    "token_film": "kvcache",
 }
 
 __all__ = ["Explorer", *_CHAPTERS]

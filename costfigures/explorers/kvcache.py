@@ -1,4 +1,4 @@
-"""The explorer of the chapter on caches: what a memory holds."""
+"""The explorers of the chapter on caches: what a memory holds, and a token's way through layers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.canvas import COLOURS, INK, PAPER, Figure, canvas
 from costfigures.explorers.page import Explorer
 from costlib.model import kvcache
 from costlib.model.catalog import devices, models
+from costlib.model.layer_by_layer import layer_by_layer
+from costlib.timing.limits import limits
+from costlib.units.display import quantity
 from costlib.units.precision import Precision
 
-__all__ = ["memory"]
+__all__ = ["memory", "token_film"]
 
 
 def memory(
@@ -61,4 +64,65 @@ def _held(parts: dict[str, Any], capacity: Any, title: str) -> Figure:
         drawing.axes.invert_yaxis()
         drawing.axes.set(xlabel=f"GB (the line: {capacity / 1e9:.1f})", title=title)
         drawing.figure.legend(loc="outside lower center", ncols=3, fontsize=11)
+    return drawing.result
+
+
+def token_film(
+    model: str = "llama-3.1-8b", device: str = "H100-SXM", batch: int = 1, context: int = 8192
+) -> Explorer:
+    """What a decode step reads in each layer, and how long that takes."""
+    passed = layer_by_layer(models[model], batch, context)
+    seconds = [sum(place.time for place in limits(each.work, device)) for each in passed]
+    ends, layers = (0, len(passed) - 1), slice(1, -1)
+    rows = [
+        _passed(name, [passed[at] for at in which], [seconds[at] for at in which])
+        for name, which in (
+            ("embedding", ends[:1]),
+            ("a layer", (1,)),
+            ("all layers", range(len(passed))[layers]),
+            ("unembedding", ends[1:]),
+        )
+    ]
+    columns = ["part", "weights", "cache", "work", "time"]
+    title = f"One token through {model} on {device}, {context:,} tokens cached"
+    return Explorer("token_film", _journey(passed, seconds, title), columns, rows)
+
+
+def _passed(name: str, passed: list[Any], seconds: list[float]) -> list[str]:
+    moved = [each.work.elements_read.in_bytes() for each in passed]
+    return [
+        name,
+        quantity(sum(each.weights for each in moved), "B"),
+        quantity(sum(each.kv for each in moved), "B"),
+        quantity(sum(each.work.flops for each in passed), "FLOP"),
+        quantity(sum(seconds), "s"),
+    ]
+
+
+def _journey(passed: Any, seconds: list[float], title: str) -> Figure:
+    """Bytes of each layer, as wide as it takes: weights below, the cache on top."""
+    ends, wide = np.cumsum(seconds) * 1e3, np.array(seconds) * 1e3
+    moved = [each.work.elements_read.in_bytes() for each in passed]
+    weights, cache = (np.array([getattr(each, k) for each in moved]) for k in ("weights", "kv"))
+    alt = (
+        f"Bars of bytes read, one for each of {len(passed) - 2} layers and the unembedding, on an "
+        f"axis of {ends[-1]:.2f} ms: a layer reads {weights[1] / 1e6:.0f} MB of weights and "
+        f"{cache[1] / 1e6:.0f} MB of cache, the unembedding {weights[-1] / 1e6:,.0f} MB of weights."
+    )
+    with canvas(title, alt, width=5.6, height=3.2) as drawing:
+        axes, rates = drawing.axes, wide * 1e6
+        drawn: dict[str, Any] = {"width": wide, "align": "edge", "edgecolor": PAPER}
+        left = ends - wide
+        axes.bar(left, weights / rates, color=COLOURS[0], label="weights", linewidth=0.5, **drawn)
+        axes.bar(
+            left,
+            cache / rates,
+            bottom=weights / rates,
+            color=COLOURS[1],
+            label="KV cache",
+            linewidth=0.5,
+            **drawn,
+        )
+        axes.set(xlabel="ms of a decode step", ylabel="GB/s read", title=title)
+        drawing.figure.legend(loc="outside lower center", ncols=2, fontsize=11)
     return drawing.result

@@ -448,6 +448,11 @@ class Block:
         """How often a layer adds to the residual stream."""
         return len(self.parts) if self.residuals is None else self.residuals
 
+    @property
+    def sums(self) -> Any:
+        """How often devices that share a layer add up what each has made of it."""
+        return 1 if self.parallel else self.added
+
     def norm_step(self, d: Number) -> PerToken:
         """One of a layer's norms."""
         return normalisation("norms", d, self.norm)
@@ -526,6 +531,15 @@ def elementwise(name: str, width: Number, kind: str, **others: Number) -> PerTok
     """
     moved: dict[str, Any] = {"reads": width, "writes": width, **others}
     return PerToken(name, FLOPS_PER_ELEMENT[kind] * width, **moved)
+
+
+def residual_step(d: Number) -> PerToken:
+    """What a part has made, added to the residual stream of width ``d``.
+
+    >>> residual_step(64).flops
+    64
+    """
+    return elementwise("residual", d, "residual", reads=2 * d, gradient=1)
 
 
 def gradient_of(op: Op) -> Op:

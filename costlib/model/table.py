@@ -13,6 +13,7 @@ from costlib.layers.parts import (
     elementwise,
     linear_step,
     normalisation,
+    residual_step,
     same,
 )
 from costlib.units.numbers import Number, is_zero, plus
@@ -45,15 +46,16 @@ class StepTable:
                 count_rows(caches, cache, block.layers)
             for step in block.extra:
                 count_rows(extra, step, block.layers)
-        residual = elementwise("residual", d, "residual", reads=2 * d, gradient=1)
         final = [normalisation("final_norm", d, norm)] if model.final_norm else []
         is_last = not model.sends_over
-        self.before = (*_first(model), *_all(norms), *_rows(shapes, "before", d))
+        self.first = tuple(_first(model))
+        self.final = (*final, *model.last) if is_last else ()
+        self.before = (*self.first, *_all(norms), *_rows(shapes, "before", d))
         self.after = (
             *_rows(shapes, "after", d),
             *_all(extra),
-            *_repeated(residual, added),
-            *((*final, *model.last) if is_last else ()),
+            *_repeated(residual_step(d), added),
+            *self.final,
         )
         self.last = _last(model) if is_last else ()
         self.mixers = tuple(sorted(mixers, key=lambda row: _is_local(row[0])))  # global ones first

@@ -333,7 +333,7 @@ class Transformer:
         run = Pass(batch, new, context + new, logits=logits, **options)
         if is_long(batch, context) and is_one(new) and not options:
             holds = Holding(self, batch, run.context)
-            return Unfolded(lambda: self._forward(run).ops, holds, self._own)
+            return Unfolded(lambda: self._forward(run).ops, holds, self.own)
         return self._forward(run)
 
     def _repr_html_(self) -> str | None:
@@ -507,6 +507,13 @@ class Transformer:
             return [op * run.seq for op in before], [op * run.seq for op in after]
         return before, after
 
+    def ends(self, run: Pass) -> tuple[list[Op], list[Op]]:
+        """What a pass does before its first layer, and behind its last."""
+        table, unembedded = self._table, self._unembedded(run)
+        last = [run.of(step, 1) for step in table.final]
+        last += [step.op(unembedded) for step in table.last]
+        return [run.of(step, 1) for step in table.first], last
+
     def _unembedded(self, run: Pass) -> Any:
         """Positions that the unembedding, or a classifier in its place, is done for."""
         return run.batch if self.pooled or run.logits == "last" else run.tokens
@@ -519,26 +526,32 @@ class Transformer:
         before, after = self.alike(run)
         ops = (*before, *self.mixing(run), *after, *self._messages(run))
         holds = Holding(self, run.batch, run.context, run.encoded)
-        return Ledger(ops, holds=holds, own=self._own)
+        return Ledger(ops, holds=holds, own=self.own)
 
     @property
-    def _own(self) -> Precision | None:
+    def own(self) -> Precision | None:
+        """The precision of a checkpoint that packs its layers; of any other nothing."""
         return None if self.storage is None else self.precision
 
     def _messages(self, run: Pass) -> list[Op]:
         """What a device sends: its part of every sum to those that share each layer, tokens to
         their experts, what a stage has made to the next."""
-        stream, found = run.tokens * self.d_model, Ledger()
-        if not is_one(self.tensor_parallel):
-            each = run.steps * sum(b.layers * (1 if b.parallel else b.added) for b in self.blocks)
-            tiers = {"inside": exact_div(self.tensor_parallel, self.tensor_nodes)}
-            tiers["across"] = self.tensor_nodes
-            found = collective("all_reduce", stream, axis="tensor", count=each, **tiers)
+        found = self.sums(run, sum(b.layers * b.sums for b in self.blocks))
         for part, layers in self._table.senders:
             found = found + part.messages(run, layers, self.d_model)
         if self.sends_over:
+            stream = run.tokens * self.d_model
             found = found + message("send", run.steps, stream, self.sends_over)
         return list(found)
+
+    def sums(self, run: Pass, count: Number) -> Ledger:
+        """So many sums of the residual stream over the devices that share each layer."""
+        if is_one(self.tensor_parallel):
+            return Ledger()
+        tiers = {"inside": exact_div(self.tensor_parallel, self.tensor_nodes)}
+        tiers["across"] = self.tensor_nodes
+        stream = run.tokens * self.d_model
+        return collective("all_reduce", stream, axis="tensor", count=run.steps * count, **tiers)
 
     def _backward(self, run: Pass) -> Ledger:
         """The backward pass, last step first."""

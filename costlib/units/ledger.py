@@ -62,6 +62,17 @@ class Elements:
         others = self.activations * each.activations + self.kv * each.kv
         return weights + others + self.scores * each.scores
 
+    def in_bytes(self, precision: Precision | str | None = None, step: str = "") -> Elements:
+        """The same by kind: bytes of weights, of activations, of the cache and of scores.
+
+        >>> Elements(weights=100, kv=10).in_bytes(Precision(weights=0.5))
+        Elements(weights=50.0, activations=0, kv=20, scores=0)
+        """
+        each = precision_of(precision)
+        weights = self.weights * each.weights_in(step)
+        others = (self.activations * each.activations, self.kv * each.kv)
+        return Elements(weights, *others, self.scores * each.scores)
+
     def __add__(self, other: Elements) -> Elements:
         return Elements(
             plus(self.weights, other.weights),

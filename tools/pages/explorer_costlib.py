@@ -15,6 +15,9 @@ from tools.pages import translate
 WANTED = (
     "costlib.serving.answers.answer",
     "costlib.serving.fleet.fleets",
+    "costlib.serving.server.Server",
+    "costlib.model.layer_by_layer.layer_by_layer",
+    "costlib.timing.limits.limits",
     "costlib.model.transformer.Transformer",
     "costlib.units.precision.precision_of",
     "costlib.units.precision.FORMATS",
@@ -30,6 +33,8 @@ WANTED = (
 ASKED = (
     *("shown", "fits", "step", "prefill", "room", "params", "precision", "with_"),
     *("devices", "plan", "batch", "tokens_per_s"),
+    *("share", "at", "in_bytes", "bytes_sent", "compute_time", "memory_time", "bound", "time"),
+    *("fullest", "machine", "total", "usable"),
 )
 
 

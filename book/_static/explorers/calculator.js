@@ -15,7 +15,7 @@ import {
   priceOf,
   readAll,
   recipes,
-  sizeOf,
+  sized,
   wattsOf,
   wholeNameOf,
 } from './costs.js';
@@ -54,18 +54,6 @@ const kind = (id, label) => ({
   ],
 });
 const same = (names) => names.map((name) => [name, name]);
-/** The first letters of a name: llama, qwen, deepseek. */
-const familyOf = (name) => name.match(/^[A-Za-z]+/)[0];
-/** Models of the catalogue in families, small ones first, each with its parameters. */
-const sized = models
-  .map((name) => [name, `${name} · ${plain(sizeOf(name) / 1e9, 3)}B`, '', familyOf(name)])
-  .sort(([one], [other]) =>
-    familyOf(one) === familyOf(other)
-      ? sizeOf(one) - sizeOf(other)
-      : familyOf(one) < familyOf(other)
-        ? -1
-        : 1,
-  );
 let offered = sized; // made again when a model is brought
 function modelChoices() {
   const own = codes();

@@ -8,11 +8,14 @@ import {
   FAMILIES,
   fleets as fleetsOf,
   FORMATS,
+  layer_by_layer,
+  limits,
   models as modelsByName,
   nodes as nodesByName,
   parsed,
   precision_of,
   RECIPES,
+  Server,
   Transformer,
 } from './generated/costlib.js';
 import { devices as figures, models as entries, prices } from './generated/entries.js';
@@ -100,4 +103,47 @@ export function* fleets(model, device, options = {}) {
       tokensPerSecond: fleet.tokens_per_s,
       limit: fleet.limit,
     };
+}
+
+/**
+ * One step's way through a model: its parts in order, from the embedding to the unembedding, each
+ * with the ops of its ledger; and what a device holds meanwhile. Options are those of
+ * costlib.serving.Server.
+ */
+export function journey(model, device, batch, context, options = {}) {
+  const server = call(Server, [model, device], named(options));
+  const known = new Map(); // layers that are alike have one ledger
+  const parts = [...call(layer_by_layer, [server.share, batch, context])].map(({ parts, work }) => {
+    if (!known.has(work)) known.set(work, opsOf(work, server));
+    return { names: [...parts], ops: known.get(work) };
+  });
+  const { kv, total } = server.fullest(batch, context)[1];
+  return { parts, machine: server.machine, held: total, kv, usable: server.device.usable };
+}
+
+/** Each op with its bytes by kind and its seconds: of computing, moving, sending, and in all. */
+function opsOf(work, { device, precision }) {
+  const each = work.at(precision);
+  const places = limits(work, device, precision);
+  return [...work.ops].map((op, at) => {
+    const { compute_time, memory_time, bound, time } = places[at];
+    const [read, written] = [op.elements_read, op.elements_written].map((moved) =>
+      moved.in_bytes(each, op.name),
+    );
+    const weights = read.weights + written.weights;
+    const cache = read.kv + written.kv;
+    return {
+      name: op.name,
+      flops: op.flops,
+      weights,
+      cache,
+      others: op.bytes(each) - weights - cache,
+      sent: op.bytes_sent(each),
+      computing: compute_time,
+      moving: memory_time,
+      bound,
+      time,
+      isMessage: Boolean(op.axis),
+    };
+  });
 }

@@ -8,6 +8,7 @@ import {
   fleets,
   formats,
   hosts,
+  journey,
   listed,
   modelIn,
   modelOf,
@@ -17,11 +18,23 @@ import {
   recipes,
   sizeOf,
 } from './costlib.js';
-import { quantity } from './numbers.js';
+import { plain, quantity } from './numbers.js';
 import { codes, isOwn, saidIn, textOf } from './own_models.js';
 
 export { engines, families, formats, hosts, modelIn, models, recipes, sizeOf };
 
+/** The first letters of a name: llama, qwen, deepseek. */
+const familyOf = (name) => name.match(/^[A-Za-z]+/)[0];
+/** Models of the catalogue in families, small ones first, each with its parameters. */
+export const sized = models
+  .map((name) => [name, `${name} · ${plain(sizeOf(name) / 1e9, 3)}B`, '', familyOf(name)])
+  .sort(([one], [other]) =>
+    familyOf(one) === familyOf(other)
+      ? sizeOf(one) - sizeOf(other)
+      : familyOf(one) < familyOf(other)
+        ? -1
+        : 1,
+  );
 /** What a server can stand on: devices, and nodes of them. */
 export const places = [...hosts, ...nodes];
 
@@ -167,3 +180,10 @@ export function* readAll() {
     if (!read.has(model)) yield prepared({ model });
   }
 }
+
+/** A step's way through the layers: see costlib.js; what is wrong in costlib's words is thrown. */
+export const journeyOf = (choice) =>
+  journey(modelOfChoice(choice), deviceOf(choice), choice.batch, choice.context, {
+    precision: precisionIn(choice),
+    latency: choice.wait ? choice.wait / 1e6 : undefined,
+  });

@@ -42,6 +42,9 @@ export async function copy(text) {
   }
 }
 
+/** Whether a reader asks for little motion. */
+export const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
+
 const STILL = 5; // pixels
 
 /**

@@ -1,7 +1,8 @@
 // The tile film: two counted runs side by side, event by event, on one clock of entries moved.
-import { hold, make } from './dom.js';
+import { calm, hold, make } from './dom.js';
 import { runs, sizes } from './generated/film.js';
 import { percent, plain } from './numbers.js';
+import { Player } from './player.js';
 
 const [LOAD, STORE, ALLOC, DROP] = [0, 1, 2, 3];
 const NAMES = {
@@ -17,7 +18,6 @@ const SPEEDS = [
   ['15', '15 a second'],
   ['60', '60 a second'],
 ];
-const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 
 /** @type {Control[]} */
 export const controls = [
@@ -534,77 +534,14 @@ export function stepAt(clocks, clock) {
 }
 
 export function build(explorer) {
-  let timer = null;
-  const last = () => explorer.result.clocks.length - 1;
-  const put = (frame) =>
-    explorer.set({ ...explorer.state, frame: Math.min(last(), Math.max(0, frame)) });
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    button.textContent = 'Play';
-  };
-  explorer.stop = stop;
-  const move = (by) => {
-    put(explorer.result.frame + by);
-    return explorer.result.frame + by < last();
-  };
-  const play = () => {
-    if (timer) {
-      stop();
-      return;
-    }
-    if (explorer.result.frame === last()) put(0);
-    button.textContent = 'Pause';
-    const tick = () => {
-      if (!move(Math.max(1, Math.round(Number(explorer.state.speed) / 30)))) stop();
-    };
-    timer = setInterval(tick, Math.max(1000 / 30, 1000 / Number(explorer.state.speed)));
-  };
-  const control = (text, action) => make('button', { type: 'button', '.onclick': action }, text);
-  const button = control('Play', play);
-  const player = make(
-    'div',
-    { class: 'explorer-buttons explorer-player', role: 'group', 'aria-label': 'Player' },
-    button,
-    control('Back', () => {
-      stop();
-      move(-1);
-    }),
-    control('Step', () => {
-      stop();
-      move(1);
-    }),
-    control('Start', () => {
-      stop();
-      put(0);
-    }),
-    control('End', () => {
-      stop();
-      put(last());
-    }),
-  );
-  explorer.inputs.get('speed')?.select.addEventListener('change', stop);
-  explorer.stage.before(player);
-  scrubbed(explorer, put, stop);
-  explorer.stage.addEventListener('keydown', (event) => {
-    if (event.target !== explorer.line || event.ctrlKey || event.metaKey || event.altKey) return;
-    const by = {
-      ArrowRight: 1,
-      ArrowUp: 1,
-      ArrowLeft: -1,
-      ArrowDown: -1,
-      PageUp: 20,
-      PageDown: -20,
-      Home: -1e6,
-      End: 1e6,
-    }[event.key];
-    if (event.key === ' ') play();
-    else if (by) {
-      stop();
-      move(by);
-    } else return;
-    event.preventDefault();
+  const player = new Player(explorer, {
+    last: () => explorer.result.clocks.length - 1,
+    next: (frame) => frame + Math.max(1, Math.round(Number(explorer.state.speed) / 30)),
+    wait: () => Math.max(1000 / 30, 1000 / Number(explorer.state.speed)),
+    leap: (frame, way) => frame + 20 * way,
   });
+  explorer.inputs.get('speed')?.select.addEventListener('change', () => player.stop());
+  scrubbed(explorer, player);
   new ResizeObserver(() => {
     const wide = Math.max(200, explorer.stage.clientWidth);
     if (wide === explorer.wide) return;
@@ -614,17 +551,15 @@ export function build(explorer) {
 }
 
 // On the line a pointer is where the clock is; on the pictures a drag turns the film on and back.
-function scrubbed(explorer, put, stop) {
+function scrubbed(explorer, player) {
   hold(explorer.stage, (first) => {
     const onLine = Boolean(first.target.closest('.film-line'));
     if (!onLine && !first.target.closest('.film-picture')) return null;
     const { clock, clocks } = explorer.result;
     const { left, width } = explorer.line.getBoundingClientRect();
     const from = onLine ? left : first.clientX - (width * clock) / clocks.at(-1);
-    const move = (event) => {
-      stop();
-      put(stepAt(clocks, (clocks.at(-1) * (event.clientX - from)) / width));
-    };
+    const move = (event) =>
+      player.go(stepAt(clocks, (clocks.at(-1) * (event.clientX - from)) / width));
     return { move, tap: onLine ? move : () => {}, atOnce: onLine };
   });
 }

@@ -1,5 +1,5 @@
 // The red-blue pebble game on small graphs: play it, then see the solver's own best.
-import { make } from './dom.js';
+import { calm, make } from './dom.js';
 import { boards } from './generated/boards.js';
 import { after, broken, opening, parse, play } from './rules.js';
 
@@ -7,7 +7,6 @@ import { after, broken, opening, parse, play } from './rules.js';
 const short = (name) => name.replace(/[[\],]|^v/g, '');
 const WORDS = { R: 'read', W: 'write', C: 'compute', D: 'delete', E: 'erase' };
 const COSTS = { R: 'costs 1', W: 'costs 1', C: 'free', D: 'free' };
-const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 
 /** @type {Control[]} */
 export const controls = [

@@ -1,12 +1,11 @@
 // The film of a server: each request a bar in time, memory beneath; whole prompts against pieces.
-import { hold, make } from './dom.js';
+import { calm, hold, make } from './dom.js';
 import { arrivals } from './generated/arrivals.js';
 import { Clock, simulate } from './loop.js';
 import { percent, plain, quantity } from './numbers.js';
 import { modelChoices } from './models.js';
 import { precisionChoices, prefill, serverOf, servingDevices, sharedChoices } from './server.js';
 
-const calm = globalThis.matchMedia?.('(prefers-reduced-motion: reduce)').matches;
 const POSITIONS = 1000;
 
 /** @type {Control[]} */

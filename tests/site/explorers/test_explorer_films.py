@@ -1,4 +1,6 @@
-"""The film of attention and the game with pebbles: every step is one that the library takes."""
+"""The films of attention and of a token, and the game with pebbles: every step is one that the
+library takes.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,13 @@ from typing import Any
 import pytest
 
 import sampling
+from costlib import models
 from costlib.iomodel.pebbles import Game, IllegalMove, Move
-from explorer_settings import MANY
-from in_node import in_page
+from costlib.model.layer_by_layer import layer_by_layer
+from costlib.parallel.model_parallel import degrees
+from costlib.serving import Server
+from explorer_settings import FIRST, MANY, size
+from in_node import in_page, same
 from tools.pages import explorers
 
 
@@ -47,6 +53,91 @@ def test_traces_of_the_film_add_up() -> None:
         assert done == [1] * 16 * 16
         assert 0 <= tile[0] < tile[1] <= 16
         assert 0 <= tile[2] < tile[3] <= 16
+
+
+def token_settings() -> list[dict[str, Any]]:
+    """Models, with what a step has and on how many devices; the film opens with the first."""
+    chance = sampling.chance("setting token")
+    found = []
+    for name in ["llama-3.1-8b", *chance.sample(list(models), sampling.number(30, len(models)))]:
+        many = [n for n in degrees(models[name]) if n in (1, 2, 4, 8, 16)]
+        sizes = {"batch": size(chance, 4096), "context": size(chance, 2**17)}
+        waits = {"wait": chance.choice([0, 2.5]), "many": str(chance.choice(many))}
+        found.append({"model": name, "device": "H200", "precision": "own", **sizes, **waits})
+    return found
+
+
+def test_the_film_of_a_token_is_the_ledgers() -> None:
+    """Every op of every layer, and in the end what a server's step takes."""
+    body = "((film) => [film.time, film.held, film.layers.length, page.table({}, { film }).rows"
+    body += f".map((row) => row.slice(1, 8))])(page.compute({{...{FIRST}, ...state}}).film)"
+    settings = token_settings()
+    for s, (time, held, parts, rows) in zip(
+        settings, in_page("token_film.js", body, settings), strict=True
+    ):
+        server = Server(s["model"], "H200", tensor=int(s["many"]), latency=s["wait"] / 1e6 or None)
+        batch, context = s["batch"], s["context"]
+        passed = layer_by_layer(server.share, batch, context)
+        assert parts == server.model.layers + 2
+        assert same(time, float(server.step(batch, context))), s
+        assert same(held, float(server.fullest(batch, context)[1].total)), s
+        expected = []
+        for each in passed:
+            precision = each.work.at()
+            for op in each.work:
+                read, wrote = op.elements_read, op.elements_written
+                weights = (read.weights + wrote.weights) * precision.weights_in(op.name)
+                cache = (read.kv + wrote.kv) * precision.kv
+                rest = op.bytes(precision) - weights - cache
+                counts = [weights, cache, rest, op.flops, op.bytes_sent(precision)]
+                alone = server.seconds(type(each.work)((op,), own=each.work.own))
+                expected.append([op.name, *map(float, counts), float(alone)])
+        assert [row[0] for row in rows] == [row[0] for row in expected]
+        for row, known in zip(rows, expected, strict=True):
+            assert row[1:] == pytest.approx(known[1:], rel=1e-9, abs=1e-3), (s, row)
+
+
+def test_a_moment_of_the_film_is_the_op_that_runs_then() -> None:
+    body = "((r) => r.film.steps.map((step) => [page.frameAt(r.film, step.end - step.op.time / 2), "
+    body += f"step.op.time]))(page.compute({{...{FIRST}, ...state}}))"
+    [frames] = in_page("token_film.js", body, [{"model": "gemma-2-2b"}])
+    assert len(frames) > 400
+    assert all(frame == at for at, (frame, time) in enumerate(frames, 1) if time > 1e-12)
+
+
+def test_what_the_film_of_a_token_suggests_is_so() -> None:
+    opened = f"page.compute({{...{FIRST}, ...each.state}})"
+    body = f"page.tries.map((each) => [each.label, {opened}])"
+    body = f"Object.fromEntries({body}.map(([label, r]) => [label, [r.now, r.film.layers, r.film"
+    body += ".time, r.film.total, r.film.steps.length]]))"
+    [found] = in_page("token_film.js", body, [0])
+
+    def seconds(layers: Any, *names: str) -> float:
+        ops = [op for layer in layers for op in layer["ops"]]
+        return sum(op["time"] for op in ops if not names or op["name"] in names)
+
+    _, layers, time, total, _ = found["A book in the cache"]
+    assert seconds(layers, "scores", "values") > time / 2
+    assert total["cache"] > total["weights"]
+    _, layers, *_ = found["512 users"]
+    products = [
+        op for op in layers[1]["ops"] if op["name"].endswith(("proj", "gate", "up", "down"))
+    ]
+    assert {op["bound"] for op in products} == {"compute"}
+    _, layers, time, total, _ = found["A mixture of experts"]
+    model = models["qwen3-30b-a3b"]
+    assert (model.moe.experts, model.moe.per_token) == (128, 8)
+    assert total["weights"] / model.weight_bytes() == pytest.approx(0.1, abs=0.005)
+    assert 4.5 < (layers[-1]["end"] - layers[-1]["begin"]) / seconds(layers[1:2]) < 5
+    now, layers, *_ = found["Windows"]
+    assert now["op"]["name"] == "scores"
+    assert layers[now["layer"]]["names"][0] == "attention"
+    assert seconds(layers[6:7]) > 2 * seconds(layers[5:6])
+    now, layers, *_ = found["Eight devices"]
+    assert now["op"]["name"] == "all_reduce"
+    sent = [at for at, op in enumerate(layers[1]["ops"]) if op["isMessage"]]
+    assert [layers[1]["ops"][at - 1]["name"] for at in sent] == ["o_proj", "ffn.down"]
+    assert all(layers[1]["ops"][at]["time"] < 1.1 * 6e-6 for at in sent)
 
 
 def random_play(chance: random.Random) -> tuple[dict[str, Any], list[str], int]:

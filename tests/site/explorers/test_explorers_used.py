@@ -397,6 +397,63 @@ def test_film_plays_steps_and_scrubs(open_page: Opened) -> None:
     assert "1,152 read, 576 written of 1,728: done" in page.evaluate(SUMMARY)
 
 
+def test_film_of_a_token_plays_steps_and_is_dragged(open_page: Opened) -> None:
+    """By buttons, keys and pointer; a layer at a time where little motion is asked for."""
+    page = open_page("token_film", "#frame=0", reduced_motion="no-preference")
+    frame, layer = f"{EXPLORER}.result.frame", f"{EXPLORER}.result.now.layer"
+    press(page, "Step")
+    press(page, "Step")
+    press(page, "Back")
+    assert page.evaluate(frame) == 1
+    page.click("button:text-is('Play')")
+    page.wait_for_function(f"{frame} > 3")
+    page.click("button:text-is('Pause')")
+    rest(page)
+    page.focus(".film-line")
+    now, where = page.evaluate(f"[{frame}, {layer}]")
+    for key, moved in (("ArrowRight", [1, 0]), ("ArrowLeft", [0, 0]), ("PageDown", None)):
+        with change(page):
+            page.keyboard.press(key)
+        if moved:
+            assert page.evaluate(frame) == now + moved[0]
+    assert page.evaluate(layer) == max(0, where - 1)
+    for key, name in (("End", "Unembedding"), ("Home", "Before the step")):
+        with change(page):
+            page.keyboard.press(key)
+        assert name in page.get_attribute(".film-line", "aria-valuetext")
+    page.locator(".token-lines").evaluate(CENTRED)
+    box = page.locator(".token-lines").bounding_box()
+    upper, lower = box["y"] + 30, box["y"] + 130
+    with change(page):
+        page.mouse.click(box["x"] + box["width"] / 2, upper)
+    assert 14 <= page.evaluate(layer) <= 18
+    where = page.evaluate(layer)
+    with change(page):
+        drag(page, (box["x"] + 5, lower), (box["x"] + box["width"] - 3, lower))
+    assert page.evaluate(layer) == where
+    assert page.evaluate(f"{EXPLORER}.result.now.op.name") == "ffn.down"
+    with change(page):
+        page.evaluate(f"{EXPLORER}.set({{...{EXPLORER}.state, many: '16'}})")
+    assert "devices must divide" in page.evaluate(SUMMARY)
+    press(page, "Start again")
+    assert page.locator(".token-lines").count() == 1
+
+
+def test_film_of_a_token_goes_layer_by_layer_where_little_motion_is_asked(
+    open_page: Opened,
+) -> None:
+    page = open_page("token_film", "#frame=0")
+    page.clock.install()
+    page.click("button:text-is('Play')")
+    seen = []
+    for _ in range(3):
+        before = page.evaluate(f"{EXPLORER}.result.frame")
+        page.clock.run_for(1100)
+        page.wait_for_function(f"{EXPLORER}.result.frame !== {before}")
+        seen.append(page.evaluate(f"{EXPLORER}.result.now.layer"))
+    assert seen == [0, 1, 2]
+
+
 def test_film_of_a_server_is_dragged_and_says_what_does_not_fit(open_page: Opened) -> None:
     page = open_page("serving_film")
     lines = page.locator(".server-lines")
