@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from costlib.model.kvcache import RESERVE, largest_context, memory
+from costlib.model.kvcache import RESERVE, Memory, largest_context, memory
 from costlib.model.transformer import Transformer
 from costlib.serving.money import per_million
 from costlib.serving.server import Server
@@ -89,6 +89,24 @@ class Answers:
     def fits(self) -> bool:
         """Whether so many sequences of so many tokens lie in the memory that is given out."""
         return bool(self["fits"])
+
+    @property
+    def charged(self) -> Memory | None:
+        """What the engine takes on for them on the fullest device: weights as they are loaded, caches
+        as charged, and in ``buffers`` what it leaves to everything else; without one, nothing.
+
+        >>> found = answer("gemma-3-12b", "A100-80GB", batch=8, context=16384, engine="vllm")
+        >>> round(found.charged.kv / 1e9, 1), round(found.server.cache_bytes(16385, 8) / 1e9, 1)
+        (16.7, 11.3)
+        """
+        engine, precision = self.server.engine, self.server.precision
+        if engine is None:
+            return None
+        stage, _ = self.server.fullest(self.batch, self.context)
+        capacity, weights = self.server.device.capacity, engine.weights(stage, precision)
+        caches = self.batch * engine.charged(stage, self.context + 1, precision)
+        left = capacity - weights - engine.given(stage, capacity, precision)
+        return Memory(weights=weights, kv=caches, buffers=left)
 
     def plain(self) -> dict[str, Any]:
         """Values by key, as JSON can hold them: what has no end is None."""

@@ -74,8 +74,30 @@ class Fleet:
     @property
     def tokens_per_s(self) -> float:
         """Output tokens a second of all users, with all prompts prefilled meanwhile."""
-        cycle = float(self.server.busy(self.prompt)) + (self.answer - 1) * self.per_token
-        return self.users * self.answer / cycle
+        return self.users * self.answer / self._cycle
+
+    @property
+    def _cycle(self) -> float:
+        """Seconds of a user's request, after which the next one begins."""
+        return float(self.server.busy(self.prompt)) + (self.answer - 1) * self.per_token
+
+    @property
+    def input_seconds(self) -> float:
+        """Device seconds of an input token: its share of a prompt's prefill, on every device of the
+        copy that does it."""
+        return float(self.server.busy(self.prompt)) * self.server.per_copy / self.prompt
+
+    @property
+    def output_seconds(self) -> float:
+        """Device seconds of an output token: what all prefills leave of every device's time.
+
+        >>> fleet = fewest_devices("llama-3.1-70b", "H100-SXM", users=40, per_token=0.05)
+        >>> spent = fleet.prompt * fleet.input_seconds + fleet.answer * fleet.output_seconds
+        >>> round(fleet.devices / spent * fleet.answer) == round(fleet.tokens_per_s)
+        True
+        """
+        of_all = self.devices * self._cycle / self.users
+        return (of_all - self.prompt * self.input_seconds) / self.answer
 
 
 def fewest_devices(model: Any, device: Any, **asked: Any) -> Fleet:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from costlib import devices
-from costlib.serving import Server, fewest_devices, fleets, listed, saturation, simulate
+from costlib.serving import Server, bill, fewest_devices, fleets, listed, saturation, simulate
 from costlib.serving.server import OutOfReach
 
 pytestmark = pytest.mark.slow
@@ -142,3 +142,16 @@ def test_what_cannot_be_is_said(model, device, asked, says):
     with pytest.raises(ValueError, match=says) as problem:
         fewest_devices(model, device, **{"users": 10, **asked})
     assert isinstance(problem.value, OutOfReach) == ("no plan" in str(problem.value))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_input_and_output_tokens_share_all_device_seconds(case):
+    """An input token is a share of a prefill, as it is on a bill; the rest is the output's."""
+    (model, device), asked = told(case)
+    fleet = fewest_devices(model, device, **asked)
+    cost = bill(fleet.server, prompt=fleet.prompt, answer=2, batch=1, per_hour=3600)
+    assert fleet.input_seconds == pytest.approx(cost.input / 1e6)
+    requests = fleet.tokens_per_s / fleet.answer
+    spent = fleet.prompt * fleet.input_seconds + fleet.answer * fleet.output_seconds
+    assert requests * spent == pytest.approx(fleet.devices)
+    assert fleet.output_seconds > 0

@@ -146,9 +146,9 @@ def test_the_fewest_devices_are_the_librarys() -> None:
         device = chance.choice(["H100-SXM", "DGX-H100", "L40S", "RTX-4090"])
         cases.append([chance.choice(models), device, {**load, **targets}])
     body = """((state) => { try {
-      const { devices, plan, batch, perToken, limit } =
+      const { devices, plan, batch, perToken, limit, inputSeconds, outputSeconds } =
         [...page.fleets(page.modelOf(state[0]), state[1], state[2])].at(-1);
-      return [devices, Object.values(plan), batch, perToken, limit];
+      return [devices, Object.values(plan), batch, perToken, limit, inputSeconds, outputSeconds];
     } catch (error) { return error.message; } })(state)"""
     for case, page in zip(cases, in_page("costlib.js", body, cases), strict=True):
         assert alike(page, fewest(*case)), case
@@ -161,7 +161,8 @@ def fewest(model: str, device: str, asked: dict[str, Any]) -> Any:
     except ValueError as problem:
         return str(problem)
     plan = [*fleet.server.plan.values()]
-    return [fleet.devices, plan, fleet.batch, fleet.per_token, fleet.limit]
+    spent = [fleet.input_seconds, fleet.output_seconds]
+    return [fleet.devices, plan, fleet.batch, fleet.per_token, fleet.limit, *spent]
 
 
 def test_a_server_stands_on_what_has_a_memory() -> None:
@@ -297,8 +298,9 @@ def test_the_question_is_turned_round(page: Any) -> None:
     rent = listed("H100-SXM").dollars_per_hour
     assert f"each at 40 tokens/s or more: {fleet.devices} × H100-SXM (" in verdict
     assert f"${rent * fleet.devices:.2f} an hour" in verdict
-    million = rent * fleet.devices / 3600 / fleet.tokens_per_s * 1e6
-    assert f"${million:.3g} per million output tokens, prompts included" in verdict
+    spent = (fleet.input_seconds, fleet.output_seconds)
+    read, written = (f"${rent / 3600 * each * 1e6:.3g}" for each in spent)
+    assert f"{read} per million input tokens, {written} per million output tokens" in verdict
     rows = page.locator(".calculator-fleets tbody tr")
     rented = {d for d in costlib.devices if listed(d).dollars_per_hour}
     assert rows.count() == len(rented)
@@ -321,6 +323,39 @@ def test_the_question_is_turned_round(page: Any) -> None:
     typed(page, first="1")
     late = "writes the first token of a prompt of 7,000 in 1 ms: the fastest takes"
     assert late in page.inner_text(".calculator-verdict")
+
+
+def test_memory_is_drawn_as_an_engine_charges_it(page: Any) -> None:
+    """A bar of the exact bytes, beneath it one of what vLLM takes on, each part with its name."""
+    with change(page):
+        page.evaluate("""(() => { const { explorer } = document.querySelector('[data-explorer]');
+          explorer.set({ ...explorer.state, model: 'gemma-3-12b', device: 'A100-80GB', batch: 8,
+            prompt: 15384, answer: 1000, engine: 'vllm' }); })()""")
+    asked = {"batch": 8, "context": 16384, "engine": "vllm"}
+    found = costlib.answer("gemma-3-12b", "A100-80GB", **asked)
+    held = found.server.fullest(8, 16384)[1]
+    assert found.charged is not None
+    exact, engine = page.locator(".calculator-memory ul").all_inner_texts()
+    for text, parts in (
+        (exact, {"exact, each device": 85.9e9, "weights": held.weights, "KV caches": held.kv}),
+        (
+            engine,
+            {
+                "as vllm charges": 85.9e9,
+                "weights as loaded": found.charged.weights,
+                "KV caches as charged": found.charged.kv,
+                "kept for the rest": found.charged.buffers,
+            },
+        ),
+    ):
+        for name, size_of in parts.items():
+            written = re.search(rf"{name}:? ([\d.]+) GB", text)
+            assert written, (name, text)
+            assert float(written[1]) == pytest.approx(size_of / 1e9, rel=0.005)
+    assert page.locator(".calculator-bar").count() == 2
+    with change(page):
+        page.click("button:text-is('Start again')")
+    assert page.locator(".calculator-bar:visible").count() == 1
 
 
 def test_a_price_is_the_devices_until_one_is_typed(page: Any) -> None:

@@ -64,6 +64,11 @@ QUERIES = {
     "adam memory": "training#mixed-precision",
     "GiB": "notation#units glossary#term-gb",
     "H100": "devices#",
+    "how much memory does llama 70b need": "explore_calculator#",
+    "price": "explore_calculator#",
+    "does it fit": "explore_calculator#",
+    "ITL": "serving#latency-and glossary#term-tpot glossary#term-itl",
+    "TPOT": "serving#latency-and glossary#term-tpot",
     "grade notebooks": "instructors#grade",
 }
 ASK = """

@@ -32,9 +32,9 @@ WANTED = (
 #: What it asks of what it gets.
 ASKED = (
     *("shown", "fits", "step", "prefill", "room", "params", "precision", "with_"),
-    *("devices", "plan", "batch", "tokens_per_s"),
+    *("devices", "plan", "batch"),
     *("share", "at", "in_bytes", "bytes_sent", "compute_time", "memory_time", "bound", "time"),
-    *("fullest", "machine", "total", "usable"),
+    *("fullest", "machine", "total", "usable", "charged", "input_seconds", "output_seconds"),
 )
 
 

@@ -22,7 +22,10 @@ from sphinx.application import Sphinx
 #: What else readers call what a section is about.
 OTHER_WORDS = Path(__file__).with_name("other_words.txt")
 #: What comes later where words alone decide, by the beginning of a place.
-LATER = (("book/api/", 0.35), ("book/bibliography", 0.3), ("book/explore_", 0.5))
+LATER = (
+    *(("book/api/", 0.35), ("book/bibliography", 0.3)),
+    *(("book/explore_calculator", 1.0), ("book/explore_", 0.5)),
+)
 LATER_SECTIONS = {"exercises": 0.4, "further-reading": 0.4, "what-this-leaves-out": 0.7}
 #: Terms of the glossary and exercises come after the sections that explain.
 NAMED = 0.3

@@ -533,7 +533,7 @@ export function build(explorer) {
   ];
   const refused = make('p', { class: 'own-wrong' });
   const verdict = make('p', { class: 'calculator-verdict' });
-  const [memory, fleets] = [new Memory(), new Fleets(explorer)];
+  const [memory, fleets] = [new MemoryBars(), new Fleets(explorer)];
   const enough = make(
     'button',
     { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) },
@@ -551,45 +551,75 @@ export function build(explorer) {
   explorer.parts = { add, enough, first, fleets, memory, others, refused, taken, verdict };
 }
 
-/** What fills the memory of a device: a bar with a part for each, and what is left. */
-class Memory {
+/**
+ * What fills the memory of a device: a bar with a part for each, and what is left; and a second one
+ * of what an engine charges for the same.
+ */
+class MemoryBars {
   constructor() {
-    this.bar = make('div', { class: 'calculator-bar', 'aria-hidden': 'true' });
-    this.key = make('ul', { class: 'explorer-legend' });
-    this.box = make('div', { class: 'calculator-memory' }, this.bar, this.key);
+    const bar = () => ({
+      bar: make('div', { class: 'calculator-bar', 'aria-hidden': 'true' }),
+      key: make('ul', { class: 'explorer-legend' }),
+    });
+    this.exact = bar();
+    this.engine = bar();
+    this.box = make(
+      'div',
+      { class: 'calculator-memory' },
+      ...[this.exact, this.engine].flatMap(({ bar: drawn, key }) => [drawn, key]),
+    );
   }
 
-  update(choice, { by, held }) {
+  update(choice, { by, held, charged }) {
     this.box.hidden = !by;
     if (!by) return;
     const { weights, kv, activations, capacity, usable } = held(choice.batch);
-    const taken = weights + kv + activations;
+    const caches = choice.batch > 1 ? 'KV caches' : 'KV cache';
     const parts = [
       ['memory-weights', 'weights', weights],
-      ['memory-caches', choice.batch > 1 ? 'KV caches' : 'KV cache', kv],
+      ['memory-caches', caches, kv],
       ['memory-activations', 'activations', activations],
-      ['memory-free', 'free', Math.max(0, usable - taken)],
-      ['memory-reserve', 'kept back', capacity - usable],
-    ].filter(([, , bytes]) => bytes > 0);
-    const all = parts.reduce((sum, [, , bytes]) => sum + bytes, 0);
-    this.bar.replaceChildren(
-      ...parts.map(([kind, , bytes]) =>
-        make('span', { class: kind, style: `width: ${(100 * bytes) / all}%` }),
-      ),
-    );
-    const over = taken > usable ? `: ${quantity(taken - usable, 'B', 3)} too much` : '';
-    this.key.replaceChildren(
-      make('li', {}, `each device: ${quantity(capacity, 'B', 3)}${over}`),
-      ...parts.map(([kind, name, bytes]) =>
-        make(
-          'li',
-          {},
-          make('span', { class: `explorer-key ${kind}` }),
-          `${name} ${quantity(bytes, 'B', 3)}`,
-        ),
-      ),
-    );
+    ];
+    const asked = choice.engine !== EXACT;
+    fill(this.exact, `${asked ? 'exact, ' : ''}each device`, parts, capacity, usable, 'kept back');
+    for (const each of Object.values(this.engine)) each.hidden = !asked;
+    if (!asked) return;
+    const engine = charged();
+    const taken = [
+      ['memory-weights', 'weights as loaded', engine.weights],
+      ['memory-caches', `${caches} as charged`, engine.kv],
+    ];
+    const given = capacity - engine.buffers;
+    fill(this.engine, `as ${choice.engine} charges`, taken, capacity, given, 'kept for the rest');
   }
+}
+
+/** One bar: its parts, what is free of what may be used, and what is kept; and each in words. */
+function fill({ bar, key }, whose, parts, capacity, usable, kept) {
+  const taken = parts.reduce((sum, [, , bytes]) => sum + bytes, 0);
+  const all = [
+    ...parts,
+    ['memory-free', 'free', Math.max(0, usable - taken)],
+    ['memory-reserve', kept, capacity - usable],
+  ].filter(([, , bytes]) => bytes > 0);
+  const whole = all.reduce((sum, [, , bytes]) => sum + bytes, 0);
+  bar.replaceChildren(
+    ...all.map(([kind, , bytes]) =>
+      make('span', { class: kind, style: `width: ${(100 * bytes) / whole}%` }),
+    ),
+  );
+  const over = taken > usable ? `: ${quantity(taken - usable, 'B', 3)} too much` : '';
+  key.replaceChildren(
+    make('li', {}, `${whose}: ${quantity(capacity, 'B', 3)}${over}`),
+    ...all.map(([kind, name, bytes]) =>
+      make(
+        'li',
+        {},
+        make('span', { class: `explorer-key ${kind}` }),
+        `${name} ${quantity(bytes, 'B', 3)}`,
+      ),
+    ),
+  );
 }
 
 /** Which question is asked: two buttons, of which one is pressed. */

@@ -59,11 +59,12 @@ export const changed = (precision, options) => precision.with_(named(options));
 
 /**
  * `costlib.answer`: its rows in order, the seconds of a step for any batch, what lies in the
- * memory of the fullest device, and how many devices there are; options have the names that they
- * have in Python.
+ * memory of the fullest device and what an engine charges for it, and how many devices there are;
+ * options have the names that they have in Python.
  */
 export function answer(model, device, options = {}) {
-  const { rows, server, context } = call(asked, [model, device], named(options));
+  const found = call(asked, [model, device], named(options));
+  const { rows, server, context } = found;
   const shown = rows.map(({ key, name, value, unit, why, where }, at) => ({
     key,
     name,
@@ -83,6 +84,7 @@ export function answer(model, device, options = {}) {
       const { capacity, usable } = server.device;
       return { weights, kv, activations, capacity, usable };
     },
+    charged: () => found.charged,
   };
 }
 
@@ -100,7 +102,8 @@ export function* fleets(model, device, options = {}) {
       batch: fleet.batch,
       perToken: fleet.per_token,
       firstToken: fleet.first_token,
-      tokensPerSecond: fleet.tokens_per_s,
+      inputSeconds: fleet.input_seconds,
+      outputSeconds: fleet.output_seconds,
       limit: fleet.limit,
     };
 }

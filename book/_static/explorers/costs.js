@@ -152,14 +152,16 @@ export function* fewest(choice, device, targets) {
   yield* fleets(modelOfChoice(choice), device, { ...load(choice, targets), precision });
 }
 
-/** What is answered, or what is wrong in costlib's words. */
+/**
+ * What is answered, or what is wrong in costlib's words.
+ * @returns {any}
+ */
 export function answered(choice) {
   try {
-    const { rows, fits, step, devices, held } = answer(modelOfChoice(choice), deviceOf(choice), {
-      ...asked(choice),
-      precision: precisionIn(choice),
-    });
-    return { rows, fits, step, devices, held, by: new Map(rows.map((row) => [row.key, row])) };
+    const given = { ...asked(choice), precision: precisionIn(choice) };
+    const { rows, ...found } = answer(modelOfChoice(choice), deviceOf(choice), given);
+    const by = new Map(rows.map((row) => [row.key, row]));
+    return { rows, by, ...found };
   } catch (error) {
     return { error: error.message };
   }

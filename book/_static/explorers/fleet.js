@@ -34,9 +34,11 @@ async function searched(choice, device, targets, isWanted) {
       await otherThings();
       if (!isWanted()) return null;
     }
-    const perHour = price === undefined ? undefined : price * fleet.devices;
-    const perMillion = perHour && (perHour / HOUR / fleet.tokensPerSecond) * 1e6;
-    return { device, fleet, perHour, perMillion };
+    if (price === undefined) return { device, fleet };
+    const [input, output] = [fleet.inputSeconds, fleet.outputSeconds].map(
+      (seconds) => (seconds * 1e6 * price) / HOUR,
+    );
+    return { device, fleet, perHour: price * fleet.devices, input, output };
   } catch (error) {
     return { device, error: error.message };
   }
@@ -73,10 +75,10 @@ export function sentence(choice, { speed, first }, row) {
     `each at ${plain(speed)} tokens/s or more${within}`;
   if (!row) return `${asked}: looking for the fewest ${choice.device} …`;
   if (row.error) return `${asked}: ${row.error}.`;
-  const { fleet, perHour, perMillion } = row;
+  const { fleet, perHour, input, output } = row;
   const paid = perHour
     ? ` ${dollars(perHour)} an hour, ${dollars(perHour * MONTH)} a month, ` +
-      `${dollars(perMillion)} per million output tokens, prompts included.`
+      `${dollars(input)} per million input tokens, ${dollars(output)} per million output tokens.`
     : ' No rent of it is listed: type yours as Price.';
   return (
     `${asked}: ${plain(fleet.devices)} × ${standing(row)} (${planOf(fleet)}). ` +
@@ -96,7 +98,7 @@ export class Fleets {
     this.rows = [];
     this.body = make('tbody');
     this.note = make('p', { class: 'explorer-note' });
-    const heads = ['device', 'how many', '$ an hour', '$ per M output'];
+    const heads = ['device', 'how many', '$ an hour', '$ per M input', '$ per M output'];
     this.box = make(
       'div',
       { class: 'answers calculator-fleets', tabindex: '0', role: 'region' },
@@ -185,7 +187,7 @@ export class Fleets {
   }
 
   row(row, choice) {
-    const { device, fleet, perHour, perMillion } = row;
+    const { device, fleet, perHour, input, output } = row;
     const show = make(
       'button',
       {
@@ -199,7 +201,8 @@ export class Fleets {
     const cells = [
       plain(fleet.devices),
       paid(perHour),
-      paid(perMillion),
+      paid(input),
+      paid(output),
       `${plain(1 / fleet.perToken, 3)} tokens/s`,
       quantity(fleet.firstToken, 's', 3),
       planOf(fleet),
