@@ -433,8 +433,8 @@ def test_film_of_a_token_plays_steps_and_is_dragged(open_page: Opened) -> None:
     assert page.evaluate(layer) == where
     assert page.evaluate(f"{EXPLORER}.result.now.op.name") == "ffn.down"
     with change(page):
-        page.evaluate(f"{EXPLORER}.set({{...{EXPLORER}.state, many: '16'}})")
-    assert "devices must divide" in page.evaluate(SUMMARY)
+        page.evaluate(f"{EXPLORER}.set({{...{EXPLORER}.state, model: 'falcon-7b', many: '2'}})")
+    assert "does not divide the model" in page.evaluate(SUMMARY)
     press(page, "Start again")
     assert page.locator(".token-lines").count() == 1
 
