@@ -193,7 +193,7 @@ SAID_OF: dict[str, tuple[str, list[Any]]] = {
         """[...at('Block by block').both.map(({ runs }) => runs.some(({ back }) =>
         back.length > 0)),
         at('All at once').felt[0].pause / at('All at once').felt[0].slowest,
-        at('Tiny chunks').felt[1].first > 10 * at('').felt[1].first,
+        at('Tiny pieces').felt[1].first > 10 * at('').felt[1].first,
         at('A quiet hour').felt[0].pause > 10 * at('A quiet hour').felt[1].pause]""",
         [True, True, 1.0, True, True],
     ),
