@@ -92,8 +92,8 @@ class Answers:
 
     @property
     def charged(self) -> Memory | None:
-        """What the engine takes on for them on the fullest device: weights as they are loaded, their
-        caches as charged, and in ``buffers`` what it leaves to everything else; without one, nothing.
+        """What the engine takes on for them on the fullest device: weights as they are loaded,
+        caches as charged, and in ``buffers`` what it leaves to all else; without one, nothing.
 
         >>> found = answer("gemma-3-12b", "A100-80GB", batch=8, context=16384, engine="vllm")
         >>> round(found.charged.kv / 1e9, 1), round(found.server.cache_bytes(16385, 8) / 1e9, 1)
