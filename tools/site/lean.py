@@ -22,7 +22,8 @@ UNCOLOURED = "n|p|w|nn|nf|pre|x"
 PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
 CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 PHONE = 46  # characters of code that fit the width of a phone
-COLUMNS = 6  # and more do not stand beside one another there
+#: So many columns do not stand beside one another there: of words, and of numbers.
+COLUMNS = {"table": 6, "dataframe": 9}
 SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
 #: Code in a text: words that a browser would break after a hyphen, and those too long for a line.
@@ -41,7 +42,9 @@ EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
 )
 CELL = re.compile(r"(<t[dh][^>]*>)<p>((?:(?!</?p\b).)*)</p>(?=\s*</t[dh]>)", re.DOTALL)
-WIDE = re.compile(r'<table class="table">(\s*<thead>.*?</thead>)', re.DOTALL)
+WIDE = re.compile(
+    r'<table (?:border="1" )?class="(table|dataframe)">(\s*<thead>.*?</thead>)', re.DOTALL
+)
 FOLD = re.compile(
     r'(<div class="cell([^"]*)">\s*)<details class="admonition hide above-input">'
     r"\s*<summary[^>]*>.*?</summary>",
@@ -153,12 +156,12 @@ def parted(word: re.Match[str]) -> str:
 
 def with_names(table: re.Match[str]) -> str:
     """A table that is too wide for a phone, with the names of its columns for a style sheet."""
-    names = re.findall(r"<th\b[^>]*>(.*?)</th>", table[1], re.DOTALL)
-    if len(names) < COLUMNS:
+    names = re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", table[2], re.DOTALL)
+    if len(names) < COLUMNS[table[1]]:
         return table[0]
     words = (" ".join(re.sub(r"<[^>]+>", "", name).replace("'", "’").split()) for name in names)
     style = ";".join(f"--c{n}:'{name}'" for n, name in enumerate(words, 1) if n > 1)
-    return f'<table class="table rows" style="{style}">{table[1]}'
+    return f'<table class="{table[1]} rows" style="{style}">{table[2]}'
 
 
 def lines(code: str) -> str:
