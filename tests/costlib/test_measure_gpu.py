@@ -102,11 +102,11 @@ def test_the_predictions_that_were_committed_are_for_these_cases(name):
     assert (content["device"], content["backend"]) == (name, "costlib")
     wanted = [c for c in measure_gpu.cases(False) if c["kind"] in predicted_gpu.PREDICTED]
     assert [row["case"] for row in content["rows"]] == wanted
-    assert content["rows"] == predicted_gpu.predictions(name, dry=False)
+    assert content["rows"] == predicted_gpu.predictions(name, measure_gpu.cases(False))
 
 
 def test_predicted_bytes_by_hand():
-    for row in predicted_gpu.predictions("H200", dry=False):
+    for row in predicted_gpu.predictions("H200", measure_gpu.cases(False)):
         case, moved = row["case"], row["bytes"]
         if case["kind"] == "copy":
             assert moved == 4 * case["elements"]
@@ -136,11 +136,13 @@ def test_comparison_finds_the_device_that_made_the_rows():
         if case["kind"] == "gemm" and case["precision"] == "bf16":
             work, precision = predicted_gpu.work_of(case)
             rows.append({"case": case, "seconds": float(time(work, slow, precision=precision))})
-    stood = predicted_gpu.predictions("H200", dry=False)
-    told = predicted_gpu.compared(rows, stood, "H200").splitlines()
+    stood = predicted_gpu.predictions("H200", measure_gpu.cases(False))
+    told, wrong = (
+        predicted_gpu.compared(rows, each, "H200", measure_gpu.BUSY).splitlines()
+        for each in (stood, [{**row, "seconds": 4 * row["seconds"]} for row in stood])
+    )
     ideal, calibrated = told[1].split(), told[2].split()
-    later = [{**row, "seconds": 4 * row["seconds"]} for row in stood]
-    assert predicted_gpu.compared(rows, later, "H200").splitlines()[1].split()[4] == "100%"
+    assert wrong[1].split()[4] == "100%"
     assert ideal == ["gemm", "bf16", str(len(rows)), "ideal", "50%", "50%", "50%"]
     assert calibrated[:4] == ["gemm", "bf16", str(len(rows)), "calibrated"]
     assert calibrated[4:] == ["0%", "0%", "0%"]
@@ -153,12 +155,12 @@ def test_joules_are_those_above_idle():
         {"case": gemm, "seconds": 2 * 8192**3 / 700e12, "watts": 450.0},
         {"case": copy, "seconds": 4 * 2**30 / 3e12, "watts": 250.0},
     ]
-    assert predicted_gpu.joules(rows) == [
+    assert predicted_gpu.joules(rows, measure_gpu.BUSY) == [
         "",
         "0.50 pJ a FLOP above idle",
         "50.00 pJ a byte above idle",
     ]
-    assert predicted_gpu.joules(rows[1:]) == []
+    assert predicted_gpu.joules(rows[1:], measure_gpu.BUSY) == []
 
 
 def test_counted_bytes_stand_beside_those_between_l2_and_the_cores():

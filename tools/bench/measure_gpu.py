@@ -647,11 +647,11 @@ def on_paper(chosen: argparse.Namespace) -> int:
     try:
         if chosen.predict:
             about = {"device": chosen.predict, "backend": "costlib"}
-            written(chosen.file, about, predictions(chosen.predict, chosen.dry_run))
+            written(chosen.file, about, predictions(chosen.predict, cases(chosen.dry_run)))
         else:
             rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
             told = json.loads(Path(chosen.compare).read_text(encoding="utf-8"))
-            print(compared(rows, told["rows"], told["device"]))
+            print(compared(rows, told["rows"], told["device"], BUSY))
     except (OSError, LookupError, ValueError) as problem:  # no such file, device or rate
         raise SystemExit(f"measure_gpu.py: {problem}") from None
     return 0

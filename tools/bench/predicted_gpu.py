@@ -15,7 +15,8 @@ from costlib.measured.timing import copy
 from costlib.timing.roofline import time
 from costlib.units.ledger import Elements, Op
 from costlib.units.precision import precision_of
-from tools.bench.measure_gpu import BUSY, COUNTERS, Case, cases, sizes_of
+
+Case = dict[str, Any]
 
 #: Rows of queries that one block of FlashAttention 2 holds: K and V come once for each block.
 QUERY_ROWS = 128
@@ -25,7 +26,8 @@ PREDICTED = ("copy", "gemm", "attention", "decode")
 
 def work_of(case: Case) -> tuple[Any, Any]:
     """What costlib counts for a case, and the precision it is done in."""
-    kind, sizes = case["kind"], sizes_of(case)
+    sizes = dict(case)
+    kind = sizes.pop("kind")
     if kind == "copy":
         return copy(**sizes), None
     if kind == "gemm":
@@ -84,12 +86,12 @@ def predicted(case: Case, name: str) -> Case:
     return {"case": case, "seconds": seconds, "bytes": moved, **l2_bytes(case)}
 
 
-def predictions(name: str, dry: bool) -> list[Case]:
-    """Every case that costlib has a word on."""
-    return [predicted(case, name) for case in cases(dry) if case["kind"] in PREDICTED]
+def predictions(name: str, cases: Iterable[Case]) -> list[Case]:
+    """Those of the cases that costlib has a word on."""
+    return [predicted(case, name) for case in cases if case["kind"] in PREDICTED]
 
 
-def compared(rows: list[Case], told: list[Case], name: str) -> str:
+def compared(rows: list[Case], told: list[Case], name: str, busy: dict[str, Case]) -> str:
     """How far predictions are from what was measured: those that were told, by the datasheet, and
     fits of each half of the rows to the other half; every row that the datasheet has more than half
     wrong; bytes counted beside bytes predicted; and joules."""
@@ -112,7 +114,7 @@ def compared(rows: list[Case], told: list[Case], name: str) -> str:
             figures = "".join(f"{value:>9.0%}" for value in shown)
             lines.append(f"{label:24}{len(low):>4}{level:>12}{figures}")
         far += [f"{value:+.0%} {case}" for value, case in ideal if abs(value) > 0.5]
-    more = [*counted(rows, stood), *joules(rows)]
+    more = [*counted(rows, stood), *joules(rows, busy)]
     return "\n".join([*lines, "", "datasheet more than half wrong:", *far, *more])
 
 
@@ -121,20 +123,20 @@ def counted(rows: Iterable[Case], stood: dict[str, Case]) -> list[str]:
     lines = [
         f"{kind} {row[kind] / stood[name][kind]:.2f} times {name}"
         for row, name in ((row, json.dumps(row["case"])) for row in rows)
-        for kind in COUNTERS
+        for kind in ("bytes", "l2_bytes")
         if row.get(kind) and stood.get(name, {}).get(kind)
     ]
     return lines and ["", "counted as a multiple of predicted:", *lines]
 
 
-def joules(rows: Iterable[Case]) -> list[str]:
-    """Picojoules above idle for each FLOP of a product and each byte of a copy."""
+def joules(rows: Iterable[Case], busy: dict[str, Case]) -> list[str]:
+    """Picojoules above idle for each FLOP of a product and each byte of a copy, run as busy."""
     power = {row["case"]["how"]: row for row in rows if row["case"]["kind"] == "power"}
     lines, idle = [], power.get("idle", {}).get("watts")
     for how, unit in (("gemm", "FLOP"), ("copy", "byte")):
         row = power.get(how, {})
         if idle and row.get("watts"):
-            work = work_of(BUSY[how])[0]
+            work = work_of(busy[how])[0]
             each = float(work.flops if unit == "FLOP" else work.bytes("bf16"))
             spent = (row["watts"] - idle) * row["seconds"] / each
             lines.append(f"{spent * 1e12:.2f} pJ a {unit} above idle")
