@@ -155,9 +155,15 @@ def parted(word: re.Match[str]) -> str:
 
 
 def with_names(table: re.Match[str]) -> str:
-    """A table that is too wide for a phone, with the names of its columns for a style sheet."""
+    """A table that is too wide for a phone, with the names of its columns for a style sheet; not one
+    whose rows are in groups, as its cells don't count from the first column.
+
+    >>> head = '<table border="1" class="dataframe"><thead><tr>' + 9 * "<th>a</th>" + "</tr>{}</thead>"
+    >>> [with_names(WIDE.match(head.format(more)))[:22] for more in ("", "<tr></tr>")]
+    ['<table class="datafram', '<table border="1" clas']
+    """
     names = re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", table[2], re.DOTALL)
-    if len(names) < COLUMNS[table[1]]:
+    if len(names) < COLUMNS[table[1]] or table[2].count("<tr") > 1:  # or of rows in groups
         return table[0]
     words = (" ".join(re.sub(r"<[^>]+>", "", name).replace("'", "’").split()) for name in names)
     style = ";".join(f"--c{n}:'{name}'" for n, name in enumerate(words, 1) if n > 1)
