@@ -155,11 +155,12 @@ def parted(word: re.Match[str]) -> str:
 
 
 def with_names(table: re.Match[str]) -> str:
-    """A table that is too wide for a phone, with the names of its columns for a style sheet; not one
-    whose rows are in groups, as its cells don't count from the first column.
+    """A table that is too wide for a phone, with the names of its columns for a style sheet; not
+    one whose rows are in groups, as its cells do not count from the first column.
 
-    >>> head = '<table border="1" class="dataframe"><thead><tr>' + 9 * "<th>a</th>" + "</tr>{}</thead>"
-    >>> [with_names(WIDE.match(head.format(more)))[:22] for more in ("", "<tr></tr>")]
+    >>> cells = 9 * "<th>a</th>"
+    >>> head = '<table border="1" class="dataframe"><thead><tr>{}</tr>{}</thead>'
+    >>> [with_names(WIDE.match(head.format(cells, more)))[:22] for more in ("", "<tr></tr>")]
     ['<table class="datafram', '<table border="1" clas']
     """
     names = re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", table[2], re.DOTALL)
