@@ -83,8 +83,17 @@ def split(layer_params, d_model, tokens, group, *, stays=1, minus=1, moved=6, su
 
 
 @cache
+def microbatches(stages, forward, inputs, weights, share, *, apart=2, of_step=True):
+    """The microbatches of exercise 10, with what people leave out."""
+    work, found = forward + inputs + weights, []
+    for one in (work, work - apart * weights):
+        needed = (stages - 1) * one * ((1 - share) if of_step else 1) / (share * work)
+        found.append(max(stages, math.ceil(needed)))
+    return found
+
+
 def planned(model, node, nodes, batch, seq, hides=1.0):
-    """Every plan of exercise 10, the fastest first, whether it fits or not."""
+    """Every plan of exercise 11, the fastest first, whether it fits or not."""
     return parallel.search(
         model,
         parallel.Cluster(node, nodes=nodes),
@@ -104,7 +113,7 @@ def planned(model, node, nodes, batch, seq, hides=1.0):
 
 
 def best(*, fits=True, unit=1e3, by="step", hides=1.0, **case):
-    """The plan of exercise 10, with what people leave out."""
+    """The plan of exercise 11, with what people leave out."""
     rows = planned(**case, hides=hides)
     rows = rows[rows["fits"]] if fits else rows
     if not len(rows):
@@ -393,6 +402,30 @@ QUESTIONS = [
         ],
     ),
     Question(
+        "fewest_microbatches",
+        numbers={
+            "stages": [4, 9, 12, 24],
+            "forward": [9, 11, 13],
+            "inputs": [9, 10, 14],
+            "weights": [3, 5, 8],
+            "share": [0.017, 0.07, 0.13],
+        },
+        cases=[{"share": 0.7}],
+        hidden=4,
+        mistakes=[
+            Mistake(
+                "weights taken once",
+                lambda **of: microbatches(**of, apart=1),
+                "Gradients of weights leave the longest path and fill the wait: they count twice.",
+            ),
+            Mistake(
+                "share of the work",
+                lambda **of: microbatches(**of, of_step=False),
+                "The share is of the step, which is work and idle time.",
+            ),
+        ],
+    ),
+    Question(
         "best_plan",
         points=2,
         numbers={
@@ -443,6 +476,7 @@ ANSWERS = {
     "exposed_ms": 1e3 * 4096 * 7168 * (4 * 2 * 4 / 50e9 - 18 * 8 * 2048 / 989.4e12),
     "quick_gather": [3, 30, True],
     "best_tensor_degree": [4, 6 * 218_103_808 * 15 / 64 + 16 * 4096 * 1024 * 3],
+    "fewest_microbatches": [math.ceil(15 * 93 / 7), math.ceil(15 * 13 * 93 / 7 / 29)],
     "best_plan": [4, 1, 3, 4584],
 }
 
@@ -497,7 +531,19 @@ def gathered_at_best(devices: int) -> list[int | bool]:
     return [rounds, 5 * (devices - 1), True]
 
 
+def counted_up(stages: int, forward: int, inputs: int, weights: int, share: float) -> list[int]:
+    """One more microbatch until the idle time is a small enough part of the step."""
+    found = []
+    for kept in (weights, -weights):
+        idle, many = (stages - 1) * (forward + inputs + kept), stages
+        while idle > share * (idle + many * (forward + inputs + weights)):
+            many += 1
+        found.append(many)
+    return found
+
+
 APART = {
+    "fewest_microbatches": counted_up,
     "most_stages": deepest_by_counting,
     "ring_devices": devices_one_by_one,
     "exposed_ms": outlasting,

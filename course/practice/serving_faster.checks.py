@@ -41,8 +41,82 @@ def devices_of(layers, wait_us, gigabytes, tera_bytes):
     return 1000 * gigabytes / tera_bytes / (4 * layers * wait_us)
 
 
+def by_tokens(free, kv_bytes, context, dcp, layers, wait_us, bytes_per_s, *, sent=3, up=True):
+    """The answer of exercise 8, and what people leave out of it."""
+    share = math.ceil(context / dcp) if up else context // dcp
+    saved = (context - share) * kv_bytes / bytes_per_s * 1e6
+    return [int(free // (share * kv_bytes)), saved - sent * layers * wait_us]
+
+
+def reduced(batch, d_model, devices, wait_us, gb_per_s, *, each=2, two=2, waits=2):
+    """The answer of exercise 9, and what people leave out of it."""
+    alone, parts = each * d_model / (gb_per_s * 1e3), two * (devices - 1) / devices
+    return {
+        "one_shot": wait_us + (devices - 1) * batch * alone,
+        "two_shot": waits * wait_us + parts * batch * alone,
+        "up_to": int((waits - 1) * wait_us // ((devices - 1 - parts) * alone)),
+    }
+
+
+def divided(
+    servers,
+    prefill_ms,
+    busy,
+    weights_us,
+    each_us,
+    itl_ms,
+    steps,
+    *,
+    whole=True,
+    both=min,
+    one=False,
+):
+    """The answer of exercise 10, and what people leave out of it."""
+    batch = (1000 * itl_ms - weights_us) / each_us
+    batch = 1 if one else math.floor(batch)
+    decode = batch * 1e6 / (steps * (weights_us + each_us * batch))
+    prefill = (busy if whole else 1) / prefill_ms * 1e3
+    rates = [both(n * prefill, (servers - n) * decode) for n in range(1, servers)]
+    return [rates.index(max(rates)) + 1, max(rates)]
+
+
+def copied(tokens, devices, limit, *, before=0, grows=False, mean=None):
+    """The answer of exercise 11, and what people get wrong in it."""
+    count, mean = [1] * len(tokens), sum(tokens) / devices if mean is None else mean(tokens)
+    while True:
+        load = [many / n for many, n in zip(tokens, count, strict=True)]
+        level = sum(t * n for t, n in zip(tokens, count, strict=True)) / devices if grows else mean
+        if max(load) <= limit * level:
+            return [sum(count) - len(tokens) + before * len(tokens), max(load) / level]
+        count[load.index(max(load))] += 1
+
+
+def overlapped(batch, weights, each, sent, *, reads=2, longer=max):
+    """The answer of exercise 12, and what people leave out of it."""
+    halves = longer(reads * weights + each * batch, sent * batch)
+    gain = (weights + (each + sent) * batch) / halves
+    return {"gain": gain, "pays_from": 2 * math.floor(weights / (2 * sent)) + 2}
+
+
+def indexed(batch, latent, key, chosen, weights, *, shared=True, picked=True):
+    """The answer of exercise 13, and what people leave out of it."""
+    fixed = weights * (1 if shared else batch) + (batch * chosen * latent if picked else 0)
+    return int(fixed // (batch * (latent - key))) + 1
+
+
+def drafts_of(accepted, cost, *, own=1, chained=True, drafts=None):
+    """The answer of exercise 14, and what people leave out of it."""
+    gains = [
+        (own + sum(math.prod(accepted[: n + 1]) if chained else accepted[n] for n in range(many)))
+        / (1 + cost * (many if drafts is None else drafts(many)))
+        for many in range(len(accepted) + 1)
+    ]
+    gains[0] = 1.0
+    return [gains.index(max(gains)), max(gains)]
+
+
 def chunked(requests, slots, chunk, prefill, weights, each, *, late=0, alone=False):
-    """The server of exercise 8, with what people get wrong in it."""
+    """The server of exercise 15, with what people get wrong in it."""
     now, at, left, line, longest, first = 0, 0, [], list(requests), 0, 0
     while line or left:
         part = min(chunk, line[0][0] - at) if line and len(left) < slots else 0
@@ -329,6 +403,214 @@ QUESTIONS = [
         ],
     ),
     Question(
+        "cut_by_tokens",
+        numbers={
+            "free": [30e9, 48e9, 75e9],
+            "kv_bytes": [31_104, 70_272],
+            "context": [32_768, 100_001, 131_071],
+            "dcp": [4, 8, 16],
+            "layers": [27, 61],
+            "wait_us": [2, 5, 11],
+            "bytes_per_s": [3.35e12, 4.8e12],
+        },
+        cases=[{"context": 13, "dcp": 8}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "one message per layer",
+                lambda **of: by_tokens(**of, sent=1),
+                "Queries and sums are gathered and outputs are scattered: three messages a layer.",
+            ),
+            Mistake(
+                "one message in all",
+                lambda **of: by_tokens(**{**of, "layers": 1}),
+                "Every layer has a cache of its own and merges its own outputs.",
+            ),
+            Mistake(
+                "every device keeps all tokens",
+                lambda **of: [by_tokens(**{**of, "dcp": 1})[0], by_tokens(**of)[1]],
+                "With DCP a device keeps only its share of the tokens of each cache.",
+            ),
+        ],
+    ),
+    Question(
+        "two_all_reduces",
+        numbers={
+            "batch": [1, 5, 16, 40],
+            "d_model": [4096, 5120, 8192],
+            "devices": [4, 8, 16],
+            "wait_us": [1, 3, 8],
+            "gb_per_s": [300, 450, 900],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "one byte a number",
+                lambda **of: reduced(**of, each=1),
+                "Activations in 16 bits have 2 bytes each.",
+            ),
+            Mistake(
+                "half of two-shot",
+                lambda **of: reduced(**of, two=1),
+                "Two-shot is a reduce-scatter and an all-gather; each sends (G − 1)/G of a vector.",
+            ),
+            Mistake(
+                "two-shot waits as often as a ring",
+                lambda **of: reduced(**of, waits=2 * (of["devices"] - 1)),
+                "Through a switch each phase is one round, so two-shot waits twice.",
+            ),
+        ],
+    ),
+    Question(
+        "best_division",
+        numbers={
+            "servers": [8, 12, 16],
+            "prefill_ms": [40, 68, 150],
+            "busy": [0.4, 0.5, 0.7],
+            "weights_us": [4480, 5200],
+            "each_us": [30, 47],
+            "itl_ms": [8, 10, 15],
+            "steps": [499, 799, 1499],
+        },
+        cases=[{"servers": 2}, {"servers": 4, "prefill_ms": 1000}],
+        hidden=4,
+        mistakes=[
+            Mistake(
+                "prefill always busy",
+                lambda **of: divided(**of, whole=False),
+                "To hold the target for TTFT, prefill servers may be busy only a part of the time.",
+            ),
+            Mistake(
+                "the sum of both",
+                lambda **of: divided(**of, both=lambda a, b: a + b),
+                "A request needs both kinds of servers, so the slower kind sets the rate.",
+            ),
+            Mistake(
+                "one sequence at a time",
+                lambda **of: divided(**of, one=True),
+                "A decode server serves as many sequences as the target for ITL allows.",
+            ),
+        ],
+    ),
+    Question(
+        "copies_needed",
+        numbers={
+            "tokens": [
+                [900, 310, 205, 150, 120, 110, 115, 90],
+                [500, 480, 300, 40, 35, 30, 25, 20, 15, 10, 9, 8],
+                [820, 400, 270, 205, 160, 135, 118, 100],
+            ],
+            "devices": [4, 8],
+            "limit": [0.5, 0.7, 0.9],
+        },
+        cases=[{"tokens": [10, 10, 10, 10], "devices": 2, "limit": 0.5}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "the first ones too",
+                lambda **of: copied(**of, before=1),
+                "A copy is what is added: each expert was there once before.",
+            ),
+            Mistake(
+                "the mean of an expert",
+                lambda **of: copied(**of, mean=lambda tokens: sum(tokens) / len(tokens)),
+                "The mean load is that of a device, which holds several experts.",
+            ),
+            Mistake(
+                "copies bring tokens",
+                lambda **of: copied(**of, grows=True),
+                "Copies divide the tokens of an expert, and add none.",
+            ),
+        ],
+    ),
+    Question(
+        "overlap_gain",
+        numbers={
+            "batch": range(100, 400, 2),
+            "weights": range(3001, 9000, 70),
+            "each": range(20, 80, 3),
+            "sent": range(90, 260, 7),
+        },
+        cases=[{"batch": 400, "weights": 1000, "each": 10, "sent": 100}],
+        hidden=4,
+        mistakes=[
+            Mistake(
+                "weights read once",
+                lambda **of: overlapped(**of, reads=1),
+                "Each half computes a whole pass, so each half reads the weights.",
+            ),
+            Mistake(
+                "nothing hidden",
+                lambda **of: overlapped(**of, longer=lambda a, b: a + b),
+                "While one half computes, the messages of the other are under way.",
+            ),
+            Mistake(
+                "all hidden",
+                lambda **of: overlapped(**of, longer=min),
+                "Each half takes the longer of its two times.",
+            ),
+        ],
+    ),
+    Question(
+        "indexer_pays_from",
+        numbers={
+            "batch": [2, 4, 32],
+            "latent": [576, 1152],
+            "key": [132, 256],
+            "chosen": [1024, 2048],
+            "weights": range(3_000_000, 20_000_000, 999_999),
+        },
+        cases=[{"batch": 4, "latent": 1000, "key": 500, "chosen": 1000, "weights": 2_000_000}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "weights for each sequence",
+                lambda **of: indexed(**of, shared=False),
+                "All sequences of the batch share one read of the indexer's weights.",
+            ),
+            Mistake(
+                "chosen tokens for nothing",
+                lambda **of: indexed(**of, picked=False),
+                "The latents of the chosen tokens are still read.",
+            ),
+            Mistake(
+                "no weights",
+                lambda **of: indexed(**{**of, "weights": 0}),
+                "The indexer has weights of its own, and a step reads them.",
+            ),
+        ],
+    ),
+    Question(
+        "mtp_drafts",
+        numbers={
+            "accepted": [
+                [0.9, 0.75, 0.6, 0.35, 0.2],
+                [0.85, 0.8, 0.7, 0.6],
+                [0.95, 0.9, 0.8, 0.7, 0.5, 0.3],
+            ],
+            "cost": [0.05, 0.1, 0.15],
+        },
+        cases=[{"accepted": [0.3, 0.1], "cost": 0.5}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "drafts alone",
+                lambda **of: drafts_of(**of, own=0),
+                "A check also yields a token of the large model itself.",
+            ),
+            Mistake(
+                "positions on their own",
+                lambda **of: drafts_of(**of, chained=False),
+                "A draft counts only if all drafts before it were accepted.",
+            ),
+            Mistake(
+                "one draft's cost",
+                lambda **of: drafts_of(**of, drafts=lambda _: 1),
+                "Every draft costs its share of a step.",
+            ),
+        ],
+    ),
+    Question(
         "serve_chunked",
         points=2,
         cases=[
@@ -372,6 +654,17 @@ ANSWERS = {
     "expert_rows": {"published": 1979 / 6.7, "right": 1979 / 6.7 * 32, "ratio": 32},
     "cache_outgrows": 513,
     "useful_devices": 140e9 / 3.35e12 / (320 * 3e-6),
+    "cut_by_tokens": [41, (131_072 - 16_384) * 70_272 / 4.8e6 - 915],
+    "two_all_reduces": {
+        "one_shot": 1 + 7 * 131_072 / 450e3,
+        "two_shot": 2 + 1.75 * 131_072 / 450e3,
+        "up_to": 5,
+    },
+    "best_division": [6, 6 * 0.5 / 0.068],
+    "copies_needed": [2, 0.6],
+    "overlap_gain": {"gain": (9000 + 230 * 128) / (190 * 128), "pays_from": 48},
+    "indexer_pays_from": 1 + (14_000_000 + 2048 * 1152) // 1020,
+    "mtp_drafts": [3, (1 + 0.9 + 0.675 + 0.405) / 1.24],
     "serve_chunked": {"ttft": 70786, "itl": 5567, "last": 88958},
 }
 
@@ -450,7 +743,100 @@ def devices_by_halving(layers: int, wait_us: float, gigabytes: float, tera_bytes
     return low
 
 
+def cut_token_by_token(
+    free: float,
+    kv_bytes: int,
+    context: int,
+    dcp: int,
+    layers: int,
+    wait_us: float,
+    bytes_per_s: float,
+) -> list[float]:
+    """Device 0 keeps every dcp-th token; one sequence more as long as it fits."""
+    mine, fit = len(range(0, context, dcp)) * kv_bytes, 0
+    while (fit + 1) * mine <= free:
+        fit += 1
+    before = context * kv_bytes / bytes_per_s
+    after = mine / bytes_per_s + 3e-6 * layers * wait_us
+    return [fit, 1e6 * (before - after)]
+
+
+def both_rounds(
+    batch: int, d_model: int, devices: int, wait_us: float, gb_per_s: float
+) -> dict[str, float]:
+    """A round sends so many vectors; one sequence more as long as one-shot is not slower."""
+
+    def times(many: float) -> tuple[float, float]:
+        vector = many * d_model * 2 / gb_per_s / 1000
+        part = vector / devices
+        return wait_us + (devices - 1) * vector, 2 * (wait_us + (devices - 1) * part)
+
+    up_to = 0
+    while times(up_to + 1)[0] <= times(up_to + 1)[1]:
+        up_to += 1
+    one, two = times(batch)
+    return {"one_shot": one, "two_shot": two, "up_to": up_to}
+
+
+def division_by_trying(
+    servers: int,
+    prefill_ms: float,
+    busy: float,
+    weights_us: float,
+    each_us: float,
+    itl_ms: float,
+    steps: int,
+) -> list[float]:
+    """Requests per second of each division, from the largest batch whose step is in time."""
+    batch = 0
+    while weights_us + each_us * (batch + 1) <= 1000 * itl_ms:
+        batch += 1
+    answer = steps * (weights_us + each_us * batch) / 1e6
+    best = [0, -1.0]
+    for prefill in range(1, servers):
+        rate = min(1000 * prefill * busy / prefill_ms, batch * (servers - prefill) / answer)
+        best = [prefill, rate] if rate > best[1] else best
+    return best
+
+
+def overlap_by_trying(batch: int, weights: float, each: float, sent: float) -> dict[str, float]:
+    """Both steps, and even batches until overlap is the shorter."""
+
+    def both(many: int) -> tuple[float, float]:
+        half = max(weights + each * many / 2, sent * many / 2)
+        return weights + each * many + sent * many, half + half
+
+    pays = 2
+    while both(pays)[0] <= both(pays)[1]:
+        pays += 2
+    return {"gain": both(batch)[0] / both(batch)[1], "pays_from": pays}
+
+
+def indexer_token_by_token(batch: int, latent: int, key: int, chosen: int, weights: int) -> int:
+    """From what both read at the chosen tokens on, until the sparse step reads less."""
+    context = chosen
+    while batch * (context * key + chosen * latent) + weights >= batch * context * latent:
+        context += 1
+    return context
+
+
+def drafts_by_reach(accepted: list[float], cost: float) -> list[float]:
+    """A draft yields a token if all up to it are accepted."""
+    best = [0, 1.0]
+    for drafts in range(1, len(accepted) + 1):
+        reached = [math.prod(accepted[:place]) for place in range(drafts + 1)]
+        rate = sum(reached) / (1 + drafts * cost)
+        best = [drafts, rate] if rate > best[1] else best
+    return best
+
+
 APART = {
+    "cut_by_tokens": cut_token_by_token,
+    "two_all_reduces": both_rounds,
+    "best_division": division_by_trying,
+    "overlap_gain": overlap_by_trying,
+    "indexer_pays_from": indexer_token_by_token,
+    "mtp_drafts": drafts_by_reach,
     "expert_rows": reads_of_an_expert,
     "read_again": read_chunk_by_chunk,
     "prefill_servers": servers_until_enough,

@@ -113,7 +113,7 @@ def choice_is_good(positions, memory, flops, room):
 
 
 def ended(work, interval, write, restart, failures, *, last=True, keeps=False, again=True):
-    """The answer of exercise 12; the words are what people get wrong."""
+    """The answer of exercise 13; the words are what people get wrong."""
     now, safe, ahead = 0, 0, list(failures)
     while safe < work:
         piece = min(interval, work - safe)
@@ -134,6 +134,11 @@ def ended(work, interval, write, restart, failures, *, last=True, keeps=False, a
 def state(params, gradient_bytes, *, weights=2, optimizer=12, giga=10**9):
     """The answer of exercise 1."""
     return [params * size / giga for size in (weights, gradient_bytes, optimizer)]
+
+
+def newton_schulz(k, n, tokens, repeats, *, rounds=5, step=6):
+    """The answer of exercise 12, and what people leave out of it."""
+    return repeats * rounds * (4 * k**2 * n + 2 * k**3) / (step * tokens * k * n)
 
 
 QUESTIONS = [
@@ -511,6 +516,40 @@ QUESTIONS = [
         ],
     ),
     Question(
+        "muon_share",
+        numbers={
+            "rows": [2048, 4096, 7168],
+            "columns": [1024, 8192, 14336],
+            "tokens": [1e6, 4e6, 16e6],
+            "repeats": [1, 8, 64],
+        },
+        cases=[{"rows": 14336, "columns": 4096, "repeats": 2}],
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "the longer side squared",
+                lambda rows, columns, **of: newton_schulz(
+                    max(rows, columns), min(rows, columns), **of
+                ),
+                "The matrix is transposed so that the product with itself is the smaller one.",
+            ),
+            Mistake(
+                "one round",
+                lambda rows, columns, **of: newton_schulz(
+                    min(rows, columns), max(rows, columns), rounds=1, **of
+                ),
+                "Muon takes five rounds of Newton–Schulz iteration.",
+            ),
+            Mistake(
+                "two FLOPs a weight",
+                lambda rows, columns, **of: newton_schulz(
+                    min(rows, columns), max(rows, columns), step=2, **of
+                ),
+                "A training step takes 6 FLOPs per weight and token: forward and backward.",
+            ),
+        ],
+    ),
+    Question(
         "finish",
         points=2,
         cases=[
@@ -574,5 +613,6 @@ ANSWERS = {
         20000 * (512 * 8192 + 4e6) / 512 / 8000 / 3600,
         20000 * (512 * 8192 + 4e6) / 8000 / 3600,
     ],
+    "muon_share": (20 * 4096 + 10 * 4096**2 / 14336) / 6e6,
     "finish": 139,  # 22, then 38 after two failures, 60, 82, then 95, 117, 139
 }
