@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from costfigures.batches import bars, seats
-from costfigures.canvas import COLOURS, INK, PAPER, Figure, canvas
+from costfigures.canvas import COLOURS, INK, Figure, canvas, name_ends, name_line
 from costlib.serving import (
     POLICIES,
     Call,
@@ -34,12 +34,6 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (4, 1, 1, 1, 1, 1)))
 
 def _look(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number], "linestyle": _DASHES[number % len(_DASHES)]}
-
-
-def _named(axes: Any, at: tuple[float, float], words: str, number: int, **more: Any) -> None:
-    """A line's name beside it, on paper so that lines do not run through it."""
-    box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
-    axes.text(*at, words, color=COLOURS[number], fontsize=_SMALL, bbox=box, **more)
 
 
 def prefix(of: Session) -> Figure:
@@ -83,7 +77,7 @@ def session(server: Server, of: Session, batch: int) -> Figure:
         for number, (name, line) in enumerate(lines.items()):
             axes.semilogy(calls, line, **_look(number))
             side, place = ("top", 0.7) if number == 1 else ("bottom", 1.15)
-            _named(axes, (calls[-1], place * line[-1]), name, number, ha="right", va=side)
+            name_line(axes, (calls[-1], place * line[-1]), name, number, ha="right", va=side)
         axes.set(xlabel="calls", ylabel="seconds of the server")
         axes.set_ylim(None, 3 * max(line[-1] for line in lines.values()))
     return drawing.result
@@ -102,10 +96,10 @@ def tiers(server: Server, links: Mapping[str, float], most: int = 2**17) -> Figu
     alt = f"Milliseconds against the tokens of a prefix, log-log. At {most:,} tokens: {told}."
     with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
         axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.loglog(lengths, 1000 * line, label=name, **_look(number))
+        for number, line in enumerate(lines.values()):
+            axes.loglog(lengths, 1000 * line, **_look(number))
         axes.set(xlabel="tokens of the prefix", ylabel="milliseconds")
-        axes.legend(fontsize=_SMALL)
+        name_ends(axes, [(1000 * line[-1], name) for name, line in lines.items()])
     return drawing.result
 
 
@@ -128,12 +122,12 @@ def evictions(
     at = np.array(capacities) / 1000
     with canvas(title, alt, width=WIDTH, height=3.4) as drawing:
         axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.plot(at, 100 * np.array(line), label=name, **_look(number))
+        for number, line in enumerate(lines.values()):
+            axes.plot(at, 100 * np.array(line), **_look(number))
         axes.axvline(marked / 1000, color=INK, linewidth=1, linestyle=":")
         axes.text(marked / 1000, 3, " HBM of one device", fontsize=_SMALL)
         axes.set(xlabel="capacity, thousand tokens", ylabel="hit rate, %", ylim=(0, 100))
-        axes.legend(fontsize=_SMALL, loc="lower right")
+        name_ends(axes, [(100 * line[-1], name) for name, line in lines.items()])
     return drawing.result
 
 
@@ -211,8 +205,10 @@ def phases(steps: Mapping[str, PolicyStep]) -> Figure:
         + f", asynchronously {step.asynchronous:.0f} s"
         for (label, step), row in zip(steps.items(), table, strict=True)
     )
-    title = "The rollout takes most of a step, and asynchronous sampling saves its tail"
-    alt = f"Bars of shares of a step, and a mark for the asynchronous step. {told}."
+    title = "The rollout is the longest phase of a step"
+    alt = (
+        f"Bars with the shares of a step's phases; a mark is the end of asynchronous steps. {told}."
+    )
     with canvas(title, alt, width=WIDTH, height=1.1 + 0.5 * len(steps)) as drawing:
         axes, left, heights = drawing.axes, np.zeros(len(steps)), np.arange(len(steps))[::-1]
         for number, name in enumerate(names):

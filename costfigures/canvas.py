@@ -8,7 +8,7 @@ drawn, not before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +19,18 @@ from zlib import crc32
 
 from costlib.units.numbers import extra
 
-__all__ = ["ARRAYS", "COLOURS", "INK", "PAGE", "PAPER", "RED", "Figure", "canvas"]
+__all__ = [
+    "ARRAYS",
+    "COLOURS",
+    "INK",
+    "PAGE",
+    "PAPER",
+    "RED",
+    "Figure",
+    "canvas",
+    "name_ends",
+    "name_line",
+]
 
 #: Seven hues that keep a contrast of 3:1 on white and on the dark page, told apart by colour-blind
 #: readers in this order (blue, orange, green, purple, grey, violet, ochre).
@@ -116,6 +127,29 @@ def canvas(
         raw = StringIO()
         drawing.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     drawing.result = Figure(_finish(raw.getvalue(), title, alt), title, alt)
+
+
+def name_line(axes: Any, at: tuple[float, float], words: str, number: int, **more: Any) -> None:
+    """A line's name beside it, on paper so that lines do not run through it."""
+    box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
+    more = {"fontsize": 10.5, "color": COLOURS[number], "bbox": box, **more}
+    axes.annotate(words, at, **{"textcoords": "offset points", "xytext": (0, 0), **more})
+
+
+def name_ends(axes: Any, ends: Sequence[tuple[float, str]], gap: float = 0.085) -> None:
+    """Lines' names to the right of the axes, each at the height of its line's end, or as near to it
+    as its neighbours allow. ``ends``: height and name, in the order of the colours; limits first.
+    """
+    axes.autoscale_view()
+    shares = axes.transData + axes.transAxes.inverted()
+    heights = [shares.transform((1, height))[1] for height, _ in ends]
+    rising, places = sorted(range(len(ends)), key=heights.__getitem__), list[float]()
+    for number in rising:
+        places.append(max([heights[number], *(places[-1:] and [places[-1] + gap])]))
+    for number, place in zip(rising, places, strict=True):
+        top = 1.0 - gap * (len(places) - 1 - rising.index(number))
+        look = {"color": COLOURS[number], "fontsize": 10.5, "va": "center"}
+        axes.text(1.02, min(place, top), ends[number][1], transform=axes.transAxes, **look)
 
 
 @cache

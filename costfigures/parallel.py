@@ -14,9 +14,7 @@ from costlib.parallel import (
     Layout,
     Timeline,
     Way,
-    bubble,
     cheapest,
-    in_flight,
     played,
 )
 from costlib.units.display import quantity
@@ -222,37 +220,41 @@ def _stacked(axes: Any, stages: Mapping[str, Mapping[str, float]]) -> None:
 # --------------------------------------------------------------------------------- pipelines
 
 
-def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure:
-    """Who does what when, for three orders; from the simulator, to one scale of time."""
-    kinds = {
-        "gpipe": ("all forward, then all backward", 1),
-        "1f1b": ("one forward, one backward", 1),
-        "interleaved": (f"interleaved, {chunks} pieces a device", chunks),
-    }
-    sizes = {"stages": stages, "microbatches": microbatches}
-    done = {
-        how: played(how, **sizes, chunks=pieces, forward=1 / pieces, backward=2 / pieces)
-        for how, (_, pieces) in kinds.items()
-    }
-    idle = {how: bubble(stages, microbatches, pieces) for how, (_, pieces) in kinds.items()}
-    title = "The bubble is paid at both ends; more pieces make it smaller"
+_SAID = {
+    "gpipe": "all forward, then all backward",
+    "1f1b": "one forward, one backward",
+    "interleaved": "interleaved, two pieces a device",
+    "zb-h1": "ZB-H1, gradients of weights apart",
+    "zb-h2": "ZB-H2, more forward passes early",
+    "dualpipe": "DualPipe, microbatches from both ends",
+}
+
+
+def pipelines(*orders: str, stages: int = 4, microbatches: int = 8) -> Figure:
+    """Who does what when, for some orders; from the simulator, to one scale of time."""
+    done = {}
+    for how in orders:
+        chunks = 2 if how == "interleaved" else 1
+        sizes = {"stages": stages, "microbatches": microbatches, "chunks": chunks}
+        done[how] = played(how, **sizes, forward=1 / chunks, backward=2 / chunks)
+    lines = {how: f"{_SAID[how]}: {_idle(how, each)}" for how, each in done.items()}
     told = "; ".join(
-        f"{text}: {float(done[how].seconds):g} units, idle {idle[how]:.0%}, "
-        f"at most {in_flight(how, 0, stages, microbatches, pieces)} held by the first device"
-        for how, (text, pieces) in kinds.items()
+        f"{line}, at most {done[how].most_held(0) / (2 if how == 'interleaved' else 1):g} "
+        "microbatches held by the first device"
+        for how, line in lines.items()
     )
     alt = (
         f"Time runs to the right, {stages} devices are rows, a forward pass takes 1 unit and a "
         f"backward pass 2, {microbatches} microbatches. {told}."
     )
-    with canvas(title, alt, width=WIDTH, height=5.2) as drawing:
+    with canvas("When devices of a pipeline wait", alt, width=WIDTH, height=5.2) as drawing:
         axes = drawing.axes
-        for block, (how, (text, _)) in enumerate(kinds.items()):
+        for block, (how, line) in enumerate(lines.items()):
             top = block * (stages + 1.7)
-            axes.text(0, top - 0.25, f"{text}: {idle[how]:.0%} of the time idle", fontsize=_SMALL)
-            _schedule(axes, top, done[how], stages)
+            axes.text(0, top - 0.25, line, fontsize=_SMALL)
+            _schedule(axes, top, done[how])
         longest = max(float(each.seconds) for each in done.values())
-        axes.set(xlim=(-0.2, longest + 0.2), ylim=(3 * (stages + 1.7) - 1.2, -1.1))
+        axes.set(xlim=(-0.2, longest + 0.2), ylim=(len(orders) * (stages + 1.7) - 1.2, -1.1))
         axes.set_yticks([])
         axes.set_xlabel("time, in forward passes of a stage")
         axes.spines["left"].set_visible(False)
@@ -260,22 +262,31 @@ def pipelines(stages: int = 4, microbatches: int = 8, chunks: int = 2) -> Figure
     return drawing.result
 
 
-def _schedule(axes: Any, top: float, done: Timeline, stages: int) -> None:
+def _idle(how: str, done: Timeline) -> str:
+    """How much a device waits in a step, or in its own part of it if the next follows at once."""
+    if how == "zb-h2":
+        most = max(float(done.waits(device)) for device in range(len(done.devices)))
+        return f"{most:.0%} idle once begun"
+    return f"{float(done.idle() / done.seconds):.0%} of the time idle"
+
+
+def _schedule(axes: Any, top: float, done: Timeline) -> None:
     """All tasks; those of the first microbatch are framed, those of the first device numbered."""
-    kinds: dict[tuple[bool, bool], list[tuple[float, ...]]] = {}
+    kinds: dict[tuple[int, bool], list[tuple[float, ...]]] = {}
     framed = []
     for device, tasks in enumerate(done.devices):
         for task, begin, end in tasks:
             at = (float(begin), top + device, float(end - begin), 1.0)
-            kinds.setdefault((task.backward, task.piece >= stages), []).append(at)
+            kind = 2 if task.of == "weights" else int(task.backward)
+            kinds.setdefault((kind, task.piece != device), []).append(at)
             framed += [at] if task.microbatch == 0 else []
             if not device and end - begin >= 1:
                 words = str(task.microbatch + 1)
                 axes.text(
                     at[0] + at[2] / 2, top + 0.55, words, va="center", ha="center", fontsize=10
                 )
-    for (is_backward, is_late), places in kinds.items():
-        colour = COLOURS[1 if is_backward else 0] + ("aa" if is_late else "55")
+    for (kind, is_other), places in kinds.items():
+        colour = COLOURS[kind] + ("aa" if is_other else "55")
         _tiles(axes, places, facecolor=colour, edgecolor=INK, linewidth=0.5)
     _tiles(axes, framed, fill=False, edgecolor=INK, linewidth=1.8)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times
-from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.canvas import COLOURS, INK, Figure, canvas, name_ends, name_line
 from costfigures.sketch import SMALL, TINT, Sketch, sketch
 from costlib.model.transformer import Transformer
 from costlib.serving import (
@@ -72,18 +72,22 @@ def step(server: Server, context: int, target: float) -> Figure:
     )
     with canvas(title, alt, width=WIDTH) as drawing:
         axes, fits = drawing.axes, batches <= room
-        axes.loglog(batches[fits], 1000 * seconds[fits], label="decode step", **_look(0))
+        axes.loglog(batches[fits], 1000 * seconds[fits], **_look(0))
         axes.loglog(batches[~fits], 1000 * seconds[~fits], alpha=0.4, color=COLOURS[0])
         read = lines.weights + batches * lines.reading
-        axes.loglog(batches, 1000 * read, label="reading weights and caches", **_look(1))
+        axes.loglog(batches, 1000 * read, **_look(1))
         done = lines.rest + batches * lines.computing
-        axes.loglog(batches, 1000 * done, label="caches and arithmetic", **_look(2))
+        axes.loglog(batches, 1000 * done, **_look(2))
         axes.axhline(1000 * target, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.axvline(room, color=COLOURS[4], linewidth=1.2, linestyle="-.")
         axes.plot([best.batch], [1000 * best.per_token], "o", color=COLOURS[0])
         axes.set(xlabel="batch size", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
         axes.text(room, 0.25 * 1000 * seconds[0], "memory full ", ha="right", fontsize=_SMALL)
-        axes.legend(fontsize=_SMALL)
+        name_line(axes, (1, 1000 * seconds[0]), "decode step", 0, xytext=(0, 8))
+        name_line(axes, (1, 1000 * read[0]), "reading weights and caches", 1, xytext=(0, -18))
+        some = len(batches) // 3
+        at = (batches[some], 1000 * done[some])
+        name_line(axes, at, "caches and arithmetic", 2, xytext=(8, -8), va="top")
     return drawing.result
 
 
@@ -107,13 +111,14 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
     alt = f"Tokens a second: {told}. Each curve falls to the right, and ends where memory is full."
     with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
         axes = drawing.axes
-        for number, (name, found) in enumerate(curves.items()):
+        for number, found in enumerate(curves.values()):
             each = found.throughput / found.server.devices
-            axes.loglog(found.per_user, each, label=name, **_look(number))
+            axes.loglog(found.per_user, each, **_look(number))
             axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
         axes.set(xlabel="tokens/s for each user", ylabel="tokens/s per device")
         _plain_ticks(axes)
-        axes.legend(fontsize=_SMALL, loc="lower left")
+        low = [float(found.throughput[0] / found.server.devices) for found in curves.values()]
+        name_ends(axes, list(zip(low, curves, strict=True)))
     return drawing.result
 
 
@@ -147,15 +152,12 @@ def latencies(
     alt = f"Milliseconds against the load as a share of the most that can be served: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
-        for number, name in enumerate(names):
+        for number in range(len(names)):
             at = 100 * np.array(shares)
-            axes.semilogy(
-                at, table[:, number], label=name, marker=_MARKERS[number], **_look(number)
-            )
+            axes.semilogy(at, table[:, number], marker=_MARKERS[number], **_look(number))
         axes.axvline(100, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        top = 8 * table.max()  # room for the legend
-        axes.set(xlabel="load, % of saturation", ylabel="milliseconds", ylim=(None, top))
-        axes.legend(fontsize=_SMALL, ncols=2, loc="upper left")
+        axes.set(xlabel="load, % of saturation", ylabel="milliseconds")
+        name_ends(axes, list(zip(table[-1], names, strict=True)))
     return drawing.result
 
 
@@ -218,10 +220,12 @@ def gains(device: Any, names: Sequence[str], most: int = 2048) -> Figure:
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
         for number, (name, line) in enumerate(lines.items()):
-            axes.semilogx(batches, line, label=name, **_look(number))
+            axes.semilogx(batches, line, **_look(number))
+            is_first = line[0] == max(each[0] for each in lines.values())
+            name_line(axes, (1, line[0]), name, number, xytext=(0, 6 if is_first else -16))
         axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="rows of the GEMM", ylabel="speed relative to 16 bits", ylim=(0, None))
-        axes.legend(fontsize=_SMALL)
+        axes.set(xlabel="rows of the GEMM", ylabel="speed relative to 16 bits")
+        axes.set_ylim(0, 1.12 * max(line[0] for line in lines.values()))
     return drawing.result
 
 
@@ -244,11 +248,11 @@ def drafts(
     alt = f"Speed-up of {number} drafts at {accepted:.0%} accepted against the batch: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
-        for place, (context, line) in enumerate(lines.items()):
-            axes.semilogx(batches, line, label=f"{context:,} tokens cached", **_look(place))
+        for place, line in enumerate(lines.values()):
+            axes.semilogx(batches, line, **_look(place))
         axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.set(xlabel="batch size", ylabel="speed-up", ylim=(0, None))
-        axes.legend(fontsize=_SMALL)
+        name_ends(axes, [(line[-1], f"{n:,} tokens\ncached") for n, line in lines.items()], 0.15)
     return drawing.result
 
 
@@ -265,10 +269,10 @@ def reads(models: Mapping[str, Transformer], most: int = 2**20) -> Figure:
     alt = f"Bytes that a step moves against the context, log-log: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.loglog(contexts, line, label=name, **_look(number))
+        for number, line in enumerate(lines.values()):
+            axes.loglog(contexts, line, **_look(number))
         axes.set(xlabel="context, tokens", ylabel="bytes per step")
-        axes.legend(fontsize=_SMALL)
+        name_ends(axes, [(line[-1], name) for name, line in lines.items()])
     return drawing.result
 
 
@@ -289,12 +293,12 @@ def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figu
     alt = f"Dollars for a million tokens against milliseconds of each, log-log: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
-        for number, (name, (wait, money)) in enumerate(curves.items()):
-            axes.loglog(wait, money, label=name, **_look(number))
+        for number, (wait, money) in enumerate(curves.values()):
+            axes.loglog(wait, money, **_look(number))
             axes.plot(wait[-1:], money[-1:], _MARKERS[number], color=COLOURS[number])
         axes.set(xlabel="TPOT, ms", ylabel="dollars per million tokens")
         _plain_ticks(axes)
-        axes.legend(fontsize=_SMALL)
+        name_ends(axes, [(money[-1], name) for name, (_, money) in curves.items()])
     return drawing.result
 
 
