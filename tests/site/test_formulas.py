@@ -670,7 +670,7 @@ FORMULAS = [
         sign=r"\ge",
     ),
     Row("parallel", r"\frac{S}{G_c} \ge", slices, sign=r"\ge"),
-    Row("parallel", r"\begin{aligned} \text{step}", step_of_a_plan),
+    Row("measured", r"\begin{aligned} \text{step}", step_of_a_plan),
     Row("iomodel", r"\begin{aligned} & \underbrace{2N^2}", standard),
     Row("iomodel", r"\begin{aligned} & \underbrace{T_c", first_flash),
     Row("iomodel", r"\underbrace{T_r", second_flash),
