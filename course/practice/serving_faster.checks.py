@@ -462,7 +462,7 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "best_division",
+        "server_split",
         numbers={
             "servers": [8, 12, 16],
             "prefill_ms": [40, 68, 150],
@@ -660,7 +660,7 @@ ANSWERS = {
         "two_shot": 2 + 1.75 * 131_072 / 450e3,
         "up_to": 5,
     },
-    "best_division": [6, 6 * 0.5 / 0.068],
+    "server_split": [6, 6 * 0.5 / 0.068],
     "copies_needed": [2, 0.6],
     "overlap_gain": {"gain": (9000 + 230 * 128) / (190 * 128), "pays_from": 48},
     "indexer_pays_from": 1 + (14_000_000 + 2048 * 1152) // 1020,
@@ -833,7 +833,7 @@ def drafts_by_reach(accepted: list[float], cost: float) -> list[float]:
 APART = {
     "cut_by_tokens": cut_token_by_token,
     "two_all_reduces": both_rounds,
-    "best_division": division_by_trying,
+    "server_split": division_by_trying,
     "overlap_gain": overlap_by_trying,
     "indexer_pays_from": indexer_token_by_token,
     "mtp_drafts": drafts_by_reach,
