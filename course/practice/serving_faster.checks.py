@@ -3,133 +3,7 @@
 import math
 
 from course import Mistake, Question
-
-
-def again(prompt, chunk, bytes_per_token, *, terms=None, up=True):
-    """The answer of exercise 1; ``terms`` is how many multiples of a chunk are added."""
-    pieces = math.ceil(prompt / chunk) if up else prompt // chunk
-    count = pieces * (pieces - 1) // 2 if terms is None else terms(pieces)
-    return chunk * count * bytes_per_token
-
-
-def bent(weights, bits, group, scale_bits, tera_flops, tera_bytes, *, each=None, half=2):
-    """The answer of exercise 3, and what people leave out of it."""
-    each = (bits + scale_bits / group) / 8 if each is None else each
-    rows = tera_flops / tera_bytes * each / half
-    return {"gigabytes": weights * each / 1e9, "rows": rows}
-
-
-def drafted(kept, drafts, weights, cache, arithmetic, *, own=1, checked=1, shared=True):
-    """The answer of exercise 4, and what people leave out of it."""
-    tokens = own + sum(kept**k for k in range(1, drafts + 1))
-    lost = (drafts + checked) * arithmetic - (tokens - 1 if shared else -1) * cache
-    return int(tokens * weights // lost) if lost > 0 else -1
-
-
-def bends(published, right):
-    """The answer of exercise 5."""
-    return {"published": published, "right": right, "ratio": right / published}
-
-
-def outgrown(state, each):
-    """The answer of exercise 6."""
-    return state // each + 1
-
-
-def devices_of(layers, wait_us, gigabytes, tera_bytes):
-    """The answer of exercise 7."""
-    return 1000 * gigabytes / tera_bytes / (4 * layers * wait_us)
-
-
-def by_tokens(free, kv_bytes, context, dcp, layers, wait_us, bytes_per_s, *, sent=3, up=True):
-    """The answer of exercise 8, and what people leave out of it."""
-    share = math.ceil(context / dcp) if up else context // dcp
-    saved = (context - share) * kv_bytes / bytes_per_s * 1e6
-    return [int(free // (share * kv_bytes)), saved - sent * layers * wait_us]
-
-
-def reduced(batch, d_model, devices, wait_us, gb_per_s, *, each=2, two=2, waits=2):
-    """The answer of exercise 9, and what people leave out of it."""
-    alone, parts = each * d_model / (gb_per_s * 1e3), two * (devices - 1) / devices
-    return {
-        "one_shot": wait_us + (devices - 1) * batch * alone,
-        "two_shot": waits * wait_us + parts * batch * alone,
-        "up_to": int((waits - 1) * wait_us // ((devices - 1 - parts) * alone)),
-    }
-
-
-def divided(
-    servers,
-    prefill_ms,
-    busy,
-    weights_us,
-    each_us,
-    itl_ms,
-    steps,
-    *,
-    whole=True,
-    both=min,
-    one=False,
-):
-    """The answer of exercise 10, and what people leave out of it."""
-    batch = (1000 * itl_ms - weights_us) / each_us
-    batch = 1 if one else math.floor(batch)
-    decode = batch * 1e6 / (steps * (weights_us + each_us * batch))
-    prefill = (busy if whole else 1) / prefill_ms * 1e3
-    rates = [both(n * prefill, (servers - n) * decode) for n in range(1, servers)]
-    return [rates.index(max(rates)) + 1, max(rates)]
-
-
-def copied(tokens, devices, limit, *, before=0, grows=False, mean=None):
-    """The answer of exercise 11, and what people get wrong in it."""
-    count, mean = [1] * len(tokens), sum(tokens) / devices if mean is None else mean(tokens)
-    while True:
-        load = [many / n for many, n in zip(tokens, count, strict=True)]
-        level = sum(t * n for t, n in zip(tokens, count, strict=True)) / devices if grows else mean
-        if max(load) <= limit * level:
-            return [sum(count) - len(tokens) + before * len(tokens), max(load) / level]
-        count[load.index(max(load))] += 1
-
-
-def overlapped(batch, weights, each, sent, *, reads=2, longer=max):
-    """The answer of exercise 12, and what people leave out of it."""
-    halves = longer(reads * weights + each * batch, sent * batch)
-    gain = (weights + (each + sent) * batch) / halves
-    return {"gain": gain, "pays_from": 2 * math.floor(weights / (2 * sent)) + 2}
-
-
-def indexed(batch, latent, key, chosen, weights, *, shared=True, picked=True):
-    """The answer of exercise 13, and what people leave out of it."""
-    fixed = weights * (1 if shared else batch) + (batch * chosen * latent if picked else 0)
-    return int(fixed // (batch * (latent - key))) + 1
-
-
-def drafts_of(accepted, cost, *, own=1, chained=True, drafts=None):
-    """The answer of exercise 14, and what people leave out of it."""
-    gains = [
-        (own + sum(math.prod(accepted[: n + 1]) if chained else accepted[n] for n in range(many)))
-        / (1 + cost * (many if drafts is None else drafts(many)))
-        for many in range(len(accepted) + 1)
-    ]
-    gains[0] = 1.0
-    return [gains.index(max(gains)), max(gains)]
-
-
-def chunked(requests, slots, chunk, prefill, weights, each, *, late=0, alone=False):
-    """The server of exercise 15, with what people get wrong in it."""
-    now, at, left, line, longest, first = 0, 0, [], list(requests), 0, 0
-    while line or left:
-        part = min(chunk, line[0][0] - at) if line and len(left) < slots else 0
-        spent = weights + each * len(left) + prefill * part
-        now, at = now + spent, at + part
-        if left or alone:
-            longest = max(longest, spent)
-        left = [more - 1 for more in left if more > 1]
-        if part and at == line[0][0]:
-            at, first = 0, now
-            left.append(line.pop(0)[1] - 1 + late)
-    return {"ttft": first, "itl": longest, "last": now}
-
+from course.practice import serving_faster_ways as ways
 
 MANY = [[200 + 50 * (i % 7), 20 + 15 * (i % 4)] for i in range(30)]
 
@@ -145,28 +19,28 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "chunks rounded down",
-                lambda prompt, chunk, bytes_per_token: again(
+                lambda prompt, chunk, bytes_per_token: ways.again(
                     prompt, chunk, bytes_per_token, up=False
                 ),
                 "The last chunk may be short, and it reads all before it too.",
             ),
             Mistake(
                 "the chunk itself too",
-                lambda prompt, chunk, bytes_per_token: again(
+                lambda prompt, chunk, bytes_per_token: ways.again(
                     prompt, chunk, bytes_per_token, terms=lambda n: n * (n + 1) // 2
                 ),
                 "The tokens of the chunk itself are read once in any case.",
             ),
             Mistake(
                 "no half",
-                lambda prompt, chunk, bytes_per_token: again(
+                lambda prompt, chunk, bytes_per_token: ways.again(
                     prompt, chunk, bytes_per_token, terms=lambda n: n * (n - 1)
                 ),
                 "0 + 1 + 2 + ... up to n − 1 is half of n·(n − 1).",
             ),
             Mistake(
                 "each chunk reads the one before it",
-                lambda prompt, chunk, bytes_per_token: again(
+                lambda prompt, chunk, bytes_per_token: ways.again(
                     prompt, chunk, bytes_per_token, terms=lambda n: n - 1
                 ),
                 "A chunk attends to all tokens before it, not only to the last chunk.",
@@ -228,24 +102,24 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "no scales",
-                lambda bits, **of: bent(bits=bits, each=bits / 8, **of),
+                lambda bits, **of: ways.bent(bits=bits, each=bits / 8, **of),
                 "Every group also stores its scale.",
             ),
             Mistake(
                 "a scale for each weight",
-                lambda bits, scale_bits, **of: bent(
+                lambda bits, scale_bits, **of: ways.bent(
                     bits=bits, scale_bits=scale_bits, each=(bits + scale_bits) / 8, **of
                 ),
                 "A whole group shares one scale.",
             ),
             Mistake(
                 "one FLOP a weight",
-                lambda **of: bent(half=1, **of),
+                lambda **of: ways.bent(half=1, **of),
                 "A multiply-add is 2 FLOPs, so that half as many rows are needed.",
             ),
             Mistake(
                 "16-bit weights at the ridge",
-                lambda **of: bent(**of) | {"rows": of["tera_flops"] / of["tera_bytes"]},
+                lambda **of: ways.bent(**of) | {"rows": of["tera_flops"] / of["tera_bytes"]},
                 "The arithmetic is in 16 bits, the bytes that are read are not.",
             ),
         ],
@@ -266,22 +140,22 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "drafts alone",
-                lambda **of: drafted(own=0, **of),
+                lambda **of: ways.drafted(own=0, **of),
                 "The check adds a token of the large model.",
             ),
             Mistake(
                 "not the token itself",
-                lambda **of: drafted(checked=0, **of),
+                lambda **of: ways.drafted(checked=0, **of),
                 "One token more than the drafts goes through the check.",
             ),
             Mistake(
                 "caches forgotten",
-                lambda **of: drafted(**{**of, "cache": 0}),
+                lambda **of: ways.drafted(**{**of, "cache": 0}),
                 "Plain steps read each cache once a token, a check once for all of its tokens.",
             ),
             Mistake(
                 "caches of the check alone",
-                lambda **of: drafted(shared=False, **of),
+                lambda **of: ways.drafted(shared=False, **of),
                 "The plain steps that a check replaces read the caches too.",
             ),
         ],
@@ -299,7 +173,7 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "all experts",
-                lambda experts, tera_flops, tera_bytes, bytes_per_weight, **_: bends(
+                lambda experts, tera_flops, tera_bytes, bytes_per_weight, **_: ways.bends(
                     tera_flops / tera_bytes * bytes_per_weight / 2,
                     tera_flops / tera_bytes * bytes_per_weight / 2 * experts,
                 ),
@@ -307,7 +181,7 @@ QUESTIONS = [
             ),
             Mistake(
                 "the wrong way",
-                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: bends(
+                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: ways.bends(
                     tera_flops / tera_bytes * bytes_per_weight / 2,
                     tera_flops / tera_bytes * bytes_per_weight / 2 * per_token / experts,
                 ),
@@ -315,7 +189,7 @@ QUESTIONS = [
             ),
             Mistake(
                 "one FLOP a weight",
-                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: bends(
+                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: ways.bends(
                     tera_flops / tera_bytes * bytes_per_weight,
                     tera_flops / tera_bytes * bytes_per_weight * experts / per_token,
                 ),
@@ -339,7 +213,7 @@ QUESTIONS = [
             Mistake(
                 "keys alone",
                 lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
-                    outgrown(
+                    ways.outgrown(
                         heads * key_dim * value_dim * state_bytes,
                         kv_heads * head_dim * cache_bytes,
                     )
@@ -349,7 +223,7 @@ QUESTIONS = [
             Mistake(
                 "one head's state",
                 lambda key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes, **_: (
-                    outgrown(
+                    ways.outgrown(
                         key_dim * value_dim * state_bytes, 2 * kv_heads * head_dim * cache_bytes
                     )
                 ),
@@ -368,7 +242,7 @@ QUESTIONS = [
             ),
             Mistake(
                 "elements for bytes",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, **_: outgrown(
+                lambda heads, key_dim, value_dim, kv_heads, head_dim, **_: ways.outgrown(
                     heads * key_dim * value_dim, 2 * kv_heads * head_dim
                 ),
                 "State and cache may have elements of different sizes.",
@@ -387,17 +261,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "one all-reduce per layer",
-                lambda **of: 2 * devices_of(**of),
+                lambda **of: 2 * ways.devices_of(**of),
                 "Each layer has two all-reduces, one after attention and one after the MLP.",
             ),
             Mistake(
                 "one wait in each layer",
-                lambda **of: 4 * devices_of(**of),
+                lambda **of: 4 * ways.devices_of(**of),
                 "Two all-reduces with two messages each make four waits.",
             ),
             Mistake(
                 "the wrong way",
-                lambda **of: 1 / devices_of(**of),
+                lambda **of: 1 / ways.devices_of(**of),
                 "More devices help as long as the part that they divide is the longer one.",
             ),
         ],
@@ -418,17 +292,12 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "one message per layer",
-                lambda **of: by_tokens(**of, sent=1),
+                lambda **of: ways.by_tokens(**of, sent=1),
                 "Queries and sums are gathered and outputs are scattered: three messages a layer.",
             ),
             Mistake(
-                "one message in all",
-                lambda **of: by_tokens(**{**of, "layers": 1}),
-                "Every layer has a cache of its own and merges its own outputs.",
-            ),
-            Mistake(
                 "every device keeps all tokens",
-                lambda **of: [by_tokens(**{**of, "dcp": 1})[0], by_tokens(**of)[1]],
+                lambda **of: [ways.by_tokens(**{**of, "dcp": 1})[0], ways.by_tokens(**of)[1]],
                 "With DCP a device keeps only its share of the tokens of each cache.",
             ),
         ],
@@ -446,17 +315,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "one byte a number",
-                lambda **of: reduced(**of, each=1),
+                lambda **of: ways.reduced(**of, each=1),
                 "Activations in 16 bits have 2 bytes each.",
             ),
             Mistake(
                 "half of two-shot",
-                lambda **of: reduced(**of, two=1),
+                lambda **of: ways.reduced(**of, two=1),
                 "Two-shot is a reduce-scatter and an all-gather; each sends (G − 1)/G of a vector.",
             ),
             Mistake(
                 "two-shot waits as often as a ring",
-                lambda **of: reduced(**of, waits=2 * (of["devices"] - 1)),
+                lambda **of: ways.reduced(**of, waits=2 * (of["devices"] - 1)),
                 "Through a switch each phase is one round, so two-shot waits twice.",
             ),
         ],
@@ -477,17 +346,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "prefill always busy",
-                lambda **of: divided(**of, whole=False),
+                lambda **of: ways.divided(**of, whole=False),
                 "To hold the target for TTFT, prefill servers may be busy only a part of the time.",
             ),
             Mistake(
                 "the sum of both",
-                lambda **of: divided(**of, both=lambda a, b: a + b),
+                lambda **of: ways.divided(**of, both=lambda a, b: a + b),
                 "A request needs both kinds of servers, so the slower kind sets the rate.",
             ),
             Mistake(
                 "one sequence at a time",
-                lambda **of: divided(**of, one=True),
+                lambda **of: ways.divided(**of, one=True),
                 "A decode server serves as many sequences as the target for ITL allows.",
             ),
         ],
@@ -508,17 +377,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "the first ones too",
-                lambda **of: copied(**of, before=1),
+                lambda **of: ways.copied(**of, before=1),
                 "A copy is what is added: each expert was there once before.",
             ),
             Mistake(
                 "the mean of an expert",
-                lambda **of: copied(**of, mean=lambda tokens: sum(tokens) / len(tokens)),
+                lambda **of: ways.copied(**of, mean=lambda tokens: sum(tokens) / len(tokens)),
                 "The mean load is that of a device, which holds several experts.",
             ),
             Mistake(
                 "copies bring tokens",
-                lambda **of: copied(**of, grows=True),
+                lambda **of: ways.copied(**of, grows=True),
                 "Copies divide the tokens of an expert, and add none.",
             ),
         ],
@@ -536,17 +405,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "weights read once",
-                lambda **of: overlapped(**of, reads=1),
+                lambda **of: ways.overlapped(**of, reads=1),
                 "Each half computes a whole pass, so each half reads the weights.",
             ),
             Mistake(
                 "nothing hidden",
-                lambda **of: overlapped(**of, longer=lambda a, b: a + b),
+                lambda **of: ways.overlapped(**of, longer=lambda a, b: a + b),
                 "While one half computes, the messages of the other are under way.",
             ),
             Mistake(
                 "all hidden",
-                lambda **of: overlapped(**of, longer=min),
+                lambda **of: ways.overlapped(**of, longer=min),
                 "Each half takes the longer of its two times.",
             ),
         ],
@@ -565,17 +434,12 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "weights for each sequence",
-                lambda **of: indexed(**of, shared=False),
+                lambda **of: ways.indexed(**of, shared=False),
                 "All sequences of the batch share one read of the indexer's weights.",
             ),
             Mistake(
-                "chosen tokens for nothing",
-                lambda **of: indexed(**of, picked=False),
-                "The latents of the chosen tokens are still read.",
-            ),
-            Mistake(
                 "no weights",
-                lambda **of: indexed(**{**of, "weights": 0}),
+                lambda **of: ways.indexed(**{**of, "weights": 0}),
                 "The indexer has weights of its own, and a step reads them.",
             ),
         ],
@@ -595,17 +459,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "drafts alone",
-                lambda **of: drafts_of(**of, own=0),
+                lambda **of: ways.drafts_of(**of, own=0),
                 "A check also yields a token of the large model itself.",
             ),
             Mistake(
                 "positions on their own",
-                lambda **of: drafts_of(**of, chained=False),
+                lambda **of: ways.drafts_of(**of, chained=False),
                 "A draft counts only if all drafts before it were accepted.",
             ),
             Mistake(
                 "one draft's cost",
-                lambda **of: drafts_of(**of, drafts=lambda _: 1),
+                lambda **of: ways.drafts_of(**of, drafts=lambda _: 1),
                 "Every draft costs its share of a step.",
             ),
         ],
@@ -622,22 +486,22 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "whole prompts",
-                lambda **of: chunked(**{**of, "chunk": 10**9}),
+                lambda **of: ways.chunked(**{**of, "chunk": 10**9}),
                 "A pass contains at most one chunk of a prompt.",
             ),
             Mistake(
                 "no limit",
-                lambda **of: chunked(**{**of, "slots": 10**9}),
+                lambda **of: ways.chunked(**{**of, "slots": 10**9}),
                 "At most this many sequences are in decode at once.",
             ),
             Mistake(
                 "one step too many",
-                lambda **of: chunked(late=1, **of),
+                lambda **of: ways.chunked(late=1, **of),
                 "The last chunk produces the first token, and later passes produce the others.",
             ),
             Mistake(
                 "every pass counts",
-                lambda **of: chunked(alone=True, **of),
+                lambda **of: ways.chunked(alone=True, **of),
                 "ITL is the time of a pass with a sequence in decode.",
             ),
         ],
@@ -668,181 +532,19 @@ ANSWERS = {
     "serve_chunked": {"ttft": 70786, "itl": 5567, "last": 88958},
 }
 
-# The same answers by another way, for any numbers: tests compare them with the solutions.
-
-
-def read_chunk_by_chunk(prompt: int, chunk: int, bytes_per_token: int) -> int:
-    """Bytes that each chunk finds in the cache."""
-    return sum(range(0, prompt, chunk)) * bytes_per_token
-
-
-def servers_until_enough(
-    prompt_ms: int, steps: int, step_ms: int, batch: int, decode_servers: int
-) -> int:
-    """Servers until as many prompts are prefilled as answers are completed."""
-    servers = 1
-    while servers * steps * step_ms < decode_servers * batch * prompt_ms:
-        servers += 1
-    return servers
-
-
-def last_batch_by_halving(
-    kept: float, drafts: int, weights: int, cache: int, arithmetic: int
-) -> int:
-    """Rates of both ways, compared at a batch; no limit if drafts gain even at a huge one."""
-
-    def gains(batch: int) -> bool:
-        tokens = sum(kept**place for place in range(drafts + 1))
-        check = batch * (arithmetic * (drafts + 1) + cache)
-        return tokens * (weights + batch * cache) >= check
-
-    low, high = 0, 10**9
-    if gains(high):
-        return -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if gains(middle) else (low, middle)
-    return low
-
-
-def outgrown_token_by_token(
-    heads: int,
-    key_dim: int,
-    value_dim: int,
-    kv_heads: int,
-    head_dim: int,
-    state_bytes: int,
-    cache_bytes: int,
-) -> int:
-    """Tokens until the cache is the larger of the two."""
-    tokens = 0
-    while tokens * 2 * kv_heads * head_dim * cache_bytes <= (
-        heads * key_dim * value_dim * state_bytes
-    ):
-        tokens += 1
-    return tokens
-
-
-def reads_of_an_expert(
-    experts: int, per_token: int, tera_flops: float, tera_bytes: float, bytes_per_weight: float
-) -> dict[str, float]:
-    """Of a batch an expert sees a share; its weights take bytes, and 2 FLOPs for each of it."""
-    dense = tera_flops / 2 / (tera_bytes / bytes_per_weight)
-    share = per_token / experts
-    return {"published": dense, "right": dense / share, "ratio": 1 / share}
-
-
-def devices_by_halving(layers: int, wait_us: float, gigabytes: float, tera_bytes: float) -> float:
-    """Where reading a part of the weights takes as long as all waits."""
-    waits = 4 * layers * wait_us * 1e-6
-    low, high = 1e-6, 1e9
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        longer = gigabytes * 1e9 / middle / (tera_bytes * 1e12) > waits
-        low, high = (middle, high) if longer else (low, middle)
-    return low
-
-
-def cut_token_by_token(
-    free: float,
-    kv_bytes: int,
-    context: int,
-    dcp: int,
-    layers: int,
-    wait_us: float,
-    bytes_per_s: float,
-) -> list[float]:
-    """Device 0 keeps every dcp-th token; one sequence more as long as it fits."""
-    mine, fit = len(range(0, context, dcp)) * kv_bytes, 0
-    while (fit + 1) * mine <= free:
-        fit += 1
-    before = context * kv_bytes / bytes_per_s
-    after = mine / bytes_per_s + 3e-6 * layers * wait_us
-    return [fit, 1e6 * (before - after)]
-
-
-def both_rounds(
-    batch: int, d_model: int, devices: int, wait_us: float, gb_per_s: float
-) -> dict[str, float]:
-    """A round sends so many vectors; one sequence more as long as one-shot is not slower."""
-
-    def times(many: float) -> tuple[float, float]:
-        vector = many * d_model * 2 / gb_per_s / 1000
-        part = vector / devices
-        return wait_us + (devices - 1) * vector, 2 * (wait_us + (devices - 1) * part)
-
-    up_to = 0
-    while times(up_to + 1)[0] <= times(up_to + 1)[1]:
-        up_to += 1
-    one, two = times(batch)
-    return {"one_shot": one, "two_shot": two, "up_to": up_to}
-
-
-def division_by_trying(
-    servers: int,
-    prefill_ms: float,
-    busy: float,
-    weights_us: float,
-    each_us: float,
-    itl_ms: float,
-    steps: int,
-) -> list[float]:
-    """Requests per second of each division, from the largest batch whose step is in time."""
-    batch = 0
-    while weights_us + each_us * (batch + 1) <= 1000 * itl_ms:
-        batch += 1
-    answer = steps * (weights_us + each_us * batch) / 1e6
-    best = [0, -1.0]
-    for prefill in range(1, servers):
-        rate = min(1000 * prefill * busy / prefill_ms, batch * (servers - prefill) / answer)
-        best = [prefill, rate] if rate > best[1] else best
-    return best
-
-
-def overlap_by_trying(batch: int, weights: float, each: float, sent: float) -> dict[str, float]:
-    """Both steps, and even batches until overlap is the shorter."""
-
-    def both(many: int) -> tuple[float, float]:
-        half = max(weights + each * many / 2, sent * many / 2)
-        return weights + each * many + sent * many, half + half
-
-    pays = 2
-    while both(pays)[0] <= both(pays)[1]:
-        pays += 2
-    return {"gain": both(batch)[0] / both(batch)[1], "pays_from": pays}
-
-
-def indexer_token_by_token(batch: int, latent: int, key: int, chosen: int, weights: int) -> int:
-    """From what both read at the chosen tokens on, until the sparse step reads less."""
-    context = chosen
-    while batch * (context * key + chosen * latent) + weights >= batch * context * latent:
-        context += 1
-    return context
-
-
-def drafts_by_reach(accepted: list[float], cost: float) -> list[float]:
-    """A draft yields a token if all up to it are accepted."""
-    best = [0, 1.0]
-    for drafts in range(1, len(accepted) + 1):
-        reached = [math.prod(accepted[:place]) for place in range(drafts + 1)]
-        rate = sum(reached) / (1 + drafts * cost)
-        best = [drafts, rate] if rate > best[1] else best
-    return best
-
-
 APART = {
-    "cut_by_tokens": cut_token_by_token,
-    "two_all_reduces": both_rounds,
-    "server_split": division_by_trying,
-    "overlap_gain": overlap_by_trying,
-    "indexer_pays_from": indexer_token_by_token,
-    "mtp_drafts": drafts_by_reach,
-    "expert_rows": reads_of_an_expert,
-    "read_again": read_chunk_by_chunk,
-    "prefill_servers": servers_until_enough,
-    "last_batch": last_batch_by_halving,
-    "cache_outgrows": outgrown_token_by_token,
-    "useful_devices": devices_by_halving,
+    "cut_by_tokens": ways.cut_token_by_token,
+    "two_all_reduces": ways.both_rounds,
+    "server_split": ways.division_by_trying,
+    "overlap_gain": ways.overlap_by_trying,
+    "indexer_pays_from": ways.indexer_token_by_token,
+    "mtp_drafts": ways.drafts_by_reach,
+    "expert_rows": ways.reads_of_an_expert,
+    "read_again": ways.read_chunk_by_chunk,
+    "prefill_servers": ways.servers_until_enough,
+    "last_batch": ways.last_batch_by_halving,
+    "cache_outgrows": ways.outgrown_token_by_token,
+    "useful_devices": ways.devices_by_halving,
 }
 
 #: On an edge, where a student's rounding may differ: for the solutions alone.

@@ -136,9 +136,10 @@ def state(params, gradient_bytes, *, weights=2, optimizer=12, giga=10**9):
     return [params * size / giga for size in (weights, gradient_bytes, optimizer)]
 
 
-def newton_schulz(k, n, tokens, repeats, *, rounds=5, step=6):
+def newton_schulz(rows, columns, tokens, repeats, *, step=6, shorter=min, longer=max):
     """The answer of exercise 12, and what people leave out of it."""
-    return repeats * rounds * (4 * k**2 * n + 2 * k**3) / (step * tokens * k * n)
+    k, n = shorter(rows, columns), longer(rows, columns)
+    return repeats * 5 * (4 * k**2 * n + 2 * k**3) / (step * tokens * k * n)
 
 
 QUESTIONS = [
@@ -523,29 +524,12 @@ QUESTIONS = [
             "tokens": [1e6, 4e6, 16e6],
             "repeats": [1, 8, 64],
         },
-        cases=[{"rows": 14336, "columns": 4096, "repeats": 2}],
         hidden=3,
         mistakes=[
             Mistake(
                 "the longer side squared",
-                lambda rows, columns, **of: newton_schulz(
-                    max(rows, columns), min(rows, columns), **of
-                ),
+                lambda **of: newton_schulz(**of, shorter=max, longer=min),
                 "The matrix is transposed so that the product with itself is the smaller one.",
-            ),
-            Mistake(
-                "one round",
-                lambda rows, columns, **of: newton_schulz(
-                    min(rows, columns), max(rows, columns), rounds=1, **of
-                ),
-                "Muon takes five rounds of Newton–Schulz iteration.",
-            ),
-            Mistake(
-                "two FLOPs a weight",
-                lambda rows, columns, **of: newton_schulz(
-                    min(rows, columns), max(rows, columns), step=2, **of
-                ),
-                "A training step takes 6 FLOPs per weight and token: forward and backward.",
             ),
         ],
     ),
