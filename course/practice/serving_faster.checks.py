@@ -19,30 +19,22 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "chunks rounded down",
-                lambda prompt, chunk, bytes_per_token: ways.again(
-                    prompt, chunk, bytes_per_token, up=False
-                ),
+                lambda **of: ways.again(**of, up=False),
                 "The last chunk may be short, and it reads all before it too.",
             ),
             Mistake(
                 "the chunk itself too",
-                lambda prompt, chunk, bytes_per_token: ways.again(
-                    prompt, chunk, bytes_per_token, terms=lambda n: n * (n + 1) // 2
-                ),
+                lambda **of: ways.again(**of, terms=lambda n: n * (n + 1) // 2),
                 "The tokens of the chunk itself are read once in any case.",
             ),
             Mistake(
                 "no half",
-                lambda prompt, chunk, bytes_per_token: ways.again(
-                    prompt, chunk, bytes_per_token, terms=lambda n: n * (n - 1)
-                ),
+                lambda **of: ways.again(**of, terms=lambda n: n * (n - 1)),
                 "0 + 1 + 2 + ... up to n − 1 is half of n·(n − 1).",
             ),
             Mistake(
                 "each chunk reads the one before it",
-                lambda prompt, chunk, bytes_per_token: ways.again(
-                    prompt, chunk, bytes_per_token, terms=lambda n: n - 1
-                ),
+                lambda **of: ways.again(**of, terms=lambda n: n - 1),
                 "A chunk attends to all tokens before it, not only to the last chunk.",
             ),
         ],
@@ -60,29 +52,23 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "one at a time",
-                lambda prompt_ms, steps, step_ms, decode_servers, **_: math.ceil(
-                    decode_servers * prompt_ms / (steps * step_ms)
-                ),
+                lambda **of: ways.prefilling(**{**of, "batch": 1}),
                 "A decode server completes a whole batch in the time of one answer.",
             ),
             Mistake(
                 "rounded down",
-                lambda prompt_ms, steps, step_ms, batch, decode_servers: (
-                    decode_servers * batch * prompt_ms // (steps * step_ms)
-                ),
+                lambda **of: ways.prefilling(**of, rounded=math.floor),
                 "Round up: with fewer servers decode has to wait.",
             ),
             Mistake(
                 "for one decode server",
-                lambda prompt_ms, steps, step_ms, batch, **_: math.ceil(
-                    batch * prompt_ms / (steps * step_ms)
-                ),
+                lambda **of: ways.prefilling(**{**of, "decode_servers": 1}),
                 "All decode servers have to be kept busy.",
             ),
             Mistake(
                 "rounded for each decode server",
-                lambda prompt_ms, steps, step_ms, batch, decode_servers: (
-                    decode_servers * math.ceil(batch * prompt_ms / (steps * step_ms))
+                lambda decode_servers, **of: (
+                    decode_servers * ways.prefilling(**of, decode_servers=1)
                 ),
                 "Prefill servers serve all decode servers, so round up once, at the end.",
             ),
@@ -173,26 +159,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "all experts",
-                lambda experts, tera_flops, tera_bytes, bytes_per_weight, **_: ways.bends(
-                    tera_flops / tera_bytes * bytes_per_weight / 2,
-                    tera_flops / tera_bytes * bytes_per_weight / 2 * experts,
-                ),
+                lambda **of: ways.bends(**of, ratio=of["experts"]),
                 "Each token uses several experts, so that each sees more of them.",
             ),
             Mistake(
                 "the wrong way",
-                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: ways.bends(
-                    tera_flops / tera_bytes * bytes_per_weight / 2,
-                    tera_flops / tera_bytes * bytes_per_weight / 2 * per_token / experts,
-                ),
+                lambda **of: ways.bends(**of, ratio=of["per_token"] / of["experts"]),
                 "An expert sees fewer tokens than there are: it takes more of them.",
             ),
             Mistake(
                 "one FLOP a weight",
-                lambda experts, per_token, tera_flops, tera_bytes, bytes_per_weight: ways.bends(
-                    tera_flops / tera_bytes * bytes_per_weight,
-                    tera_flops / tera_bytes * bytes_per_weight * experts / per_token,
-                ),
+                lambda **of: ways.bends(**of, half=1),
                 "A multiply-add is 2 FLOPs, so that half as many rows are needed.",
             ),
         ],
@@ -212,39 +189,22 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "keys alone",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
-                    ways.outgrown(
-                        heads * key_dim * value_dim * state_bytes,
-                        kv_heads * head_dim * cache_bytes,
-                    )
-                ),
+                lambda **of: ways.outgrown(**of, kept=1),
                 "A token leaves a key and a value.",
             ),
             Mistake(
                 "one head's state",
-                lambda key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes, **_: (
-                    ways.outgrown(
-                        key_dim * value_dim * state_bytes, 2 * kv_heads * head_dim * cache_bytes
-                    )
-                ),
+                lambda **of: ways.outgrown(**{**of, "heads": 1}),
                 "Every head has a state of its own.",
             ),
             Mistake(
                 "not more yet",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes: (
-                    heads
-                    * key_dim
-                    * value_dim
-                    * state_bytes
-                    // (2 * kv_heads * head_dim * cache_bytes)
-                ),
+                lambda **of: ways.outgrown(**of, more=0),
                 "There the cache takes at most as many bytes; one token later it takes more.",
             ),
             Mistake(
                 "elements for bytes",
-                lambda heads, key_dim, value_dim, kv_heads, head_dim, **_: ways.outgrown(
-                    heads * key_dim * value_dim, 2 * kv_heads * head_dim
-                ),
+                lambda **of: ways.outgrown(**{**of, "state_bytes": 1, "cache_bytes": 1}),
                 "State and cache may have elements of different sizes.",
             ),
         ],

@@ -10,6 +10,11 @@ def again(prompt, chunk, bytes_per_token, *, terms=None, up=True):
     return chunk * count * bytes_per_token
 
 
+def prefilling(prompt_ms, steps, step_ms, batch, decode_servers, *, rounded=math.ceil):
+    """The answer of exercise 2."""
+    return rounded(decode_servers * batch * prompt_ms / (steps * step_ms))
+
+
 def bent(weights, bits, group, scale_bits, tera_flops, tera_bytes, *, each=None, half=2):
     """The answer of exercise 3, and what people leave out of it."""
     each = (bits + scale_bits / group) / 8 if each is None else each
@@ -24,14 +29,19 @@ def drafted(kept, drafts, weights, cache, arithmetic, *, own=1, checked=1, share
     return int(tokens * weights // lost) if lost > 0 else -1
 
 
-def bends(published, right):
-    """The answer of exercise 5."""
-    return {"published": published, "right": right, "ratio": right / published}
+def bends(experts, per_token, tera_flops, tera_bytes, bytes_per_weight, *, half=2, ratio=None):
+    """The answer of exercise 5, and what people make of it."""
+    published = tera_flops / tera_bytes * bytes_per_weight / half
+    ratio = experts / per_token if ratio is None else ratio
+    return {"published": published, "right": published * ratio, "ratio": ratio}
 
 
-def outgrown(state, each):
-    """The answer of exercise 6."""
-    return state // each + 1
+def outgrown(
+    heads, key_dim, value_dim, kv_heads, head_dim, state_bytes, cache_bytes, *, kept=2, more=1
+):
+    """The answer of exercise 6, and what people leave out of it."""
+    state = heads * key_dim * value_dim * state_bytes
+    return state // (kept * kv_heads * head_dim * cache_bytes) + more
 
 
 def devices_of(layers, wait_us, gigabytes, tera_bytes):

@@ -3,91 +3,7 @@
 from itertools import combinations
 
 from course import Mistake, Question
-
-DAY = 86400
-
-
-def layers(batch, seq, d_model, heads, *, scores=5, linear=34, kept=2):
-    """The answer of exercise 2."""
-    tokens = batch * seq
-    each = linear * tokens * d_model
-    return [each + scores * tokens * heads * seq, each, kept * tokens * d_model]
-
-
-def uses(mfu, layers, d_model, vocab, seq, *, logits=True, again=1):
-    """The answer of exercise 3."""
-    matrices, core = 24 * layers * d_model**2, 4 * layers * d_model * seq
-    out = 2 * d_model * vocab
-    needed = 3 * (matrices + core + (out if logits else 0))
-    return [mfu * (1 + again * more / needed) for more in (core, matrices + core)]
-
-
-def days(params, tokens, devices, sparse_peak, mfu, *, flops=6, halved=True, unit=DAY):
-    """The answer of exercise 4."""
-    return flops * params * tokens / (devices * sparse_peak / (2 if halved else 1) * mfu) / unit
-
-
-def reach(params, tokens, device_hours, peak, again, *, flops=6, hour=3600):
-    """The answer of exercise 5."""
-    mfu = flops * params * tokens / (device_hours * hour * peak)
-    return [mfu, mfu * (1 + again)]
-
-
-def thin(d_model, d_ff, rank, *, frozen=4, own=6, one_side=False, gate=True):
-    """The answer of exercise 6."""
-    feeds = 3 if gate else 2
-    weights = 4 * d_model**2 + feeds * d_model * d_ff
-    sides = 4 * 2 * d_model + feeds * (d_model + d_ff)
-    added = rank * (4 * d_model + feeds * d_model if one_side else sides)
-    return [added, frozen * weights + own * added]
-
-
-def interval(params, bytes_per_s, hours_between, devices, *, each=14, two=2, share=True):
-    """The answer of exercise 7."""
-    write = each * params / bytes_per_s / 60
-    between = 60 * hours_between / (devices if share else 1)
-    return (two * write * between) ** 0.5
-
-
-def split(flops, a, b, alpha, gamma, *, each=6, power=None):
-    """The answer of exercise 8."""
-    balance = (alpha * a / (gamma * b)) ** (1 / (alpha + gamma))
-    power = gamma / (alpha + gamma) if power is None else power
-    params = balance * (flops / each) ** power
-    return [params, flops / each / params]
-
-
-def balanced(flops, a, b, alpha, gamma):
-    """Parameters and tokens by halving an interval until both terms fall equally fast."""
-    low, high = 1.0, flops
-    while high / low > 1 + 1e-14:
-        middle = (low * high) ** 0.5
-        tokens = flops / 6 / middle
-        if alpha * a / middle**alpha > gamma * b / tokens**gamma:
-            low = middle
-        else:
-            high = middle
-    return [low, flops / 6 / low]
-
-
-def faster_with_casts(
-    k, n, flops_per_s, bytes_per_s, faster, bytes_each, *, products=3, written=2, sides=None
-):
-    """The gain of exercise 10."""
-    usual = products * 2 * k * n / flops_per_s
-    elements = k + n if sides is None else sides * k
-    casts = elements * (2 + written * bytes_each) / bytes_per_s
-    return usual / (usual / faster + casts)
-
-
-def run_at(devices, per_device, tokens_per_s, fewest_steps, critical, *, how="steps"):
-    """The two numbers of exercise 11."""
-    batch = per_device if how == "one device" else devices * per_device
-    more = batch / critical if how == "upside down" else critical / batch
-    steps = fewest_steps * (more if how == "no minimum" else 1 + more)
-    steps = fewest_steps if how == "the fewest" else steps
-    hours = steps * per_device / tokens_per_s / 3600
-    return [hours, devices * hours]
+from course.practice import training_ways as ways
 
 
 def choice_is_good(positions, memory, flops, room):
@@ -112,36 +28,6 @@ def choice_is_good(positions, memory, flops, room):
     return True
 
 
-def ended(work, interval, write, restart, failures, *, last=True, keeps=False, again=True):
-    """The answer of exercise 13; the words are what people get wrong."""
-    now, safe, ahead = 0, 0, list(failures)
-    while safe < work:
-        piece = min(interval, work - safe)
-        is_last = safe + piece >= work
-        done = now + piece + (write if last or not is_last else 0)
-        if not ahead or ahead[0] >= done:
-            now, safe = done, safe + piece
-            continue
-        failed = ahead.pop(0)
-        if keeps and failed >= now + piece:
-            safe += piece
-        now = failed + restart
-        while ahead and ahead[0] < now:
-            now = ahead.pop(0) + restart if again else (ahead.pop(0), now)[1]
-    return now
-
-
-def state(params, gradient_bytes, *, weights=2, optimizer=12, giga=10**9):
-    """The answer of exercise 1."""
-    return [params * size / giga for size in (weights, gradient_bytes, optimizer)]
-
-
-def newton_schulz(rows, columns, tokens, repeats, *, step=6, shorter=min, longer=max):
-    """The answer of exercise 12, and what people leave out of it."""
-    k, n = shorter(rows, columns), longer(rows, columns)
-    return repeats * 5 * (4 * k**2 * n + 2 * k**3) / (step * tokens * k * n)
-
-
 QUESTIONS = [
     Question(
         "training_state",
@@ -153,27 +39,27 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "no master copy",
-                lambda **of: state(**of, optimizer=8),
+                lambda **of: ways.state(**of, optimizer=8),
                 "Beside two moments the optimizer keeps a copy of each weight, in 32 bits.",
             ),
             Mistake(
                 "gradients in 16 bits",
-                lambda params, **_: state(params, 2),
+                lambda params, **_: ways.state(params, 2),
                 "The gradients are added up in more than 16 bits here.",
             ),
             Mistake(
                 "no gradients",
-                lambda params, **_: state(params, 0),
+                lambda params, **_: ways.state(params, 0),
                 "Every parameter has a gradient, and it takes room until the update.",
             ),
             Mistake(
                 "weights in 32 bits",
-                lambda **of: state(**of, weights=4),
+                lambda **of: ways.state(**of, weights=4),
                 "What a pass reads is in 16 bits; the copy in 32 bits is the optimizer's.",
             ),
             Mistake(
                 "GiB for GB",
-                lambda **of: state(**of, giga=2**30),
+                lambda **of: ways.state(**of, giga=2**30),
                 "A GB is 10⁹ bytes.",
             ),
         ],
@@ -190,27 +76,27 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "scores once",
-                lambda **of: layers(**of, scores=2),
+                lambda **of: ways.layers(**of, scores=2),
                 "Softmax's output, the mask and what the mask left are kept: 2 + 1 + 2 bytes.",
             ),
             Mistake(
                 "no masks",
-                lambda **of: layers(**of, scores=4, linear=32),
+                lambda **of: ways.layers(**of, scores=4, linear=32),
                 "Dropout keeps its masks, a byte for each element.",
             ),
             Mistake(
                 "elements for bytes",
-                lambda **of: [count / 2 for count in layers(**of)],
+                lambda **of: [count / 2 for count in ways.layers(**of)],
                 "An element of 16 bits is two bytes.",
             ),
             Mistake(
                 "one head",
-                lambda **of: layers(**{**of, "heads": 1}),
+                lambda **of: ways.layers(**{**of, "heads": 1}),
                 "Each head has scores of its own.",
             ),
             Mistake(
                 "only inputs of matrices",
-                lambda **of: layers(**of, linear=14),
+                lambda **of: ways.layers(**of, linear=14),
                 "Queries, keys, values, the activation function and the norms need theirs too.",
             ),
         ],
@@ -228,27 +114,27 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "four thirds",
-                lambda **of: [uses(**of)[0], of["mfu"] * 4 / 3],
+                lambda **of: [ways.uses(**of)[0], of["mfu"] * 4 / 3],
                 "The logits are computed once: 4/3 is the limit without them.",
             ),
             Mistake(
                 "logits forgotten",
-                lambda **of: uses(**of, logits=False),
+                lambda **of: ways.uses(**of, logits=False),
                 "The useful work has the logits in it.",
             ),
             Mistake(
                 "recomputed twice",
-                lambda **of: uses(**of, again=2),
+                lambda **of: ways.uses(**of, again=2),
                 "What is computed again is a forward pass, once.",
             ),
             Mistake(
                 "of the forward pass",
-                lambda **of: uses(**of, again=3),
+                lambda **of: ways.uses(**of, again=3),
                 "The useful work is three forward passes, not one.",
             ),
             Mistake(
                 "divided",
-                lambda **of: [of["mfu"] ** 2 / use for use in uses(**of)],
+                lambda **of: [of["mfu"] ** 2 / use for use in ways.uses(**of)],
                 "HFU counts more work than MFU, so it is larger.",
             ),
         ],
@@ -266,32 +152,32 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "sparse peak",
-                lambda **of: days(**of, halved=False),
+                lambda **of: ways.days(**of, halved=False),
                 "Training multiplies dense matrices: half of the printed rate.",
             ),
             Mistake(
                 "the forward pass alone",
-                lambda **of: days(**of, flops=2),
+                lambda **of: ways.days(**of, flops=2),
                 "Gradients take two more products for each: 6P and not 2P.",
             ),
             Mistake(
                 "hours",
-                lambda **of: days(**of, unit=3600),
+                lambda **of: ways.days(**of, unit=3600),
                 "The question is for days.",
             ),
             Mistake(
                 "at the peak",
-                lambda **of: days(**{**of, "mfu": 1}),
+                lambda **of: ways.days(**{**of, "mfu": 1}),
                 "The devices reach only a share of their peak.",
             ),
             Mistake(
                 "recomputation counted",
-                lambda **of: days(**of, flops=8),
+                lambda **of: ways.days(**of, flops=8),
                 "MFU counts useful work, 6P, whatever is done twice.",
             ),
             Mistake(
                 "one device",
-                lambda **of: days(**{**of, "devices": 1}),
+                lambda **of: ways.days(**{**of, "devices": 1}),
                 "All devices work at the same time.",
             ),
         ],
@@ -309,27 +195,27 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "recomputation in MFU",
-                lambda **of: [reach(**of)[1], reach(**of)[1]],
+                lambda **of: [ways.reach(**of)[1], ways.reach(**of)[1]],
                 "MFU leaves out what was computed again; HFU has it in.",
             ),
             Mistake(
                 "four thirds",
-                lambda **of: [reach(**of)[0], reach(**of)[0] * 4 / 3],
+                lambda **of: [ways.reach(**of)[0], ways.reach(**of)[0] * 4 / 3],
                 "How much was done again is given; 4/3 is only the limit.",
             ),
             Mistake(
                 "sparse peak",
-                lambda **of: [use / 2 for use in reach(**of)],
+                lambda **of: [use / 2 for use in ways.reach(**of)],
                 "The peak that is given is dense: do not double it.",
             ),
             Mistake(
                 "hours for seconds",
-                lambda **of: reach(**of, hour=1),
+                lambda **of: ways.reach(**of, hour=1),
                 "The peak is per second: an hour has 3600.",
             ),
             Mistake(
                 "the forward pass alone",
-                lambda **of: reach(**of, flops=2),
+                lambda **of: ways.reach(**of, flops=2),
                 "Training takes 6P per token.",
             ),
         ],
@@ -345,27 +231,27 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "6 for frozen weights",
-                lambda **of: thin(**of, frozen=6),
+                lambda **of: ways.thin(**of, frozen=6),
                 "Frozen weights have no gradient of their own: two of the three products remain.",
             ),
             Mistake(
                 "2 for frozen weights",
-                lambda **of: thin(**of, frozen=2),
+                lambda **of: ways.thin(**of, frozen=2),
                 "Gradients must pass through the frozen weights, which is another product.",
             ),
             Mistake(
                 "one thin matrix",
-                lambda **of: thin(**of, one_side=True),
+                lambda **of: ways.thin(**of, one_side=True),
                 "An adapter is two thin matrices: rank times the sum of both sides.",
             ),
             Mistake(
                 "adapters frozen too",
-                lambda **of: thin(**of, own=4),
+                lambda **of: ways.thin(**of, own=4),
                 "Adapters are trained: all three products.",
             ),
             Mistake(
                 "no gate",
-                lambda **of: thin(**of, gate=False),
+                lambda **of: ways.thin(**of, gate=False),
                 "A gated feed-forward layer has three matrices.",
             ),
         ],
@@ -382,27 +268,27 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "weights alone",
-                lambda **of: interval(**of, each=2),
+                lambda **of: ways.interval(**of, each=2),
                 "To go on, a run needs the master copy and the moments too.",
             ),
             Mistake(
                 "gradients too",
-                lambda **of: interval(**of, each=16),
+                lambda **of: ways.interval(**of, each=16),
                 "Gradients are made anew: 14 bytes are written, not 16.",
             ),
             Mistake(
                 "one device's failures",
-                lambda **of: interval(**of, share=False),
+                lambda **of: ways.interval(**of, share=False),
                 "Any device stops all of them: divide the hours by the devices.",
             ),
             Mistake(
                 "forgot the 2",
-                lambda **of: interval(**of, two=1),
+                lambda **of: ways.interval(**of, two=1),
                 "A failure loses half an interval on average: the root of twice the product.",
             ),
             Mistake(
                 "seconds",
-                lambda **of: 60 * interval(**of),
+                lambda **of: 60 * ways.interval(**of),
                 "The question is for minutes.",
             ),
         ],
@@ -425,17 +311,17 @@ QUESTIONS = [
             ),
             Mistake(
                 "exponents exchanged",
-                lambda **of: split(**of, power=of["alpha"] / (of["alpha"] + of["gamma"])),
+                lambda **of: ways.split(**of, power=of["alpha"] / (of["alpha"] + of["gamma"])),
                 "Size grows with the exponent of tokens over the sum of both.",
             ),
             Mistake(
                 "forgot the 6",
-                lambda **of: split(**of, each=1),
+                lambda **of: ways.split(**of, each=1),
                 "A token costs 6 FLOPs per parameter.",
             ),
             Mistake(
                 "half for each",
-                lambda **of: split(**of, power=0.5),
+                lambda **of: ways.split(**of, power=0.5),
                 "Only if the exponents are equal do size and tokens grow alike.",
             ),
         ],
@@ -468,17 +354,17 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "written once",
-                lambda **of: faster_with_casts(**of, written=1),
+                lambda **of: ways.faster_with_casts(**of, written=1),
                 "Each operand enters two products, with scales along another direction: two casts.",
             ),
             Mistake(
                 "the forward pass alone",
-                lambda **of: faster_with_casts(**of, products=1),
+                lambda **of: ways.faster_with_casts(**of, products=1),
                 "A training step has three products, one forward and two backward.",
             ),
             Mistake(
                 "no gradients cast",
-                lambda **of: faster_with_casts(**of, sides=1),
+                lambda **of: ways.faster_with_casts(**of, sides=1),
                 "The gradients of the outputs are cast too: k + n elements for each token.",
             ),
         ],
@@ -496,22 +382,22 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "the batch of one device",
-                lambda **of: run_at(**of, how="one device"),
+                lambda **of: ways.run_at(**of, how="one device"),
                 "The batch is that of all devices together.",
             ),
             Mistake(
                 "upside down",
-                lambda **of: run_at(**of, how="upside down"),
+                lambda **of: ways.run_at(**of, how="upside down"),
                 "Steps fall as the batch grows: 1 + critical / batch. Tokens grow.",
             ),
             Mistake(
                 "the fewest steps",
-                lambda **of: run_at(**of, how="the fewest"),
+                lambda **of: ways.run_at(**of, how="the fewest"),
                 "Only a huge batch needs no more than the fewest steps.",
             ),
             Mistake(
                 "no fewest steps",
-                lambda **of: run_at(**of, how="no minimum"),
+                lambda **of: ways.run_at(**of, how="no minimum"),
                 "Even with a huge batch there are the fewest steps: add 1.",
             ),
         ],
@@ -528,7 +414,7 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "the longer side squared",
-                lambda **of: newton_schulz(**of, shorter=max, longer=min),
+                lambda **of: ways.newton_schulz(**of, shorter=max, longer=min),
                 "The matrix is transposed so that the product with itself is the smaller one.",
             ),
         ],
@@ -546,22 +432,22 @@ QUESTIONS = [
         mistakes=[
             Mistake(
                 "no checkpoint at the end",
-                lambda **of: ended(**of, last=False),
+                lambda **of: ways.ended(**of, last=False),
                 "The last piece of work is written down as well.",
             ),
             Mistake(
                 "half a checkpoint kept",
-                lambda **of: ended(**of, keeps=True),
+                lambda **of: ways.ended(**of, keeps=True),
                 "A checkpoint that is not complete is lost, with the work in it.",
             ),
             Mistake(
                 "restarts never fail",
-                lambda **of: ended(**of, again=False),
+                lambda **of: ways.ended(**of, again=False),
                 "Failures come during restarts too, and each begins the restart anew.",
             ),
             Mistake(
                 "all work lost",
-                lambda **of: ended(**{**of, "interval": of["work"]}),
+                lambda **of: ways.ended(**{**of, "interval": of["work"]}),
                 "Only work since the last checkpoint is lost, and checkpoints take time.",
             ),
         ],
@@ -590,7 +476,7 @@ ANSWERS = {
         4 * (4 * 4096**2 + 3 * 4096 * 11008) + 6 * 16 * (8 * 4096 + 3 * 15104),
     ],
     "save_every": (2 * (14 * 405e9 / 2e12 / 60) * (60 * 50000 / 16384)) ** 0.5,
-    "best_split": balanced(1e23, 482.01, 2085.43, 0.3478, 0.3658),
+    "best_split": ways.balanced(1e23, 482.01, 2085.43, 0.3478, 0.3658),
     "what_to_drop": [0, 5],  # 22 bytes for 12 FLOPs
     "cast_gain": 1 / (1 / 2 + (1 / 4096 + 1 / 14336) * 4 / 6 * 989.4 / 3.35),
     "run_hours": [

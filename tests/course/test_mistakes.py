@@ -89,9 +89,9 @@ EVERY = [(chapter, *each) for chapter in CHAPTERS for each in named(chapter)]
 def is_written_anew(of: tuple[str, str, Mistake]) -> bool:
     """Whether the exercise, its checks or what its mistakes change are not what they were."""
     chapter = of[0]
-    return sampling.touched(
-        f"book/{chapter}.md", f"course/practice/{chapter}.checks.py", "tests/course/slips.json"
-    )
+    checks = f"course/practice/{chapter}"
+    files = f"book/{chapter}.md", f"{checks}.checks.py", f"{checks}_ways.py"
+    return sampling.touched(*files, "tests/course/slips.json")
 
 
 def in_words(each: Any) -> str:
