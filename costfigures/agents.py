@@ -125,7 +125,8 @@ def evictions(
         for number, line in enumerate(lines.values()):
             axes.plot(at, 100 * np.array(line), **_look(number))
         axes.axvline(marked / 1000, color=INK, linewidth=1, linestyle=":")
-        axes.text(marked / 1000, 3, " HBM of one device", fontsize=_SMALL)
+        beside = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": _SMALL}
+        axes.annotate("HBM of one device", (marked / 1000, 3), **beside)
         axes.set(xlabel="capacity, thousand tokens", ylabel="hit rate, %", ylim=(0, 100))
         name_ends(axes, [(100 * line[-1], name) for name, line in lines.items()])
     return drawing.result

@@ -82,12 +82,13 @@ def step(server: Server, context: int, target: float) -> Figure:
         axes.axvline(room, color=COLOURS[4], linewidth=1.2, linestyle="-.")
         axes.plot([best.batch], [1000 * best.per_token], "o", color=COLOURS[0])
         axes.set(xlabel="batch size", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
-        axes.text(room, 0.25 * 1000 * seconds[0], "memory full ", ha="right", fontsize=_SMALL)
+        at = (room, 0.5 * 1000 * seconds[0])
+        axes.annotate("memory full", at, (4, 0), textcoords="offset points", fontsize=_SMALL)
         name_line(axes, (1, 1000 * seconds[0]), "decode step", 0, xytext=(0, 8))
         name_line(axes, (1, 1000 * read[0]), "reading weights and caches", 1, xytext=(0, -18))
-        some = len(batches) // 3
+        some = len(batches) // 4
         at = (batches[some], 1000 * done[some])
-        name_line(axes, at, "caches and arithmetic", 2, xytext=(8, -8), va="top")
+        name_line(axes, at, "caches and arithmetic", 2, xytext=(8, 0), va="center")
     return drawing.result
 
 
