@@ -21,7 +21,7 @@ from costlib.units.numbers import symbols
 from costlib.units.precision import Precision
 
 if TYPE_CHECKING:
-    from costlib import iomodel, measured, parallel, serving, sources, training
+    from costlib import iomodel, layers, measured, parallel, serving, sources, training
     from costlib.measured import calibrate
     from costlib.model import catalog, families, kvcache, transformer
     from costlib.model.catalog import devices, models, nodes
@@ -94,12 +94,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{_MODULES[name]}.{name}")
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'costlib' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker reads the imports above, and finds a name that is none
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"{_MODULES[name]}.{name}")
+        if name in _LATER:
+            return getattr(import_module(_LATER[name]), name)
+        raise AttributeError(f"module 'costlib' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

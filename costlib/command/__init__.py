@@ -87,6 +87,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     given = parser().parse_args(arguments)
     asked.spell(given)
+    asked.fill_context(given)
     if given.command == "measure":
         return _measure(given.device, 1 if given.quick else 7)
     if given.command == "completion":

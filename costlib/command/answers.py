@@ -22,6 +22,7 @@ from costlib.model import catalog
 from costlib.model.catalog import lookup
 from costlib.model.transformer import Transformer
 from costlib.parallel import search
+from costlib.parallel.cluster import cluster_of
 from costlib.serving import Saturation, Server, best_batch, room_gain, saturation
 from costlib.serving.answers import Answer, Answers, answer
 from costlib.serving.money import per_million
@@ -30,7 +31,7 @@ from costlib.timing.roofline import limits
 from costlib.timing.sweeps import BOUND
 from costlib.timing.sweeps import columns as swept
 from costlib.units.display import quantity
-from costlib.units.numbers import amount, size
+from costlib.units.numbers import amount, one_size
 
 __all__ = ["QUESTIONS"]
 
@@ -300,7 +301,7 @@ def _and_sum(values: Iterable[Any]) -> list[float]:
 
 def plan(given: Namespace) -> tuple[Any, int]:
     """Ways to train a model on a cluster: those that no other one beats in time and memory."""
-    where = asked.cluster(given.on)
+    where = cluster_of(given.on)
     found = search(
         asked.model(given.model),
         where,
@@ -312,7 +313,7 @@ def plan(given: Namespace) -> tuple[Any, int]:
     if not len(found["step"]):
         text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
         raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; take more")
-    kept = np.flatnonzero(found["frontier"])[: int(size("top", given.top))]
+    kept = np.flatnonzero(found["frontier"])[: one_size("top", given.top)]
     columns = {name: list(column[kept]) for name, column in found.items() if name not in _UNSEEN}
     shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}
     shown = {title: column for title, column in shown.items() if {*column} != {"1"}}

@@ -10,22 +10,22 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from costlib.model.catalog import Node, devices, models, nodes
+from costlib.model.catalog import devices, models, nodes
 from costlib.model.engines import ENGINES
 from costlib.model.transformer import Transformer
-from costlib.parallel import Cluster
 from costlib.parallel.cluster import times
 from costlib.serving.server import CUTS
+from costlib.timing.sweeps import usual_context
 from costlib.training import RECIPES as TRAINED
 from costlib.units import numbers as numbers_of
-from costlib.units.numbers import ceil_div, size
+from costlib.units.numbers import ceil_div, one_size
 from costlib.units.precision import RECIPES
 
 __all__ = [
     "MOST",
     "amount",
-    "cluster",
     "engine",
+    "fill_context",
     "model",
     "more_than_a_node",
     "numbers",
@@ -100,6 +100,19 @@ def spell(given: Namespace) -> None:
     if getattr(given, "on", "") is None:
         such = "--on DGX-H100x4" if given.command == "plan" else "--on H100-SXM or --on H100-SXMx8"
         raise ValueError(f"on what? Add {such} (costlib {given.command} --help says more)")
+
+
+def fill_context(given: Namespace) -> None:
+    """The context where none was given: what all models that were asked for know.
+
+    >>> fill_context(given := Namespace(command="answer", model="gpt2", context=None))
+    >>> given.context
+    1024
+    """
+    if getattr(given, "context", 0) is None:
+        named = given.model if isinstance(given.model, list) else [given.model]
+        usual = usual_context(*(model(each) for each in named if each != "-"))  # read but once
+        given.context = [usual] if given.command == "sweep" else usual
 
 
 def no_command(text: str, commands: Iterable[str]) -> None:
@@ -197,26 +210,8 @@ def plan(text: str) -> dict[str, int]:
             raise ValueError(f"{part!r} is no cut such as {', '.join(such)}")
         if name in found:
             raise ValueError(f"{name} is said twice")
-        found[name] = int(size(name, int(many)))
+        found[name] = one_size(name, int(many))
     return found
-
-
-def cluster(text: str) -> Cluster:
-    """So many nodes: ``DGX-H100x16`` are sixteen; so many devices are one node of them.
-
-    >>> cluster("DGX-H100x16").devices, cluster("H100-SXMx8").nodes
-    (128, 1)
-    """
-    name, many = times(text)
-    if name in nodes or name not in devices:
-        return Cluster(nodes[name], nodes=many or 1)
-    one, many = devices[name], many or 1
-    if one.interconnect is None and many > 1:
-        raise ValueError(f"no link joins {text}: costlib nodes has machines with one")
-    alike = (nodes[each] for each in nodes if nodes[each].device.name == one.name)
-    wait = next((node.latency for node in alike), None)
-    joined = Node(name=text, device=one, devices=many, link=one.interconnect, latency=wait)
-    return Cluster(joined)
 
 
 def more_than_a_node(text: str) -> str:
@@ -254,7 +249,7 @@ def numbers(text: str) -> list[int]:
         if len(some) > MOST:
             raise ValueError(f"{part!r} are more than {MOST:,} numbers: take steps, as 1:64:8")
         found += some
-    return [int(size("numbers", each)) for each in found]
+    return [one_size("numbers", each) for each in found]
 
 
 def _doubled(first: int, last: int, factor: int) -> list[int]:

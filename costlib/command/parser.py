@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from costlib.command import asked
 from costlib.command.table import complain
 from costlib.model.engines import ENGINES
+from costlib.timing.sweeps import CONTEXT
 from costlib.training import RECIPES as TRAINED
 from costlib.units.precision import RECIPES
 
@@ -46,6 +47,9 @@ _EXAMPLES = """examples:
   costlib plan llama-3.1-70b --on DGX-H100x16 --batch 512 --context 4096
   costlib explain server.log --on H100-SXM
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
+
+
+_USUAL = f"({CONTEXT}, or as many as the model was trained for)"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -131,7 +135,7 @@ def _engine(command: Any) -> None:
 def _step(command: Any) -> None:
     """What a step is."""
     _whole(command, "--batch", 1, "run so many sequences at once in each copy")
-    _whole(command, "--context", 4096, "keep so many tokens cached of each sequence")
+    _whole(command, "--context", None, f"keep so many tokens cached of each sequence {_USUAL}")
 
 
 def _case(command: Any) -> None:
@@ -206,8 +210,8 @@ def _sweep(command: Any) -> None:
     _of(command, several=True, on="DEVICE")
     says = "take these numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
     how: dict[str, Any] = {"type": _read(asked.numbers), "metavar": "N"}
-    for name, usual in (("--batch", 1), ("--context", 4096)):
-        command.add_argument(name, default=[usual], **how | {"help": f"{says} ({usual})"})
+    command.add_argument("--batch", default=[1], **how | {"help": f"{says} (1)"})
+    command.add_argument("--context", **how | {"help": f"{says} {_USUAL}"})
     _precision(command)
 
 
@@ -226,7 +230,7 @@ def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
 def _plan(command: Any) -> None:
     _of(command, on="NODE[xN]")  # so many devices are a node of their own
     _whole(command, "--batch", 256, "train with so many sequences a step")
-    _whole(command, "--context", 4096, "take sequences of so many tokens")
+    _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
     says = f"keep of a parameter what {', '.join(TRAINED)} keeps (bf16)"
     command.add_argument("--recipe", type=_read(asked.recipe), metavar="NAME", help=says)
     _whole(command, "--top", 10, "show so many plans")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.units.numbers import size
+from costlib.units.numbers import one_size
 
 __all__ = [
     "Acceptance",
@@ -124,7 +124,7 @@ class Trace:
         >>> round(float(np.mean(prompts <= 1020)), 2), round(float(np.mean(answers <= 424)), 2)
         (0.5, 0.9)
         """
-        random, count = np.random.default_rng(seed), int(size("count", count))
+        random, count = np.random.default_rng(seed), one_size("count", count)
         return _drawn(self.prompt, random.random(count)), _drawn(self.answer, random.random(count))
 
 

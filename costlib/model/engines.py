@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.scans import Scan
+from costlib.model.catalog.lookup import named
 from costlib.units.numbers import Number, ceil_div, is_one, is_zero, maximum, minimum, size
 from costlib.units.precision import Precision, precision_of
 
@@ -78,6 +79,7 @@ def kinds(
     >>> [(each.layers, each.token, each.window) for each in kinds(models["gpt-oss-20b"])]
     [(12, 2048, 128), (12, 2048, None)]
     """
+    model = named("model", model)
     width = (model.precision if precision is None else precision_of(precision)).kv
     found: dict[Any, Any] = {}
     for block in model.blocks:
@@ -139,6 +141,7 @@ class Engine:
         >>> round(left / 2**30, 1)
         20.1
         """
+        model = named("model", model)
         return self.left(memory * SHOWN, model, self.weights(model, precision))
 
     def weights(self, model: Any, precision: Precision | str | None = None) -> Any:
@@ -150,6 +153,7 @@ class Engine:
         >>> round(model.weight_bytes() / 2**30, 2), round(ENGINES["vllm"].weights(model) / 2**30, 2)
         (12.82, 13.67)
         """
+        model = named("model", model)
         held = model.weight_bytes(precision)
         storage = model.storage
         packed = storage.experts if storage is not None and precision is None else None

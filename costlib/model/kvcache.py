@@ -17,12 +17,14 @@ from math import inf
 from typing import Any
 
 from costlib.layers.attention import SCORES
+from costlib.model.catalog.lookup import named
 from costlib.model.engines import Engine, engine_of
 from costlib.units.device import RESERVE, Device
 from costlib.units.display import latex
 from costlib.units.ledger import Holding
 from costlib.units.numbers import (
     Number,
+    amount,
     choose,
     is_one,
     is_symbolic,
@@ -48,7 +50,7 @@ __all__ = [
 ]
 
 
-Model = Any  #: a `costlib.Transformer`, which is built on this module
+Model = Any  #: a `costlib.Transformer`, which is built on this module, or the name of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,9 @@ def kv_elements(model: Model, batch: Number, context: Number, encoded: Number = 
     65536000
     """
     batch, context = size("batch", batch), size("context", context, least=0)
-    total: Number = 0
+    model = named("model", model)
+    model.check_context(context)
+    total: Number = 0 * context if hasattr(context, "shape") else 0  # states too, one a context
     for cache, layers in model.caches():
         total = plus(total, layers * cache.elements(context))
     if not is_zero(encoded):
@@ -139,6 +143,7 @@ def kv_bytes(
     >>> kv_bytes(model, 1, 4096) == kv_bytes(model, 1, 100_000)
     True
     """
+    model = named("model", model)
     return kv_elements(model, batch, context) * _own(model, precision).kv
 
 
@@ -177,6 +182,7 @@ def memory(
     >>> model.memory(1, 4095).kv / 2**30
     2.0
     """
+    model = named("model", model)
     each = _own(model, precision)
     choose("scores", scores, SCORES)
     batch, new = size("batch", batch), size("new", new)
@@ -197,7 +203,7 @@ def _whole(count: Any) -> Any:
 
 def largest_batch(
     model: Model,
-    room: Number | Device,
+    room: Number | Device | str,
     context: Number,
     precision: Precision | str | None = None,
     *,
@@ -220,9 +226,10 @@ def largest_batch(
     >>> largest_batch(model, devices["A100-80GB"], 4096, engine="vllm").largest
     29
     """
+    model, found = named("model", model), _room(room)
     if engine is not None:
-        return _charged_batch(model, room, context, precision, engine)
-    given = _bytes(room)
+        return _charged_batch(model, found, context, precision, engine)
+    given = _bytes(found)
     one = memory(model, 1, size("context", context) - 1, precision)
     each = one.kv + one.activations
     largest = maximum(0, (given - one.weights) // each)
@@ -248,7 +255,7 @@ def _charged_batch(
 
 def largest_context(
     model: Model,
-    room: Number | Device,
+    room: Number | Device | str,
     batch: Number,
     precision: Precision | str | None = None,
 ) -> Fit:
@@ -256,14 +263,15 @@ def largest_context(
 
     The cache grows by a bytes a token in global layers and by b in local ones, up to the window:
     min((a + b)·T, a·T + b·W) must fit, so that T is the larger of the two answers. What has one
-    size, as the states of scans have, is taken from the room first.
+    size, as the states of scans have, is taken from the room first. It is never more than there are
+    learned positions.
 
     >>> from costlib.model.transformer import Transformer
     >>> model = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> largest_context(model, 80 * 10**9, 1).largest
     126882
     """
-    given, batch = _bytes(room), size("batch", batch)
+    model, given, batch = named("model", model), _bytes(_room(room)), size("batch", batch)
     one = memory(model, batch, 0, precision)
     each = batch * _own(model, precision).kv
     grows = [(c, layers) for c, layers in model.caches() if not is_zero(c.per_token)]
@@ -280,6 +288,8 @@ def largest_context(
         else:
             bounded.append((cache.window, rate))
     largest = _longest(given - one.weights - fixed, growing, bounded)
+    if model.learned_positions is not None:
+        largest = minimum(largest, model.learned_positions)
     text = f"{_tex(one.weights)} + {_tex(fixed)} + T \\cdot {_tex(growing)}"
     for window, rate in bounded:
         text += f" + \\min(T, {_tex(window)}) \\cdot {_tex(rate)}"
@@ -306,17 +316,18 @@ def _longest(free: Number, growing: Number, bounded: Sequence[tuple[Number, Numb
 
 def _bytes(room: Number | Device) -> Any:
     """The bytes that there are for weights and cache."""
-    if isinstance(room, Device):
-        return room.usable
-    if isinstance(room, str):
-        raise TypeError(f"room must be bytes or a Device, such as costlib.devices[{room!r}]")
-    return room
+    return room.usable if isinstance(room, Device) else room
+
+
+def _room(room: Number | Device | str) -> Any:
+    """Bytes, or a device, perhaps by its name."""
+    if isinstance(room, (str, Device)):
+        return named("device", room)
+    return amount("room", room, least=0)
 
 
 def _own(model: Model, precision: Precision | str | None) -> Precision:
     """The precision asked for, or else the model's own."""
-    if isinstance(model, str):
-        raise TypeError(f"model must be a Transformer, such as costlib.models[{model!r:.200}]")
     return model.precision if precision is None else precision_of(precision)
 
 

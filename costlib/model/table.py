@@ -51,6 +51,7 @@ class StepTable:
         self.first = tuple(_first(model))
         self.final = (*final, *model.last) if is_last else ()
         self.before = (*self.first, *_all(norms), *_rows(shapes, "before", d))
+        self.learns_positions = any(step.name == "positions" for step in self.before)
         self.after = (
             *_rows(shapes, "after", d),
             *_all(extra),

@@ -37,6 +37,7 @@ from costlib.units.numbers import (
     Number,
     choose,
     exact_div,
+    exceeds,
     is_long,
     is_one,
     plus,
@@ -71,11 +72,13 @@ class Transformer:
     done once a token or, if ``pooled``, once a sequence. ``mtp_blocks`` holds layers that predict
     further tokens, which `with_mtp_layers` counts: ``mtp_layers`` is then their number, and
     ``mtp_embeddings`` whether each has embeddings of its own. ``left_out`` names what a config had
-    beside the language model (eyes, ears), which is not counted. ``storage`` says how a checkpoint
-    packs the weights. ``tensor_parallel`` is how many devices share each layer, in so many
-    ``tensor_nodes``: see `costlib.parallel.tensor_parallel`. Of a pipeline's stages (see
-    `costlib.parallel.stage_models`) the first alone has an embedding, ``is_first``; the last has
-    the unembedding, and all others send what they make over the axis ``sends_over``.
+    beside the language model (eyes, ears), which is not counted. ``context_length`` is how many
+    tokens of a sequence it was trained for, where that is known: no cost depends on it.
+    ``storage`` says how a checkpoint packs the weights. ``tensor_parallel`` is how many devices
+    share each layer, in so many ``tensor_nodes``: see `costlib.parallel.tensor_parallel`. Of a
+    pipeline's stages (see `costlib.parallel.stage_models`) the first alone has an embedding,
+    ``is_first``; the last has the unembedding, and all others send what they make over the axis
+    ``sends_over``.
 
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> llama.params()
@@ -128,6 +131,7 @@ class Transformer:
     sends_over: str = field(default="", repr=False)
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    context_length: int | None = field(default=None, compare=False, repr=False)
     storage: Storage | None = field(default=None, repr=False)
     _derived: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     _table: Any = field(init=False, repr=False, compare=False, default=None)
@@ -186,6 +190,8 @@ class Transformer:
         >>> wider.kv_heads, wider.head_dim
         (8, 16)
         """
+        if "positions" in changes:  # another table is trained for all of its rows
+            changes = {"context_length": None, **changes}
         inside = {*changes} & _INSIDE_BLOCKS
         if "blocks" in self._derived and inside:
             return replace(self, **{**_not_given(self._derived), **changes})
@@ -496,8 +502,34 @@ class Transformer:
         """
         return memory(self, batch, context, precision, new=new, scores=scores, encoded=encoded)
 
+    @property
+    def learned_positions(self) -> Any:
+        """Tokens of a sequence that there are learned positions for; None where none are learned.
+
+        >>> gpt = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, positions=8)
+        >>> gpt.learned_positions
+        8
+        """
+        return (self.context_length or self.positions) if self._table.learns_positions else None
+
+    def check_context(self, tokens: Number) -> None:
+        """Refuse more tokens than there are learned positions; one that is being written is free.
+
+        >>> gpt = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, positions=1024)
+        >>> gpt.decode(1, 4096)
+        Traceback (most recent call last):
+            ...
+        ValueError: context must be at most 1,024 tokens, as many as the model has learned \
+positions for, got 4097
+        """
+        most = self.learned_positions
+        if most is not None and exceeds(tokens, most + 1):
+            text = f"context must be at most {most:,} tokens, as many as the model has learned"
+            raise ValueError(f"{text} positions for, got {tokens!s:.60}")
+
     def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
         """What treats all tokens of a pass alike, before tokens are mixed and after."""
+        self.check_context(run.context)
         table, tokens, how = self._table, run.tokens, (run.experts, run.masked)
         unembedded = self._unembedded(run)
         before = [step.op(tokens, *how) for step in table.before]

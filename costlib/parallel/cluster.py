@@ -27,7 +27,7 @@ from costlib.units.numbers import (
     is_symbolic,
     maximum,
     minimum,
-    size,
+    one_size,
     where,
 )
 
@@ -101,9 +101,9 @@ class Cluster:
 
     def __post_init__(self) -> None:
         found = _node_of(self.node)
-        object.__setattr__(self, "nodes", int(size("nodes", self.nodes)))
+        object.__setattr__(self, "nodes", one_size("nodes", self.nodes))
         if self.per_node is not None:
-            given = int(size("per_node", self.per_node))
+            given = one_size("per_node", self.per_node)
             if given > found.devices:
                 text = f"per_node must be at most {found.devices}, all devices of a {found.name}"
                 raise ValueError(f"{text}, got {given}")
@@ -195,24 +195,31 @@ def placed(cluster: Cluster, sizes: Mapping[str, Number], order: Sequence[str]) 
     return found
 
 
-def cluster_of(given: Cluster) -> Cluster:
-    """A cluster; anything else is an error that says how to make one.
+def cluster_of(given: Cluster | Node | Device | str) -> Cluster:
+    """A cluster, or the one that a name, a node or a device stands for.
 
-    >>> cluster_of("DGX-H100")
-    Traceback (most recent call last):
-        ...
-    TypeError: cluster must be a Cluster, got 'DGX-H100': write Cluster('DGX-H100', nodes=...)
+    ``DGX-H100x16`` are sixteen nodes; so many of a device are one node of them.
+
+    >>> cluster_of("DGX-H100x16").devices, cluster_of("H100-SXMx8").nodes
+    (128, 1)
     """
     if isinstance(given, Cluster):
         return given
-    is_node = isinstance(given, (str, Node, Device))
-    how = (
-        f"Cluster({given!r:.200}, nodes=...)"
-        if isinstance(given, str)
-        else "Cluster(node, nodes=...)"
-    )
-    got = f"{given!r:.200}" if isinstance(given, str) or not is_node else f"{given.name} alone"
-    raise TypeError(f"cluster must be a Cluster, got {got}: write {how}")
+    if not isinstance(given, (str, Node, Device)):
+        text = "cluster must be a Cluster or a name such as 'DGX-H100x16'"
+        raise TypeError(f"{text}, got {given!r:.200}")
+    if not isinstance(given, str):
+        return Cluster(_node_of(given))
+    name, many = times(given)
+    if name in nodes or name not in devices:
+        return Cluster(nodes[name], nodes=many or 1)
+    one, many = devices[name], many or 1
+    if one.interconnect is None and many > 1:
+        raise ValueError(f"no link joins {given}: list(costlib.nodes) has machines with one")
+    alike = (nodes[each] for each in nodes if nodes[each].device.name == one.name)
+    wait = next((node.latency for node in alike), None)
+    node = Node(name=given, device=one, devices=many, link=one.interconnect, latency=wait)
+    return Cluster(node)
 
 
 _TIMES = re.compile(

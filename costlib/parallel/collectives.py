@@ -39,7 +39,7 @@ import numpy as np
 
 from costlib.parallel.machine import Program, together, within
 from costlib.units.messages import collective
-from costlib.units.numbers import Number, ceil_div, size
+from costlib.units.numbers import Number, ceil_div, one_size, size
 
 __all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts", "two_tier_sent"]
 
@@ -400,7 +400,7 @@ def least_rounds(devices: int, ports: int = 1) -> int:
     >>> least_rounds(8), least_rounds(9), least_rounds(9, ports=8)
     (3, 4, 1)
     """
-    devices, ports = int(size("devices", devices)), int(size("ports", ports))
+    devices, ports = one_size("devices", devices), one_size("ports", ports)
     rounds, known = 0, 1
     while known < devices:
         rounds, known = rounds + 1, known * (ports + 1)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.units.numbers import size
+from costlib.units.numbers import one_size
 
 __all__ = ["Machine", "Program", "TooManyMessages", "together", "within"]
 
@@ -49,7 +49,7 @@ class Machine:
     """
 
     def __init__(self, devices: int, *, ports: int = 1, keep: bool = False) -> None:
-        self.devices, self.ports = int(size("devices", devices)), int(size("ports", ports))
+        self.devices, self.ports = one_size("devices", devices), one_size("ports", ports)
         #: For each round, the elements that each link (sender, receiver) carried.
         self.rounds: list[dict[tuple[int, int], int]] = []
         #: With ``keep``, what those messages held.

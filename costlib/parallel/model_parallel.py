@@ -30,6 +30,7 @@ from costlib.layers import (
     ShortConvolution,
     ValueMaskedAttention,
 )
+from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, state_bytes
@@ -53,7 +54,7 @@ def remembered(function: Any, *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def tensor_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -> Transformer:
+def tensor_parallel(model: Transformer | str, devices: Number, *, nodes: Number = 1) -> Transformer:
     """One device's share of a model: heads, widths and vocabulary divided, d_model whole.
 
     KV heads fewer than the devices are replicated: each device has one. So are norms, the router
@@ -74,7 +75,7 @@ def tensor_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -
     >>> share.decode(1, 100).over("tensor").count, share.decode(1, 100).bytes_sent()
     (64, 786432)
     """
-    devices = size("devices", devices)
+    model, devices = model_of(model), size("devices", devices)
     if is_one(devices):
         return model
     share: Transformer = remembered(_tensor_parallel, model, devices, nodes)
@@ -106,7 +107,7 @@ def _tensor_parallel(model: Transformer, devices: Number, nodes: Number) -> Tran
     )
 
 
-def expert_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -> Transformer:
+def expert_parallel(model: Transformer | str, devices: Number, *, nodes: Number = 1) -> Transformer:
     """One device's share of a model whose experts are dealt to devices with tokens of their own.
 
     Each has E/e of a layer's experts, and all of what is no expert. A token's copies are sent to
@@ -123,6 +124,7 @@ def expert_parallel(model: Transformer, devices: Number, *, nodes: Number = 1) -
     >>> share.decode(1, 100).over("expert").sends == 2 * 32 * 7 * 2 * 4096 // 8
     True
     """
+    model, devices = model_of(model), size("devices", devices)
     if is_one(devices):
         return model
     blocks = []
@@ -219,14 +221,14 @@ def _share_of_blocks(model: Transformer, devices: Number) -> Transformer:
     return model.with_(blocks=tuple(blocks))
 
 
-def degrees(model: Transformer) -> list[int]:
+def degrees(model: Transformer | str) -> list[int]:
     """The only numbers of devices that can share every layer: divisors of all that is divided.
 
     >>> from costlib import models
     >>> degrees(models["gpt2"])
     [1, 2, 3, 4, 6, 12]
     """
-    parts = [part for block in model.blocks for part in block.parts]
+    parts = [part for block in model_of(model).blocks for part in block.parts]
     if any(type(part) not in _DIVIDED for part in parts):
         return [1]
     sizes = {int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][0]} - {0}
@@ -255,7 +257,7 @@ def _shared_part(name: str, whole: Number, devices: Number) -> Any:
 
 
 def optimizer_memory(
-    model: Transformer, recipe: Recipe | str | None = None, *, data: Number = 1, zero: int = 0
+    model: Transformer | str, recipe: Recipe | str | None = None, *, data: Number = 1, zero: int = 0
 ) -> Memory:
     """Weights, gradients and optimizer state on one of ``data`` devices; ZeRO divides some of them.
 

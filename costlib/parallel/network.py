@@ -89,7 +89,7 @@ def collective_seconds(
     >>> 1.9375 * 2**34 / collective_seconds("all_reduce", 2**34, "DGX-H200", nodes=4) // 1e9
     448.0
     """
-    node = catalog.nodes[node] if isinstance(node, str) else node
+    node = catalog.nodes.of(node)
     choose("way", way, WAYS)
     able = "node" if node.device.name in ADDING else "none"
     sums = able if sums is None else sums

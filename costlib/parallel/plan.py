@@ -69,7 +69,7 @@ class Plan(Degrees):
     def check(
         self,
         model: Transformer | str,
-        cluster: Cluster,
+        cluster: Cluster | str,
         batch: Number,
         seq: Number,
         *,
@@ -92,7 +92,7 @@ multiple, got 3; the nearest is 2
     def on(
         self,
         model: Transformer | str,
-        cluster: Cluster,
+        cluster: Cluster | str,
         *,
         batch: Number,
         seq: Number,
@@ -113,7 +113,7 @@ multiple, got 3; the nearest is 2
         (2.01, 'products')
         """
         plan: Plan = self.with_(**changes)
-        model = model_of(model)
+        model, cluster = model_of(model), cluster_of(cluster)
         plan.check(model, cluster, batch, seq, strict=strict)
         hidden = _hidden(hides)
         return Planned(plan, model, cluster, batch, seq, masked, scores, hidden)

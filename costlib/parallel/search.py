@@ -26,7 +26,7 @@ from costlib.parallel.legal import Asked, legal
 from costlib.parallel.model_parallel import tensor_parallel
 from costlib.parallel.plan import Plan, Planned
 from costlib.training import Recipe, flops_per_token, recipe_of
-from costlib.units.numbers import Number, extra, size
+from costlib.units.numbers import Number, extra, one_size
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
@@ -40,7 +40,7 @@ _REST = ("pipeline", "chunks", "schedule", "sequence", "recompute", "context_by"
 
 def search(
     model: Transformer | str,
-    cluster: Cluster,
+    cluster: Cluster | str,
     *,
     batch: Number,
     seq: Number,
@@ -80,7 +80,7 @@ def search(
     """
     made = dict if as_arrays else _table()
     model, cluster = model_of(model), cluster_of(cluster)
-    batch, seq = int(size("batch", batch)), int(size("seq", seq))
+    batch, seq = one_size("batch", batch), one_size("seq", seq)
     fixed = {"whole_experts": whole_experts, "imbalance": imbalance}
     hidden = {**price.HIDES, **(hides or {})}
     axes = _axes(model, cluster, batch, tensor, context, expert, microbatch, zero)
@@ -134,7 +134,7 @@ def _axes(
         "context": _sizes("context", context, devices),
         "expert": _sizes("expert", expert, devices if has_experts else [1]),
         "microbatch": _sizes("microbatch", microbatch, _divisors(batch)),
-        "zero": [int(size("zero", each, least=0)) for each in _listed("zero", zero)],
+        "zero": [one_size("zero", each, least=0) for each in _listed("zero", zero)],
     }
     if wrong := [each for each in found["zero"] if each > 3]:
         raise ValueError(f"zero must be 0, 1, 2 or 3, got {wrong[0]}")
@@ -162,7 +162,7 @@ def _sizes(name: str, values: Iterable[int] | None, usual: list[int]) -> list[in
     """The degrees that are named, or the usual ones."""
     if values is None:
         return usual
-    return [int(size(name, each)) for each in _listed(name, values)]
+    return [one_size(name, each) for each in _listed(name, values)]
 
 
 def _can_share(model: Transformer, devices: int) -> bool:

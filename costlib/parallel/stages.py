@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from costlib.layers import Block
 from costlib.layers.parts import same
+from costlib.model.catalog import model_of
 from costlib.parallel.model_parallel import remembered
-from costlib.units.numbers import size
+from costlib.units.numbers import one_size
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
@@ -47,7 +48,7 @@ def dealt(layers: int, pieces: int) -> list[int]:
     >>> dealt(32, 4), dealt(61, 16)
     ([8, 8, 8, 8], [3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3, 3])
     """
-    layers, pieces = int(size("layers", layers)), int(size("pieces", pieces))
+    layers, pieces = one_size("layers", layers), one_size("pieces", pieces)
     most = -(-layers // pieces)
     found = [most] * pieces
     for which in range(most * pieces - layers):
@@ -55,7 +56,7 @@ def dealt(layers: int, pieces: int) -> list[int]:
     return found
 
 
-def stages(model: Transformer, pipeline: int, chunks: int = 1) -> tuple[Stage, ...]:
+def stages(model: Transformer | str, pipeline: int, chunks: int = 1) -> tuple[Stage, ...]:
     """The stages of a model, those that have the same as one.
 
     >>> from costlib import models
@@ -81,7 +82,7 @@ def stages(model: Transformer, pipeline: int, chunks: int = 1) -> tuple[Stage, .
 
 
 def stage_models(
-    model: Transformer, pipeline: int, *, axis: str = "pipeline"
+    model: Transformer | str, pipeline: int, *, axis: str = "pipeline"
 ) -> tuple[tuple[Transformer, int], ...]:
     """Each stage of a model as a model that can be asked alone, those alike as one, and how many.
 
@@ -92,6 +93,7 @@ def stage_models(
     >>> [(stage.layers, alike) for stage, alike in stage_models(models["llama-3-8b"], 5)]
     [(6, 1), (7, 2), (6, 1), (6, 1)]
     """
+    model = model_of(model)
     if pipeline == 1:
         return ((model, 1),)
     found: tuple[tuple[Transformer, int], ...] = remembered(_stage_models, model, pipeline, axis)
@@ -137,7 +139,7 @@ def _alike(one: Transformer, other: Transformer) -> bool:
     return one.storage is None or one.precision == other.precision
 
 
-def layer_kinds(model: Transformer) -> tuple[tuple[Block, ...], list[int]]:
+def layer_kinds(model: Transformer | str) -> tuple[tuple[Block, ...], list[int]]:
     """The different layers of a model, and of which kind each is, in order.
 
     A model that is given by its sizes does not say where its layers with a window are: they are
@@ -148,6 +150,7 @@ def layer_kinds(model: Transformer) -> tuple[tuple[Block, ...], list[int]]:
     >>> len(different), order[:4]
     (2, [0, 1, 0, 1])
     """
+    model = model_of(model)
     different: list[Block] = []
     counts: list[tuple[int, int]] = []
     for block in model.blocks:
@@ -155,7 +158,7 @@ def layer_kinds(model: Transformer) -> tuple[tuple[Block, ...], list[int]]:
         kind = next((k for k, other in enumerate(different) if same(one, other)), len(different))
         if kind == len(different):
             different.append(one)
-        counts.append((kind, int(size("layers", block.layers))))
+        counts.append((kind, one_size("layers", block.layers)))
     order = [kind for kind, count in counts for _ in range(count)]
     if "blocks" in model._derived and model.moe is None:
         places = [((at + 0.5) / count, kind) for kind, count in counts for at in range(count)]

@@ -18,9 +18,10 @@ from costlib.model.transformer import Transformer
 from costlib.serving.money import per_million
 from costlib.serving.server import Server
 from costlib.timing.roofline import Limit, limits
+from costlib.timing.sweeps import usual_context
 from costlib.units.display import facts_html, quantity
 from costlib.units.ledger import Ledger
-from costlib.units.numbers import amount, is_zero, size
+from costlib.units.numbers import amount, is_zero, one_size
 from costlib.units.precision import Precision, precision_of
 
 __all__ = ["Answer", "Answers", "answer"]
@@ -66,7 +67,7 @@ def _digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answers:
     """What is asked, and every answer to it, in order; ``answers["per_token_s"]`` is one."""
 
@@ -112,6 +113,12 @@ class Answers:
         """Values by key, as JSON can hold them: what has no end is None."""
         return {row.key: None if row.value == inf else row.value for row in self}
 
+    def __repr__(self) -> str:
+        """The same as `print` shows: a line for each answer, of 80 columns at most."""
+        about = f"{self.server.machine}: {self.batch:,} × {self.context:,} tokens"
+        width = max(len(row.name) for row in self)
+        return "\n".join([about, *(f"{row.name.ljust(width)}  {row.shown}" for row in self)])
+
     def _repr_html_(self) -> str:
         return facts_html((row.name, row.shown, row.why) for row in self)
 
@@ -127,7 +134,7 @@ def answer(
     dcp: int = 1,
     latency: float | None = None,
     batch: int = 1,
-    context: int = 4096,
+    context: int | None = None,
     prompt: int | None = None,
     precision: Precision | str | None = None,
     price_per_hour: float | None = None,
@@ -138,7 +145,8 @@ def answer(
 
     Device and cuts are those of `costlib.serving.Server`: "H100-SXMx8" are eight that share every
     layer unless told. A step writes one token for each of ``batch`` sequences of a copy with
-    ``context`` tokens cached; a prompt has as many, or ``prompt``. Price and watts, of one device,
+    ``context`` tokens cached (4,096, or as many as the model was trained for if these are fewer); a
+    prompt has as many, or ``prompt``. Price and watts, of one device,
     are yours. With an ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm") what fits is what
     that engine takes on, with its pages and what it keeps for itself.
 
@@ -152,8 +160,10 @@ def answer(
     '63 of 126 layers and the unembedding, on the fullest of 16 devices'
     """
     server = Server(model, device, precision, tensor, pipeline, expert, data, latency, engine, dcp)
-    batch, context = int(size("batch", batch)), int(size("context", context))
-    prompt = context if prompt is None else int(size("prompt", prompt))
+    context = usual_context(server.model) if context is None else context
+    batch, context = one_size("batch", batch), one_size("context", context)
+    server.check_trained(context)
+    prompt = context if prompt is None else one_size("prompt", prompt)
     rows = [*_of_model(server), *_of_memory(server, batch, context)]
     step, first = _step(server, batch, context), _prompt(server, prompt)
     rows += _of_time(server, batch, context, prompt, step, first)
@@ -266,9 +276,10 @@ def _as_charged(server: Server, batch: int, context: int) -> Iterator[Answer]:
 
 def _longest_charged(server: Server, batch: int) -> Any:
     """The longest context at which so many sequences fit, by halving; one token is written."""
-    low, high = 0, 2**26
+    most = server.model.learned_positions
+    low, high = 0, most or 2**26
     if server.room(high) >= batch:
-        return inf
+        return most or inf
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if server.room(middle) >= batch else (low, middle)

@@ -26,12 +26,15 @@ import numpy as np
 from costlib.layers.parts import Pass
 from costlib.serving.server import Server, server_of
 from costlib.units.ledger import Ledger
-from costlib.units.numbers import size
+from costlib.units.numbers import one_size
 
 __all__ = ["Clock"]
 
 _CLOSE = 1e-6  # how near a straight line must be to the ledger halfway, or it is divided
 _PIECES = 32
+
+#: Sequences, and tokens of one, that tables are made for.
+MOST = 2**22
 
 
 class Clock:
@@ -47,7 +50,10 @@ class Clock:
     """
 
     def __init__(self, server: Server, *, sequences: int, longest: int, tokens: int = 0) -> None:
-        sequences, longest = int(size("sequences", sequences)), int(size("longest", longest))
+        sequences, longest = one_size("sequences", sequences), one_size("longest", longest)
+        for name, asked in (("sequences", sequences), ("longest", longest)):
+            if asked > MOST:  # the tables have a line for each
+                raise ValueError(f"{name} must be at most {MOST:,}, got {asked:,}")
         self._server = server_of(server)
         self._prompts: dict[tuple[int, int], float] = {}
         self._alike, self._written = self._tables(sequences, max(tokens, longest) + sequences)

@@ -45,7 +45,7 @@ class Lines:
         return (d - c) / (b - a)
 
 
-def read_lines(model: Transformer, precision: Precision | str | None = None) -> Lines:
+def read_lines(model: Transformer | str, precision: Precision | str | None = None) -> Lines:
     """Bytes of cache that a step moves for one sequence, read and written, against its context.
 
     >>> from costlib import models
@@ -63,13 +63,14 @@ def read_lines(model: Transformer, precision: Precision | str | None = None) -> 
     return Lines(tuple(map(float, knots)), tuple(values))
 
 
-def mixing_flops(model: Transformer, context: Number) -> Any:
+def mixing_flops(model: Transformer | str, context: Number) -> Any:
     """FLOPs with which one new token is mixed with its context: scores, values, states.
 
     >>> from costlib import models
     >>> round(mixing_flops(models["llama-3.1-8b"], 8192) / 1e9, 1)  # 4 · 32 · 32 · 128 · 8193, ...
     4.3
     """
+    model = model_of(model)
     step = model.decode(1, size("context", context))
     fixed = {each.name for each in model.steps()}
     return step.where(lambda op: op.name not in fixed).flops

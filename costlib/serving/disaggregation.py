@@ -18,12 +18,12 @@ from costlib.serving.requests import Requests, listed
 from costlib.serving.run import ServingRun
 from costlib.serving.server import Server, server_of
 from costlib.serving.simulator import simulate
-from costlib.units.numbers import Number, amount, size
+from costlib.units.numbers import Number, amount, one_size, size
 
 __all__ = ["disaggregate", "machine_ratio", "transfer"]
 
 
-def transfer(server: Server, prompt: Number, link: float) -> Any:
+def transfer(server: Server | str, prompt: Number, link: float) -> Any:
     """Seconds in which a prompt's cache crosses a link of so many bytes/s.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
@@ -34,7 +34,7 @@ def transfer(server: Server, prompt: Number, link: float) -> Any:
 
 
 def machine_ratio(
-    reader: Server, writer: Server, prompt: Number, answer: Number, batch: Number
+    reader: Server | str, writer: Server | str, prompt: Number, answer: Number, batch: Number
 ) -> Any:
     """Machines that read for each that writes with ``batch`` places: B·p(S) / ((η − 1)·t(B, T̄)).
 
@@ -43,7 +43,7 @@ def machine_ratio(
     1.15
     """
     prompt, answer = size("prompt", prompt), size("answer", answer, least=2)
-    server_of(reader, "reader"), server_of(writer, "writer")
+    reader, writer = server_of(reader, "reader"), server_of(writer, "writer")
     if all(isinstance(each, int) for each in (prompt, answer, batch)):
         reader.check(int(prompt))
         writer.check(int(prompt + answer // 2), max(1, int(batch)))
@@ -53,8 +53,8 @@ def machine_ratio(
 
 def disaggregate(
     requests: Requests,
-    reader: Server,
-    writer: Server,
+    reader: Server | str,
+    writer: Server | str,
     *,
     link: float,
     readers: int = 1,
@@ -70,8 +70,9 @@ def disaggregate(
     >>> run.written, [round(each, 3) for each in run.time_to_first.tolist()]
     (100, [0.07, 0.07])
     """
-    readers, writers = int(size("readers", readers)), int(size("writers", writers))
-    server_of(reader, "reader").check(int(requests.prompt.max()))
+    readers, writers = one_size("readers", readers), one_size("writers", writers)
+    reader, writer = server_of(reader, "reader"), server_of(writer, "writer")
+    reader.check(int(requests.prompt.max()))
     began, first = _read(requests, reader, readers)
     sent = np.array([transfer(writer, p, link) for p in np.unique(requests.prompt)])
     arrived = first + sent[np.searchsorted(np.unique(requests.prompt), requests.prompt)]

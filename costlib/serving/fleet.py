@@ -30,7 +30,7 @@ from costlib.parallel.cluster import Cluster, machine_of
 from costlib.parallel.model_parallel import degrees
 from costlib.serving.server import OutOfReach, Server
 from costlib.units.display import quantity
-from costlib.units.numbers import amount, ceil_div, size
+from costlib.units.numbers import amount, ceil_div, one_size, within_seconds
 from costlib.units.precision import Precision
 
 __all__ = ["ALONE", "LARGEST", "Fleet", "fewest_devices", "fleets"]
@@ -148,11 +148,11 @@ def fleets(
     """
     asked = _Asked(
         model_of(model),
-        int(size("users", users)),
-        int(size("prompt", prompt)),
-        int(size("answer", answer)),
-        _most("per_token", per_token),
-        _most("first_token", first_token),
+        one_size("users", users),
+        one_size("prompt", prompt),
+        one_size("answer", answer),
+        _most("per_token", per_token, 1),
+        _most("first_token", first_token, 60),
         precision,
         latency,
         engine,
@@ -167,9 +167,9 @@ def fleets(
         raise OutOfReach(_nothing_does(asked, device, fastest))
 
 
-def _most(name: str, seconds: float) -> float:
+def _most(name: str, seconds: float, most: float) -> float:
     """A target in seconds; no target is one, too."""
-    return inf if seconds == inf else float(amount(name, seconds))
+    return inf if seconds == inf else float(within_seconds(name, amount(name, seconds), most))
 
 
 def _better(best: Fleet | None, fleet: Fleet) -> Fleet:

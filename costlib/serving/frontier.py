@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.server import OutOfReach, Server, server_of
-from costlib.units.numbers import Number, amount, size
+from costlib.units.numbers import Number, amount, one_size, size, within_seconds
 from costlib.units.precision import precision_of
 
 __all__ = [
@@ -70,7 +70,7 @@ class Frontier:
 
 
 def frontier(
-    server: Server, context: Number, batches: Any = None, *, prompt: Number | None = None
+    server: Server | str, context: Number, batches: Any = None, *, prompt: Number | None = None
 ) -> Frontier:
     """Every batch that fits, or those given, with ``context`` tokens cached in each sequence.
 
@@ -81,7 +81,7 @@ def frontier(
     >>> int(found.batch[-1]), round(found.throughput[-1]), round(found.per_user[-1])
     (57, 2483, 44)
     """
-    server, context = server_of(server), int(size("context", context))
+    server, context = server_of(server), one_size("context", context)
     if batches is None:
         server.check(context + 1)
         room = int(server.room(context + 1))
@@ -94,7 +94,7 @@ def frontier(
         context,
         batch,
         np.broadcast_to(server.step(batch, context), batch.shape),
-        server.prefill(context if prompt is None else int(size("prompt", prompt))),
+        server.prefill(context if prompt is None else one_size("prompt", prompt)),
         server.room(context + 1),
     )
 
@@ -160,7 +160,7 @@ class Regimes:
         return max(0.0, min(by_memory, by_arithmetic, self.capacity))
 
 
-def regimes(server: Server, context: Number) -> Regimes:
+def regimes(server: Server | str, context: Number) -> Regimes:
     """The lines of a server at one context, from the ledger at both ends.
 
     Of a mixture the weights are those of all experts, which many sequences touch; a few read less.
@@ -199,7 +199,7 @@ class RoomGain:
         return self.throughput_after / self.throughput_before if self.before else inf
 
 
-def room_gain(server: Server, context: Number, weights: Any = "int4") -> RoomGain:
+def room_gain(server: Server | str, context: Number, weights: Any = "int4") -> RoomGain:
     """What fewer bits of weights buy a full server: room first, and by it throughput.
 
     The same model with its weights in another format, caches and arithmetic as they were. While
@@ -213,7 +213,7 @@ def room_gain(server: Server, context: Number, weights: Any = "int4") -> RoomGai
     >>> round(room_gain(Server("llama-3.1-70b", "H100-SXM", tensor=4), 1000).gain, 2)
     1.0
     """
-    server, context = server_of(server), int(size("context", context))
+    server, context = server_of(server), one_size("context", context)
     own = server.model.precision if server.precision is None else precision_of(server.precision)
     packed = server.with_(precision=own.with_(weights=weights))
     rooms = [int(each.room(context + 1)) for each in (server, packed)]
@@ -238,7 +238,7 @@ class Best:
     limit: str
 
 
-def best_batch(server: Server, context: Number, per_token: float) -> Best:
+def best_batch(server: Server | str, context: Number, per_token: float) -> Best:
     """The largest batch whose step takes at most ``per_token`` seconds, by halving.
 
     A step only gets longer with the batch, so that the throughput is largest there, too. ``limit``
@@ -253,9 +253,10 @@ def best_batch(server: Server, context: Number, per_token: float) -> Best:
     costlib.serving.server.OutOfReach: no batch writes a token in 4 ms: one sequence takes \
 4.56 ms on 1 × H100-SXM; tensor=2 takes 2.28 ms
     """
-    server_of(server).check((context := int(size("context", context))) + 1)
-    if not (isinstance(per_token, float) and per_token == inf):  # no target is one, too
-        per_token = float(amount("per_token", per_token))
+    server, context = server_of(server), one_size("context", context)
+    server.check(context + 1)
+    if per_token != inf:  # no target is one, too
+        per_token = float(within_seconds("per_token", amount("per_token", per_token), 1))
     low, high = 0, int(server.room(context + 1)) + 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -25,7 +25,7 @@ from costlib.serving.clock import Clock
 from costlib.serving.pages import Pages
 from costlib.serving.requests import Requests
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, ceil_div, size
+from costlib.units.numbers import Number, ceil_div, one_size, size
 
 __all__ = ["Overloaded", "Saturation", "chunk_extra_reads", "saturation"]
 
@@ -46,7 +46,7 @@ class Saturation:
 
 
 def saturation(
-    server: Server,
+    server: Server | str,
     prompt: Any,
     answer: Any,
     *,
@@ -68,20 +68,20 @@ def saturation(
     if prompts.size != answers.size and 1 not in (prompts.size, answers.size):
         raise ValueError(f"answer must be one or {prompts.size}, one a prompt, got {answers.size}")
     prompts, answers = np.broadcast_arrays(size("prompt", prompts), size("answer", answers))
-    chunk = None if chunk is None else int(size("chunk", chunk))
-    last = prompts + answers - 1
-    server_of(server).check(int(last.max()))
+    chunk = None if chunk is None else one_size("chunk", chunk)
+    server, last = server_of(server), prompts + answers - 1
+    server.check(int(last.max()))
     steps = answers - 1
     mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
     if server.pipeline > 1:
         if chunk is not None:
             raise ValueError(f"chunk={chunk} is not known with pipeline={server.pipeline}")
         places = min(most, server.room(int(last.max()))) if batch is None else batch
-        return _of_stages(server, int(size("batch", places)), prompts, answers, mean)
+        return _of_stages(server, one_size("batch", places), prompts, answers, mean)
     pages = Pages(server, block=block)
     each = np.mean([pages.of(int(t)) + pages.fixed(int(t)) for t in last])
-    room = max(1, min(int(pages.blocks // each), int(size("most", most))))
-    places = room if batch is None else int(size("batch", batch))
+    room = max(1, min(int(pages.blocks // each), one_size("most", most)))
+    places = room if batch is None else one_size("batch", batch)
     if places > room and places > server.room(int(np.mean(last))):
         server.check(int(np.mean(last)), places)
     count, clock = len(prompts), Clock(server, sequences=places, longest=int(last.max()) + 1)

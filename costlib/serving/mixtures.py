@@ -16,7 +16,7 @@ from costlib.units.numbers import Number, exact_div, size
 __all__ = ["expert_exchange", "experts_expected", "experts_share", "tokens_per_expert"]
 
 
-def experts_share(model: Transformer, tokens: Number) -> Any:
+def experts_share(model: Transformer | str, tokens: Number) -> Any:
     """The share of its experts that a pass of so many tokens touches, each choosing evenly.
 
     >>> from costlib import models
@@ -27,7 +27,7 @@ def experts_share(model: Transformer, tokens: Number) -> Any:
     return experts_expected(moe.experts, moe.per_token, size("tokens", tokens)) / moe.experts
 
 
-def tokens_per_expert(model: Transformer, tokens: Number) -> Any:
+def tokens_per_expert(model: Transformer | str, tokens: Number) -> Any:
     """Rows that each expert's products have on average: T·k/E.
 
     >>> from costlib import models
@@ -38,7 +38,7 @@ def tokens_per_expert(model: Transformer, tokens: Number) -> Any:
     return size("tokens", tokens) * moe.per_token / moe.experts
 
 
-def expert_exchange(model: Transformer, tokens: Number, devices: Number) -> Op:
+def expert_exchange(model: Transformer | str, tokens: Number, devices: Number) -> Op:
     """What each device sends where experts lie on ``devices`` of them, and so do the tokens.
 
     In each layer with experts every token goes to k of them, and k results come back: two

@@ -73,7 +73,7 @@ def per_million(seconds: Number, per_hour: Number, *, utilisation: Number = 1) -
 
 
 def bill(
-    server: Server,
+    server: Server | str,
     *,
     prompt: Number,
     answer: Number,
@@ -98,8 +98,9 @@ def bill(
     """
     amount("per_hour", per_hour, least=0), amount("watts", watts, least=0)
     prompt, answer = size("prompt", prompt, least=2), size("answer", answer)
+    server = server_of(server)
     if all(isinstance(each, int) for each in (prompt, answer, batch)):
-        server_of(server).check(int(prompt + answer // 2), max(1, int(batch)))
+        server.check(int(prompt + answer // 2), max(1, int(batch)))
     half, copy = prompt // 2, server.per_copy
     found = server.busy(half, cached=prompt - half) - server.busy(half)
     seconds = (

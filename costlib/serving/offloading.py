@@ -30,7 +30,9 @@ def _is_there(what: str) -> Callable[[Op], bool]:
     return lambda op: not is_zero(op.elements_read.weights) and op.name.startswith(named)
 
 
-def offloaded_work(server: Server, batch: Number, context: Number, *, what: str = "all") -> Ledger:
+def offloaded_work(
+    server: Server | str, batch: Number, context: Number, *, what: str = "all"
+) -> Ledger:
     """The ops of a decode step whose weights are in host memory: "all", or those of "experts".
 
     >>> server = Server("qwen3-30b-a3b", "RTX-4090", "int4")
@@ -40,7 +42,7 @@ def offloaded_work(server: Server, batch: Number, context: Number, *, what: str 
     return server_of(server).share.decode(batch, context).where(_is_there(what))
 
 
-def least_offloaded(server: Server, context: Number, *, what: str = "all") -> float:
+def least_offloaded(server: Server | str, context: Number, *, what: str = "all") -> float:
     """The share of these weights that has to be in host memory for one sequence to fit.
 
     It is 0 where everything fits on the device, and more than 1 where nothing would do.
@@ -48,6 +50,7 @@ def least_offloaded(server: Server, context: Number, *, what: str = "all") -> fl
     >>> round(least_offloaded(Server("llama-3.1-70b", "RTX-4090", "int4"), 1000), 2)
     0.38
     """
+    server = server_of(server)
     once, twice = (
         offloaded_work(server, n, 1, what=what).bytes(server.precision) for n in (_ALL, 2 * _ALL)
     )
@@ -57,7 +60,7 @@ def least_offloaded(server: Server, context: Number, *, what: str = "all") -> fl
 
 
 def offloaded_step(
-    server: Server,
+    server: Server | str,
     batch: Number,
     context: Number,
     *,
@@ -74,6 +77,7 @@ def offloaded_step(
     >>> print(f"{1 / one:.2f}, {1 / half:.2f} tokens/s")
     0.89, 1.73 tokens/s
     """
+    server = server_of(server)
     moved, there = offloaded_work(server, batch, context, what=what), _is_there(what)
     stays = server.share.decode(batch, context).where(lambda op: not there(op))
     device, precision = server.device, server.precision

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, ceil_div, size
+from costlib.units.numbers import Number, ceil_div, one_size, size
 
 if TYPE_CHECKING:
     from costlib.serving.requests import Requests
@@ -28,8 +28,9 @@ class Pages:
     """
 
     def __init__(self, server: Server, *, block: int = 16, sequences: int = 1) -> None:
-        self.block = int(size("block", block))
-        share, kv = server_of(server).share, server.element_bytes
+        self.block = one_size("block", block)
+        server = server_of(server)
+        share, kv = server.share, server.element_bytes
         self.server, self._sequences = server, sequences
         self._fixed: list[tuple[Any, Any]] = []  # bytes a token, and up to how many tokens
         grows: Any = 0

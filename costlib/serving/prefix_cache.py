@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.sessions import Session
-from costlib.units.numbers import Number, choose, size
+from costlib.units.numbers import Number, choose, one_size
 
 __all__ = ["POLICIES", "ROUTINGS", "Call", "PrefixCache", "Reuse", "agent_calls", "reuse"]
 
@@ -59,7 +59,7 @@ def agent_calls(agents: int, session: Session, *, calls: int, seed: int = 0) -> 
     [(2, 48400), (0, 31600), (0, 32800), (2, 49600)]
     """
     random, found = np.random.default_rng(seed), list[tuple[int, int]]()
-    agents, calls = int(size("agents", agents)), int(size("calls", calls))
+    agents, calls = one_size("agents", agents), one_size("calls", calls)
     at, who = random.integers(0, session.calls, agents), np.arange(agents)
     for one in random.integers(0, agents, calls).tolist():
         found.append((int(who[one]), session.first + session.grows * int(at[one])))
@@ -178,7 +178,7 @@ def reuse(
     0.971
     """
     choose("routing", routing, tuple(ROUTINGS))
-    random, servers = np.random.default_rng(seed), int(size("servers", servers))
+    random, servers = np.random.default_rng(seed), one_size("servers", servers)
     caches = [PrefixCache(capacity, policy, shared, seed + n) for n in range(servers)]
     asked, found, prefilled, done = 0, 0, [0] * servers, [0] * servers
     for number, call in enumerate(calls):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.units.numbers import Number, size
+from costlib.units.numbers import Number, one_size, size
 
 __all__ = ["Requests", "listed", "lognormal", "poisson", "uniform"]
 
@@ -88,7 +88,7 @@ def poisson(
     if not (isinstance(rate, (int, float, np.number)) and 0 < rate < float("inf")):
         raise ValueError(f"rate must be a positive number of requests a second, got {rate!r}")
     random = np.random.default_rng(seed)
-    times = np.cumsum(random.exponential(1 / float(rate), int(size("count", count))))
+    times = np.cumsum(random.exponential(1 / float(rate), one_size("count", count)))
     return _made(times, prompt, answer, shared, group, random)
 
 
@@ -98,7 +98,7 @@ def uniform(low: Number, high: Number) -> Callable[[Any, int], Any]:
     >>> uniform(3, 5)(np.random.default_rng(0), 6).tolist()
     [5, 4, 4, 3, 3, 3]
     """
-    low, high = int(size("low", low)), int(size("high", high))
+    low, high = one_size("low", low), one_size("high", high)
     if high < low:
         raise ValueError(f"high must be at least low={low}, got {high}")
     return lambda random, count: random.integers(low, high + 1, count)
@@ -111,8 +111,8 @@ def lognormal(median: Number, mean: Number, most: Number) -> Callable[[Any, int]
     >>> round(np.median(found)), round(found.mean())
     (99, 198)
     """
-    median, mean = int(size("median", median)), int(size("mean", mean))
-    longest = int(size("most", most, least=median))
+    median, mean = one_size("median", median), one_size("mean", mean)
+    longest = one_size("most", most, least=median)
     if mean <= median:
         raise ValueError(f"mean must be more than the median of {median}, got {mean}")
     sigma = np.sqrt(2 * np.log(mean / median))
@@ -150,7 +150,7 @@ def _check_groups(groups: Any, common: Any) -> None:
 def _lengths(name: str, given: Any, random: Any, count: int, *, least: int = 1) -> Any:
     found = given(random, count) if callable(given) else given
     if np.ndim(found) == 0:
-        return np.full(count, int(size(name, found, least=least)))
+        return np.full(count, one_size(name, found, least=least))
     found = np.asarray(size(name, np.asarray(found), least=least)).astype(int)
     if len(found) != count:
         raise ValueError(f"{name} must be one length or {count}, one each, got {len(found)}")

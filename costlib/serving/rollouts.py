@@ -25,7 +25,7 @@ from costlib.serving.requests import listed
 from costlib.serving.run import ServingRun
 from costlib.serving.server import Server, server_of
 from costlib.serving.simulator import simulate
-from costlib.units.numbers import Number, amount, size
+from costlib.units.numbers import Number, amount, one_size, size
 
 __all__ = ["PolicyStep", "full_rate", "policy_step", "rollout"]
 
@@ -84,7 +84,7 @@ class PolicyStep:
 
 
 def rollout(
-    server: Server,
+    server: Server | str,
     lengths: Sequence[int],
     *,
     prompt: int,
@@ -102,7 +102,7 @@ def rollout(
     (1, 32000, True)
     """
     answers = np.asarray(size("lengths", np.asarray(lengths))).astype(int)
-    group, copies = int(size("group", group)), int(size("copies", copies))
+    group, copies = one_size("group", group), one_size("copies", copies)
     if len(answers) % group:
         raise ValueError(f"lengths must be whole groups of {group}, got {len(answers)}")
     of = np.arange(len(answers)) // group
@@ -135,7 +135,7 @@ def full_rate(run: ServingRun) -> tuple[float, float]:
 
 
 def policy_step(
-    server: Server,
+    server: Server | str,
     lengths: Sequence[int],
     *,
     prompt: int,
@@ -159,13 +159,14 @@ def policy_step(
     >>> step.dominates, step.asynchronous < step.seconds
     ('rollout', True)
     """
+    server = server_of(server)
     runs = rollout(server, lengths, prompt=prompt, group=group, copies=copies, most=most)
     answers = np.asarray(lengths)
     few = answers[np.arange(len(answers)) // group % copies == 0]
     times = -(-_LONG * most // len(few))
     [long] = rollout(server, np.tile(few, times).tolist(), prompt=prompt, group=group, most=most)
     rate, batch = full_rate(long)
-    model, device = server_of(server).model, server.device
+    model, device = server.model, server.device
     peak = amount("mfu", mfu) * device.flops_per_s[device.sixteen_bits] * server.per_copy * copies
     lines, counts = np.unique(prompt + answers, return_counts=True)
     forward = float(np.sum(counts * model.prefill(1, lines.astype(float)).matmul_flops))

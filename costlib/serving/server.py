@@ -33,6 +33,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
 from typing import Any
+from warnings import warn
 
 from costlib.model.catalog import Node, model_of
 from costlib.model.engines import engine_of
@@ -52,10 +53,18 @@ from costlib.parallel.mesh import Mesh
 from costlib.timing.roofline import time
 from costlib.units.device import Device, Link
 from costlib.units.ledger import Ledger
-from costlib.units.numbers import Number, amount, ceil_div, is_zero, maximum, minimum, size
+from costlib.units.numbers import (
+    Number,
+    ceil_div,
+    is_zero,
+    maximum,
+    minimum,
+    one_size,
+    within_seconds,
+)
 from costlib.units.precision import Precision, precision_of
 
-__all__ = ["CUTS", "OutOfReach", "Server", "server_of"]
+__all__ = ["CUTS", "BeyondTraining", "OutOfReach", "Server", "server_of"]
 
 #: The ways in which a server is cut.
 CUTS = ("tensor", "pipeline", "expert", "data", "dcp")
@@ -63,6 +72,10 @@ CUTS = ("tensor", "pipeline", "expert", "data", "dcp")
 
 class OutOfReach(ValueError):
     """A server that was asked rightly cannot do it: nothing fits, or no batch is as fast."""
+
+
+class BeyondTraining(UserWarning):
+    """A context is longer than those that a model was trained for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +129,9 @@ multiple, got 3; the nearest is 2
         put = object.__setattr__
         many = place.devices if isinstance(place, Cluster) else many
         for name in ("pipeline", "expert", "data", "dcp"):
-            put(self, name, int(size(name, getattr(self, name))))
+            put(self, name, one_size(name, getattr(self, name)))
         rest = max(1, (many or 1) // (self.pipeline * self.data))
-        put(self, "tensor", rest if self.tensor is None else int(size("tensor", self.tensor)))
+        put(self, "tensor", rest if self.tensor is None else one_size("tensor", self.tensor))
         put(self, "model", model)
         put(self, "place", place)
         if self.engine is not None:
@@ -130,10 +143,8 @@ multiple, got 3; the nearest is 2
             raise ValueError(wrong)
         mesh = Mesh(plan, cluster)
         axes = {**mesh.axes, "expert": mesh.expert}
-        given = (
-            cluster.latency if self.latency is None else amount("latency", self.latency, least=0)
-        )
-        waits = 0 if given is None else given
+        given = cluster.latency if self.latency is None else self.latency
+        waits = 0 if given is None else within_seconds("latency", given, 0.1)
         if isinstance(place, Cluster):
             put(self, "device", place.device_on(axes, waits))
         else:
@@ -262,6 +273,17 @@ multiple, got 3; the nearest is 2
         held = memory(self.share, 1, 0, self.precision, new=tokens)
         return self.device.usable - held.weights - held.activations
 
+    def check_trained(self, context: int) -> None:
+        """Warn of more tokens than the model was trained for: costs are right, answers may not be.
+
+        >>> Server("llama-3.1-8b", "H100-SXM").check_trained(128_000)
+        """
+        known = self.model.context_length
+        is_learned = self.model.learned_positions is not None  # beyond them passes are refused
+        if known is not None and not is_learned and context > known + 1:  # one is being written
+            text = f"the model was trained for {known:,} tokens, not {context:,}: costs are as "
+            warn(f"{text}counted, its answers may be worth little", BeyondTraining, stacklevel=3)
+
     def check(self, context: int = 1, batch: int = 1) -> None:
         """Say what would do, if so many sequences of so many tokens do not fit.
 
@@ -271,6 +293,7 @@ multiple, got 3; the nearest is 2
         costlib.serving.server.OutOfReach: batch must be at most 57, as many sequences \
 of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
         """
+        self.check_trained(context)
         room = self.room(context)
         if room >= batch:
             return
@@ -341,13 +364,19 @@ def _waiting(device: Device, waits: Number) -> Device:
 
 
 def server_of(value: Any, name: str = "server") -> Server:
-    """A server as it came, or a sentence that says how to make one.
+    """A server, or the one that a text such as "llama-3.1-8b on H100-SXM" stands for.
 
+    >>> server_of("llama-3.1-70b on H100-SXMx4").machine
+    '4 × H100-SXM'
     >>> server_of("H100-SXM")
     Traceback (most recent call last):
         ...
-    TypeError: server must be a Server(model, device), got 'H100-SXM'
+    TypeError: server must be a Server(model, device) or 'MODEL on DEVICE', got 'H100-SXM'
     """
+    if isinstance(value, str) and " on " in value:
+        model, _, device = value.partition(" on ")
+        return Server(model.strip(), device.strip())
     if not isinstance(value, Server):
-        raise TypeError(f"{name} must be a Server(model, device), got {value!r:.60}")
+        text = f"{name} must be a Server(model, device) or 'MODEL on DEVICE'"
+        raise TypeError(f"{text}, got {value!r:.60}")
     return value

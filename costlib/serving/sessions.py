@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, flag, size
+from costlib.units.numbers import Number, flag, one_size
 
 __all__ = ["Session", "SessionCost", "session_cost"]
 
@@ -39,7 +39,7 @@ class Session:
 
     def __post_init__(self) -> None:
         for name in ("calls", "first", "answer", "result"):
-            object.__setattr__(self, name, int(size(name, getattr(self, name))))
+            object.__setattr__(self, name, one_size(name, getattr(self, name)))
 
     @property
     def grows(self) -> int:
@@ -87,7 +87,7 @@ class SessionCost:
 
 
 def session_cost(
-    server: Server, session: Session, *, cached: bool, batch: Number = 1
+    server: Server | str, session: Session, *, cached: bool, batch: Number = 1
 ) -> SessionCost:
     """FLOPs and seconds of a session, whose steps are shared by ``batch`` sequences like it.
 
@@ -102,7 +102,8 @@ def session_cost(
     """
     prompts = session.prompts
     new = session.new if flag("cached", cached) else prompts
-    found, model = prompts - new, server_of(server).model
+    server = server_of(server)
+    found, model = prompts - new, server.model
     server.check(session.last, batch if isinstance(batch, int) else 1)
     steps = session.answer - 1
     middle = prompts + (steps - 1) // 2  # a step's time is a line in what is cached

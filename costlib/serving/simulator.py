@@ -68,7 +68,11 @@ class Policy:
 
 
 def simulate(
-    requests: Requests, server: Server, *, progress: bool = False, **policy: int | str | bool | None
+    requests: Requests,
+    server: Server | str,
+    *,
+    progress: bool = False,
+    **policy: int | str | bool | None,
 ) -> ServingRun:
     """What happens to every request on one copy of a server; the rest are fields of `Policy`.
 

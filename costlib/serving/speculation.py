@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from costlib.model.transformer import Transformer
 from costlib.serving.frontier import regimes
-from costlib.serving.server import Server
+from costlib.serving.server import Server, server_of
 from costlib.units.numbers import Number, amount, size
 
 __all__ = [
@@ -148,8 +149,8 @@ def _lower_branch(s: float) -> float:
 
 
 def speculate(
-    server: Server,
-    draft: Server | None,
+    server: Server | str,
+    draft: Server | Transformer | str | None,
     *,
     batch: Number,
     context: Number,
@@ -158,8 +159,9 @@ def speculate(
 ) -> Any:
     """The speed-up on a server, by the ledger: checks and drafts as long as they take.
 
-    Drafts are steps of a ``draft`` server, or with None of the model's own heads for further
-    tokens: then a check is a pass of the model with them, and drafts cost nothing else.
+    Drafts are steps of a ``draft`` server, of a model on the same devices, or with None of the
+    model's own heads for further tokens: then a check is a pass of the model with them, and drafts
+    cost nothing else.
 
     >>> server, small = (Server(name, "H100-SXM") for name in ("llama-3.1-8b", "llama-3.2-1b"))
     >>> cases = ((1, 2048), (128, 2048))
@@ -167,18 +169,37 @@ def speculate(
     ...  for b, c in cases]
     [2.02, 1.46]
     """
-    drafts = size("drafts", drafts, least=0)
+    drafts, server = size("drafts", drafts, least=0), server_of(server)
     plain = server.step(batch, context)
     if draft is None:
         heads = server.with_(model=server.model.with_mtp_layers())
         spent = heads.step(batch, context, drafts + 1)
     else:
-        spent = server.step(batch, context, drafts + 1) + drafts * draft.step(batch, context)
+        small = _drafting(draft, server)
+        spent = server.step(batch, context, drafts + 1) + drafts * small.step(batch, context)
     return expected_tokens(accepted, drafts) * plain / spent
 
 
+def _drafting(draft: Any, server: Server) -> Server:
+    """The server of drafts; of a model alone, on the same devices."""
+    if not (isinstance(draft, Server) or (isinstance(draft, str) and " on " in draft)):
+        draft = server.with_(model=draft)
+    small = server_of(draft, "draft")
+    one, other = server.model.vocab, small.model.vocab
+    if abs(one - other) > _PADDED * one:
+        raise ValueError(
+            f"draft must have the model's vocabulary of {one:,}, got a model of {other:,}: "
+            "tokens of another vocabulary cannot be checked one by one"
+        )
+    return small
+
+
+#: The share by which two tables of one vocabulary may differ, as each is padded by its own rule.
+_PADDED = 0.01
+
+
 def pays_up_to(
-    server: Server, context: Number, *, accepted: float, drafts: int, draft_cost: float = 0
+    server: Server | str, context: Number, *, accepted: float, drafts: int, draft_cost: float = 0
 ) -> float:
     """The batch beyond which drafts cost more than they bring, by the straight lines; or infinity.
 
@@ -193,6 +214,7 @@ def pays_up_to(
     ...     server, 16384, accepted=0.8, drafts=4)
     (230, inf)
     """
+    server = server_of(server)
     lines = regimes(server, context)
     brought = expected_tokens(accepted, drafts) - _count(drafts) * _cost(draft_cost)
     each = server.share.prefill(_MANY, 1)  # a token's arithmetic, without a cache to read

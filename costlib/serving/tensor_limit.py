@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import size
+from costlib.units.numbers import one_size, within_seconds
 
 __all__ = ["TensorLimit", "tensor_limit"]
 
@@ -65,7 +65,7 @@ class TensorLimit:
 
 
 def tensor_limit(
-    server: Server, context: int, batch: int = 1, *, latency: float = 0
+    server: Server | str, context: int, batch: int = 1, *, latency: float = 0
 ) -> TensorLimit:
     """The closed form of a model on one of a server's devices, and more that wait ``latency``.
 
@@ -73,8 +73,8 @@ def tensor_limit(
     >>> round(1000 * found.floor, 2), round(found.devices), round(1000 * float(found.step(8)), 2)
     (0.98, 43, 6.21)
     """
-    server, batch = server_of(server), int(size("batch", batch))
-    context = int(size("context", context))
+    server, batch = server_of(server), one_size("batch", batch)
+    context, latency = one_size("context", context), within_seconds("latency", latency, 0.1)
     one, two = (server.with_(tensor=n, pipeline=1, expert=1, data=1, dcp=1) for n in (1, 2))
     model, device, precision = one.model, one.device, one.precision
     read = []

@@ -14,25 +14,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, amount, size
+from costlib.units.numbers import Number, amount, one_size, size
 
 __all__ = ["HeldPrefix", "even_link", "even_prefix", "held_prefix"]
 
 _FAR = 2**24
 
 
-def even_link(server: Server, prefix: Number) -> Any:
+def even_link(server: Server | str, prefix: Number) -> Any:
     """Bytes/s into each device at which a reload of so many tokens takes as long as a prefill.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> [round(even_link(server, tokens) / 1e9, 1) for tokens in (1000, 32_000)]
     [7.9, 5.4]
     """
-    prefix = size("prefix", prefix)
-    return server_of(server).cache_bytes(prefix) / server.per_copy / server.prefill(prefix)
+    server, prefix = server_of(server), size("prefix", prefix)
+    return server.cache_bytes(prefix) / server.per_copy / server.prefill(prefix)
 
 
-def even_prefix(server: Server, bytes_per_s: float) -> float:
+def even_prefix(server: Server | str, bytes_per_s: float) -> float:
     """The shortest prefix, of a thousand tokens or more, that a link reloads in the time of a
     prefill; infinite where none is long enough.
 
@@ -72,15 +72,16 @@ class HeldPrefix:
         return self.prefill / lost if lost > 0 else float("inf")
 
 
-def held_prefix(server: Server, prefix: int, *, context: int) -> HeldPrefix:
+def held_prefix(server: Server | str, prefix: int, *, context: int) -> HeldPrefix:
     """How long it pays to hold a prefix, on a server that is full of sequences of ``context``.
 
     >>> found = held_prefix(Server("llama-3.1-8b", "H100-SXM"), 32_000, context=8000)
     >>> round(found.share, 3), round(found.elasticity, 2), round(found.seconds)
     (0.069, 0.2, 57)
     """
-    prefix, context = int(size("prefix", prefix)), int(size("context", context))
-    server_of(server).check(max(prefix, context))
+    prefix, context = one_size("prefix", prefix), one_size("context", context)
+    server = server_of(server)
+    server.check(max(prefix, context))
     room = int(server.room(context))
     full, fewer = (n / server.step(n, context) for n in (room, max(1, room - 1)))
     elasticity = room * (full - fewer) / full if room > 1 else 1.0

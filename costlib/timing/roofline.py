@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 from warnings import warn
 
-from costlib.model.catalog import device_of
+from costlib.model.catalog import device_of, model_of
 from costlib.model.engines import Engine
 from costlib.model.kvcache import held_bytes, largest_batch
+from costlib.model.transformer import Transformer
 from costlib.timing import sweeps
 from costlib.timing.limits import (
     DoesNotFit,
@@ -137,7 +138,7 @@ def table(work: Ledger | Op, device: Device | str, precision: Precision | str | 
 
 
 def fits(
-    work: Ledger,
+    work: Ledger | Transformer | str,
     device: Device | str,
     precision: Precision | str | None = None,
     *,
@@ -145,20 +146,24 @@ def fits(
 ) -> Any:
     """Whether what a pass holds, weights and cache, lies in the device's memory less its reserve.
 
-    With an ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm"): whether that engine would
-    take the pass's sequences on, with its pages and what it keeps for itself.
+    Of a model, or the name of one, the least pass is meant: one token, with none cached. With an
+    ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm"): whether that engine would take the
+    pass's sequences on, with its pages and what it keeps for itself.
 
     >>> from costlib import Transformer
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> fits(llama.decode(1, 4096), "RTX-4090"), fits(llama.decode(8, 4096), "RTX-4090")
     (True, False)
+    >>> fits("llama-3.1-70b", "H100-SXM"), fits("llama-3.1-70b", "H100-SXM", "int4")
+    (False, True)
     >>> from costlib import models
     >>> step = models["gemma-3-12b"].decode(9, 16_383)
     >>> fits(step, "A100-40GB"), fits(step, "A100-40GB", engine="vllm")
     (True, False)
     """
     device = device_of(device)
-    if work.holds is None:
+    work = work if isinstance(work, (Ledger, Op)) else model_of(work).decode(1, 0)
+    if isinstance(work, Op) or work.holds is None:
         raise ValueError("only a whole pass, such as model.decode(1, 4096), says what it holds")
     if engine is not None:
         held = work.holds

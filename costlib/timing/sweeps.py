@@ -33,7 +33,7 @@ from costlib.units.unfolded import Unfolded
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
 
-__all__ = ["PHASES", "columns", "sweep"]
+__all__ = ["CONTEXT", "PHASES", "columns", "sweep", "usual_context"]
 
 PHASES = ("decode", "prefill")
 
@@ -45,6 +45,9 @@ TASK = 2**20
 
 #: The largest batch and context for which totals are worked out from 1 on, and looked up.
 LOOKED_UP = 2**18
+
+#: Tokens of a sequence where nobody says.
+CONTEXT = 4096
 
 #: Columns of a table that stand between what a row is of and what binds it.
 _FIRST = ("batch", "context", "flops", "bytes", "seconds", "tokens_per_s", "per_user")
@@ -58,7 +61,7 @@ def sweep(
     device: Device | str | Sequence[Device | str],
     *,
     batch: Any = 1,
-    context: Any = 4096,
+    context: Any = None,
     precision: Precision | str | Sequence[Precision | str | None] | None = None,
     phase: str = "decode",
     paired: bool = False,
@@ -76,6 +79,9 @@ def sweep(
     sequence, or with ``phase="prefill"`` a prompt of ``context`` tokens. Only what fits the
     device's memory less its reserve is given, unless ``all_rows``. ``price_per_hour`` is yours.
 
+    Without a ``context`` there are `CONTEXT` tokens, or as many as the shortest of the models was
+    trained for.
+
     A sweep too large for memory is worked through in pieces of one model, device and precision, a
     million rows at most: ``keep`` is applied to each, and what it returns is put together.
     ``client`` is a Dask cluster's, which then does the pieces; ``progress`` shows a bar.
@@ -90,6 +96,8 @@ def sweep(
         import pandas as pd
 
     choose("phase", phase, PHASES)
+    if context is None:
+        context = usual_context(*_several(model))
     for name, value in (("paired", paired), ("all_rows", all_rows), ("progress", progress)):
         flag(name, value)
     cases = [
@@ -109,6 +117,16 @@ def sweep(
         _say_that_nothing_fits(cases, batch, context)
     tables = filled or found[:1]
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def usual_context(*models: Transformer | str) -> int:
+    """Tokens of a sequence where nobody says: `CONTEXT`, or as many as all models know.
+
+    >>> usual_context("llama-3.1-8b"), usual_context("llama-3.1-8b", "gpt2")
+    (4096, 1024)
+    """
+    known = (model_of(model).context_length for model in models)
+    return min([CONTEXT, *(length for length in known if length is not None)])
 
 
 def seconds(work: Unfolded, device: Device, precision: Precision) -> tuple[Any, float] | None:
@@ -157,7 +175,8 @@ def columns(
     choose("phase", phase, PHASES)
     case = _Case(model_of(model), device_of(device), _meant(model, device, precision), phase)
     batch, context = size("batch", np.asarray(batch)), size("context", np.asarray(context))
-    return case.columns(np.asarray(batch, dtype=float), np.asarray(context, dtype=float))
+    batch, context = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (batch, context))
+    return case.columns(batch, context)
 
 
 class _Table:
@@ -212,6 +231,7 @@ class _Case:
 
     def _filled(self, batch: Any, context: Any, block: Callable[..., Any]) -> dict[str, Any]:
         """What ``block`` says of every row, worked out block by block."""
+        self.model.check_context(context)
         shape = np.broadcast_shapes(batch.shape, context.shape)
         tables, found = self.tables(batch, context), dict[str, Any]()
         for place in _blocks(shape):

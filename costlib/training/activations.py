@@ -17,9 +17,10 @@ from typing import Any
 
 from costlib.layers.attention import SCORES
 from costlib.layers.parts import Block, Saved, saved_elements
+from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
-from costlib.training.recipes import Adapters, Recipe, looked_up, recipe_of, state_bytes
+from costlib.training.recipes import Adapters, Recipe, recipe_of, state_bytes
 from costlib.units.numbers import (
     Number,
     ceil_div,
@@ -209,7 +210,7 @@ def activations(
     >>> held.of_layers() == 16 * 64 * (34 + 5 * 4 * 16 // 64)
     True
     """
-    model = looked_up(model)
+    model = model_of(model)
     choose("recompute", recompute, POLICIES)
     choose("scores", scores, SCORES)
     flag("dropout", dropout), flag("sequence", sequence), flag("fused", fused)
@@ -314,7 +315,7 @@ def saved_activations(model: Transformer | str) -> Any:
     2560
     """
     total: Number = 0
-    model = looked_up(model)
+    model = model_of(model)
     for block in model.blocks:
         total = plus(total, block.layers * saved_elements(block.saved(model.d_model)))
     return total

@@ -15,9 +15,9 @@ import numpy as np
 
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import PerToken
-from costlib.model.catalog import device_of
+from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
-from costlib.training.recipes import Recipe, adapter_params, looked_up, recipe_of, targeted
+from costlib.training.recipes import Recipe, adapter_params, recipe_of, targeted
 from costlib.units.device import Device
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
@@ -87,7 +87,7 @@ def flops_per_token(model: Transformer | str, seq: Number, convention: str = "le
     palm         46.9
     """
     choose("convention", convention, tuple(CONVENTIONS))
-    return CONVENTIONS[convention](looked_up(model), size("seq", seq))
+    return CONVENTIONS[convention](model_of(model), size("seq", seq))
 
 
 def mfu(
@@ -153,7 +153,7 @@ def hfu_over_mfu(
     >>> [round(hfu_over_mfu(gpt, 4096, recompute=p), 3) for p in (None, "selective", "full")]
     [1.0, 1.025, 1.327]
     """
-    model, batch = looked_up(model), {"batch": 1, "seq": size("seq", seq), "masked": masked}
+    model, batch = model_of(model), {"batch": 1, "seq": size("seq", seq), "masked": masked}
     needed = model.training_step(**batch, scores="materialised")
     done = model.training_step(**batch, scores=scores, recompute=recompute)
     return done.matmul_flops / needed.matmul_flops
@@ -177,7 +177,7 @@ def adapter_step(
     adapters = recipe_of(recipe).adapters
     if adapters is None:
         raise ValueError("recipe has no adapters: make one with costlib.training.lora()")
-    model = looked_up(model)
+    model = model_of(model)
     whole = model.training_step(batch, seq, **how)
     tokens = size("batch", batch) * size("seq", seq)
     lowest = {step.name: step for step in _first_products(model)}

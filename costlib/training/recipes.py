@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.parts import PerToken
-from costlib.model.catalog import models
+from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
 from costlib.units.numbers import Number, choose, exact_div, flag, is_zero, plus, size
-from costlib.units.precision import FORMATS, Precision, grouped
+from costlib.units.precision import FORMATS, Precision, grouped, spelt
 
 __all__ = [
     "RECIPES",
@@ -178,8 +178,8 @@ bf16-pure, fp8, fp8-te, adam-8bit, muon, adafactor, sgd-momentum, sgd, got 'fp16
     if isinstance(value, Recipe):
         return value
     name = "bf16" if value is None else value
-    if isinstance(name, str) and name in RECIPES:
-        return RECIPES[name]
+    if isinstance(name, str) and spelt(name) in RECIPES:
+        return RECIPES[spelt(name)]
     kind = ValueError if isinstance(value, str) else TypeError
     raise kind(f"recipe must be a Recipe or one of {', '.join(RECIPES)}, got {value!r:.200}")
 
@@ -204,22 +204,13 @@ def lora(
     >>> round(state_bytes(llama, lora(8, base="nf4")).total / 1e9, 2)
     3.93
     """
-    if base not in FORMATS:
+    if not isinstance(base, str) or spelt(base) not in FORMATS:
         raise ValueError(f"base must be one of {', '.join(FORMATS)}, got {base!r:.200}")
     if isinstance(targets, str) or not targets:
         raise TypeError(f"targets must be a tuple of names of products, got {targets!r:.200}")
     own = Adapters(rank=size("rank", rank), targets=tuple(targets), recipe=recipe_of(recipe))
     plain = Recipe(weights=2, gradients=0)
-    return Recipe(weights=FORMATS[base], gradients=0, others=plain, adapters=own)
-
-
-def looked_up(model: Transformer | str) -> Transformer:
-    """A model, or the one of that name; whatever can be asked as a Transformer is will do."""
-    if isinstance(model, str):
-        return models[model]
-    if not hasattr(model, "params"):
-        raise TypeError(f"model must be a Transformer or the name of one, got {model!r:.200}")
-    return model
+    return Recipe(weights=FORMATS[spelt(base)], gradients=0, others=plain, adapters=own)
 
 
 def params_by_kind(model: Transformer | str) -> dict[str, Any]:
@@ -230,7 +221,7 @@ def params_by_kind(model: Transformer | str) -> dict[str, Any]:
     {'matrices': 131072, 'others': 128320}
     """
     matrices: Number = 0
-    model = looked_up(model)
+    model = model_of(model)
     for step in _products(model):
         matrices = plus(matrices, step.parameters())
     for block in model.blocks:
@@ -255,7 +246,7 @@ ffn.gate, ffn.up, ffn.down
     adapters = recipe_of(recipe).adapters
     total: Number = 0
     if adapters is not None:
-        for step in targeted(looked_up(model), adapters):
+        for step in targeted(model_of(model), adapters):
             total = plus(total, adapters.rank * _sides(step))
     return total
 
@@ -298,7 +289,7 @@ def state_bytes(model: Transformer | str, recipe: Recipe | str | None = None) ->
     >>> held.optimizer == 8 * 131072 + 12 * 128320
     True
     """
-    recipe, model = recipe_of(recipe), looked_up(model)
+    recipe, model = recipe_of(recipe), model_of(model)
     count = params_by_kind(model)
     kinds = [(count["matrices"], recipe), (count["others"], recipe.others or recipe)]
     if recipe.adapters is not None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlib.model.catalog import device_of
+from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
 from costlib.training.flops import CONVENTIONS, flops_per_token, mfu
-from costlib.training.recipes import looked_up
 from costlib.units.device import Device
 from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 
@@ -46,7 +45,7 @@ class TrainingRun:
     goodput: Number = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "model", looked_up(self.model))
+        object.__setattr__(self, "model", model_of(self.model))
         object.__setattr__(self, "device", device_of(self.device))
         size("devices", self.devices), size("seq", self.seq), amount("tokens", self.tokens)
         choose("convention", self.convention, tuple(CONVENTIONS))

@@ -21,7 +21,7 @@ import numpy as np
 
 from costlib.units.display import facts_html, quantity
 from costlib.units.numbers import Number, is_lazy, is_symbolic, minimum
-from costlib.units.precision import SIXTEEN_BITS
+from costlib.units.precision import SIXTEEN_BITS, spelt
 
 __all__ = ["RESERVE", "Device", "Link"]
 
@@ -29,10 +29,19 @@ __all__ = ["RESERVE", "Device", "Link"]
 #: context, workspaces, fragments. Serving systems leave 8 to 10 per cent free.
 RESERVE = 0.1
 
-#: What a figure may be, from least to most.
-_RATES = (1, 1e30)
+#: What a figure may be, from least to most: TFLOP/s that are given as FLOP/s, gigabytes as bytes
+#: or milliseconds as seconds are out of any machine's range.
+_RATES = (1e6, 1e29)
+_MEMORY = (1e5, 1e30)
+_CACHES = (1, 1e30)
+_SECONDS = (0, 1)
 _SHARES = (1e-9, 1)
-_SECONDS = (0, 1e9)
+#: What is meant by a figure, where its name does not say.
+_UNITS = {
+    _RATES: " a second (4e12 for 4 TFLOP/s or TB/s)",
+    _MEMORY: " bytes (80e9 for 80 GB)",
+    _SECONDS: " seconds",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ got 100000000000000.0
         if not self.flops_per_s:
             raise ValueError(f"{self.name} needs a peak rate for at least one number format")
         rates = {
-            dtype: _figure(f"flops_per_s[{dtype!r}]", rate, *_RATES)
+            spelt(str(dtype)): _figure(f"flops_per_s[{dtype!r}]", rate, *_RATES)
             for dtype, rate in self.flops_per_s.items()
         }
         object.__setattr__(self, "flops_per_s", MappingProxyType(rates))
@@ -156,7 +165,7 @@ got 100000000000000.0
 
         Without a format, in 16 bits.
         """
-        compute = self.sixteen_bits if compute is None else compute
+        compute = self.sixteen_bits if compute is None else spelt(compute)
         if compute not in self.flops_per_s:
             raise ValueError(
                 f"{self.name} has no peak rate for {compute!r}; it has "
@@ -209,9 +218,9 @@ got 100000000000000.0
 
 _LIMITS = {
     "bytes_per_s": _RATES,
-    "capacity": _RATES,
-    "on_chip": _RATES,
-    "cache": _RATES,
+    "capacity": _MEMORY,
+    "on_chip": _CACHES,
+    "cache": _CACHES,
     "interconnect": _RATES,
     "compute_efficiency": _SHARES,
     "bandwidth_efficiency": _SHARES,
@@ -247,8 +256,11 @@ def _figure(name: str, value: Number, least: float, most: float) -> Any:
     is_array = getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u", "f")
     if isinstance(value, (bool, str)) or not (is_array or isinstance(value, (int, float))):
         raise TypeError(f"{name} must be a number, got {value!r:.200}")
+    if type(value) is int and value > 1e30:  # perhaps more than a float can be
+        raise ValueError(f"{name} must be at most 1e30, got a larger whole number")
     if not np.all((np.asarray(value) >= least) & (np.asarray(value) <= most)):
-        raise ValueError(f"{name} must be between {least:g} and {most:g}, got {value}")
+        unit = _UNITS.get((least, most), "")
+        raise ValueError(f"{name} must be between {least:g} and {most:g}{unit}, got {value}")
     if isinstance(value, float) and value == inf:
         return inf  # the very object, so that "overlaps perfectly" is seen at once
     return value if isinstance(value, (int, float)) else value * 1.0

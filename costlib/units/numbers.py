@@ -24,6 +24,7 @@ __all__ = [
     "divides",
     "doublings",
     "exact_div",
+    "exceeds",
     "extra",
     "flag",
     "is_lazy",
@@ -33,6 +34,7 @@ __all__ = [
     "is_zero",
     "maximum",
     "minimum",
+    "one_size",
     "plus",
     "size",
     "sizes",
@@ -44,6 +46,7 @@ __all__ = [
     "unwrappable",
     "where",
     "whole_number",
+    "within_seconds",
 ]
 
 
@@ -159,6 +162,42 @@ def amount(name: str, value: Number, *, least: float | None = None) -> Any:
     if not bool(np.all(fits & np.isfinite(entries))):
         wanted = "more than 0" if least is None else f"at least {least}"
         raise ValueError(f"{name} must be {wanted} and finite, got {value}")
+    return value
+
+
+def one_size(name: str, value: Number, *, least: int = 1) -> int:
+    """Check a size where there can be only one.
+
+    >>> one_size("batch", 8.0)
+    8
+    >>> one_size("batch", np.array([1, 8]))
+    Traceback (most recent call last):
+        ...
+    TypeError: batch must be one whole number here, got [1. 8.]: call it for each, or ask \
+costlib.sweep
+    """
+    checked: Any = value if isinstance(value, (list, tuple)) else size(name, value, least=least)
+    if not isinstance(checked, int):
+        text = f"{name} must be one whole number here, got {checked!s:.60}"
+        raise TypeError(f"{text}: call it for each, or ask costlib.sweep")
+    return checked
+
+
+def within_seconds(name: str, value: Number, most: float) -> Any:
+    """Check seconds that are at most so many: milliseconds that were given as seconds are told.
+
+    >>> within_seconds("per_token", 0.025, 1)
+    0.025
+    >>> within_seconds("per_token", 25, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: per_token is in seconds and at most 1, got 25: 25 ms are 0.025
+    """
+    amount(name, value, least=0)
+    if exceeds(value, most):
+        text = f"{name} is in seconds and at most {most:g}, got {value!s:.60}"
+        ms = f": {value:g} ms are {value / 1000:g}" if isinstance(value, (int, float)) else ""
+        raise ValueError(text + ms)
     return value
 
 
@@ -410,6 +449,18 @@ def certain(condition: Any) -> bool | None:
     return True if entries.all() else None if entries.any() else False
 
 
+def exceeds(value: Number, most: Number) -> bool:
+    """Whether a value, or an entry of it, is known to be more than the most there can be.
+
+    >>> exceeds(5, 4), exceeds(np.array([1, 5]), 4), exceeds(symbols("S"), 4)
+    (True, True, False)
+    """
+    if is_symbolic(value, most) or is_lazy(value) or is_lazy(most):
+        return False
+    is_more: Any = value > most
+    return bool(is_more if isinstance(is_more, bool) else is_more.any())
+
+
 def divides(divisor: Number, value: Number) -> bool:
     """False only if it is known that divisor leaves a rest in value somewhere.
 
@@ -532,6 +583,8 @@ def _check_entries(name: str, entries: np.ndarray[Any, Any], least: int) -> None
             raise ValueError(f"{name} must hold whole numbers only, got {part[wrong][0]}")
         if part.min() < least:
             raise ValueError(f"{name} must be at least {least} everywhere, got {entries.min()}")
+        if float(part.max()) > MOST:
+            raise ValueError(f"{name} must be at most 1e30 everywhere, got {entries.max()}")
 
 
 def _symbolic_size(name: str, value: Any, least: int) -> Any:

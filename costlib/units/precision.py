@@ -129,12 +129,12 @@ fp6, fp4, int4, nf4, mxfp8, mxfp6, mxfp4, nvfp4, got 'fp9'
 
 def _bytes(kind: str, value: Any) -> Any:
     if isinstance(value, str):
-        if value not in FORMATS:
+        if spelt(value) not in FORMATS:
             known = ", ".join(FORMATS)
             raise ValueError(
                 f"{kind} must be bytes per element or one of {known}, got {value!r:.200}"
             )
-        return FORMATS[value]
+        return FORMATS[spelt(value)]
     if is_symbolic(value) or is_lazy(value):
         return value
     is_array = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
@@ -151,6 +151,15 @@ def _both(name: str, compute: str) -> Precision:
     """Weights, activations and cache in a format, which is computed in; scores stay in 16 bits,
     as the softmax between them is not done in fewer."""
     return Precision(weights=name, activations=name, kv=name, compute=compute)
+
+
+def spelt(name: str) -> str:
+    """A format as it is spelt here, whatever else it is called.
+
+    >>> spelt("FP8"), spelt("bfloat16"), spelt("Float32")
+    ('fp8', 'bf16', 'fp32')
+    """
+    return name[:200].casefold().replace("bfloat", "bf").replace("float", "fp")
 
 
 #: Ways that models are run, by name.
@@ -181,18 +190,20 @@ def precision_of(value: Precision | str | None) -> Precision:
     Precision(weights=1, activations=1, kv=1, scores=2, compute='fp8')
     >>> precision_of("mxfp4").compute is None  # the weights alone are in 4 bits
     True
-    >>> precision_of("float16")
+    >>> precision_of("FP8") == precision_of("fp8"), precision_of("bfloat16").compute
+    (True, 'bf16')
+    >>> precision_of("q4")
     Traceback (most recent call last):
         ...
     ValueError: precision must be a Precision or one of fp32, tf32, bf16, fp16, fp8, int8, mxfp8, \
-mxfp6, nvfp4, int4, nf4, mxfp4, got 'float16'
+mxfp6, nvfp4, int4, nf4, mxfp4, got 'q4'
     """
     if type(value) is Precision:
         return value
     if value is None:
         return DEFAULT
-    if isinstance(value, str) and value in RECIPES:
-        return RECIPES[value]
+    if isinstance(value, str) and spelt(value) in RECIPES:
+        return RECIPES[spelt(value)]
     kind = ValueError if isinstance(value, str) else TypeError
     known = ", ".join(RECIPES)
     raise kind(f"precision must be a Precision or one of {known}, got {value!r:.200}")

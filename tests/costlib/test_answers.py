@@ -14,6 +14,9 @@ from costlib.model.catalog import models
 from costlib.timing import roofline
 from paths import ROOT
 
+#: Memory ends many of these contexts, and training some of them earlier.
+pytestmark = pytest.mark.filterwarnings("ignore::costlib.serving.server.BeyondTraining")
+
 CASES = {
     "dense": {"model": "llama-3.1-8b", "device": "H100-SXM", "batch": 8, "context": 8192},
     "shared": {"model": "llama-3.1-70b", "device": "H100-SXM", "tensor": 4, "batch": 3},

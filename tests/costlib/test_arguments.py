@@ -257,6 +257,9 @@ ELSEWHERE = {
     "Moment": "a line of a log: test_explain",
     "free_bytes": "of a server's own memory: test_serving",
     "check": "room() in a sentence: test_serving",
+    **dict.fromkeys(
+        ("check_context", "check_trained"), "what decode() and answer() check: test_names"
+    ),
     "Policy": "test_simulator",
     "Storage": "made by from_hf() alone: test_checkpoint",
     "Timeline": "what played() found: test_pipeline",

@@ -63,7 +63,7 @@ def test_an_unknown_name_suggests_the_nearest():
 
 
 def test_a_dot_and_the_end_of_a_number_are_part_of_a_name():
-    own = Catalog("model", lambda name, _: name)
+    own = Catalog("model", lambda name, _: name, "params")
     own.__dict__["data"] = {
         "models": {
             "opt-13b": {"aliases": ["facebook/opt-13b"]},
@@ -109,7 +109,7 @@ def test_a_device_or_its_name():
 
 
 def test_a_device_of_ones_own():
-    mine = Devices("device", devices._build)
+    mine = Devices("device", devices._build, "ridge")
     first = Device("my card", {"bf16": 1e14}, 1e12)
     assert mine.register(first) is first is mine["My-Card"]
     assert "my card" in mine
@@ -136,7 +136,7 @@ def test_a_device_of_ones_own():
 
 
 def test_a_model_of_ones_own():
-    mine = Models("model", models._build)
+    mine = Models("model", models._build, "params")
     small = costlib.Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
     assert mine.register("tiny", small) is small is mine["Tiny"]
     assert "tiny" not in models

@@ -162,7 +162,7 @@ def test_plans_get_slower_and_smaller(capsys):
 
 #: What is wrong, and a part of the sentence that says so.
 WRONG = {
-    "lama-3-8b --on T4": "nearest is llama-3-8b (costlib models has them all)",
+    "lama-3-8b --on T4": "nearest is llama-3-8b (costlib models has them all; ",
     "llama-3-8b --on H10": "could be H100-SXM or H100-PCIe",
     "llama-3-8b": "on what? Add --on H100-SXM or --on H100-SXMx8",
     "plan llama-3-8b": "on what? Add --on DGX-H100x4",
@@ -292,8 +292,8 @@ def test_each_round_waits_as_long_as_is_said(capsys):
 
 def test_a_title_has_all_that_changes_the_numbers(capsys):
     for typed, title in (
-        ("gpt2 --on H100-SXM --precision fp8", "gpt2 on H100-SXM, in fp8: 1 × 4,096 tokens"),
-        ("compare gpt2 --on T4 L4 --precision int8", "gpt2, in int8: 1 × 4,096 tokens"),
+        ("gpt2 --on H100-SXM --precision fp8", "gpt2 on H100-SXM, in fp8: 1 × 1,024 tokens"),
+        ("compare gpt2 --on T4 L4 --precision int8", "gpt2, in int8: 1 × 1,024 tokens"),
         ("sweep gpt2 --on T4 L4 --precision int8", "gpt2 on T4, L4, in int8"),
         (
             "compare llama-3-8b --on H100-SXMx4 --wait 3 --plan tensor=4 tensor=2,data=2",

@@ -19,6 +19,7 @@ DOORS = {
     "costlib.layers.indexer",
     "costlib.layers.latent",
     "costlib.model.catalog",
+    "costlib.model.catalog.lookup",
     "costlib.model.checkpoint",
     "costlib.model.engines",
     "costlib.model.families",

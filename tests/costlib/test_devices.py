@@ -416,7 +416,7 @@ def test_known_nodes():
 
 
 def test_a_node_of_ones_own_and_what_it_must_be():
-    mine = Nodes("node", nodes._build)
+    mine = Nodes("node", nodes._build, "link")
     pair = Node(name="pair", device=devices["RTX-4090"], devices=2, link=32e9)
     assert mine.register(pair) is mine["Pair"]
     with pytest.raises(TypeError, match="takes a Node, got 'pair'"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
 
 import numpy as np
@@ -29,6 +31,14 @@ def test_dir_shows_what_a_user_needs_and_nothing_else():
         assert getattr(costlib, name).__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'Transfomer'"):
         _ = costlib.Transfomer
+
+
+def test_a_type_checker_sees_every_name_that_is_imported_later() -> None:
+    tree = ast.parse(inspect.getsource(costlib))
+    [seen] = [node for node in tree.body if isinstance(node, ast.If) and node.orelse == []][:1]
+    names = {alias.name for node in ast.walk(seen) for alias in getattr(node, "names", ())}
+    assert ast.unparse(seen.test) == "TYPE_CHECKING"
+    assert names == {*costlib._MODULES, *costlib._LATER}
 
 
 def test_a_name_will_do_where_a_device_is_meant():
@@ -74,8 +84,8 @@ def test_an_error_names_what_is_wrong_and_what_would_be_right(call, kind, messag
 
 
 def test_figures_of_a_device_cannot_wrap():
-    hurried = TOY.with_(overhead_per_op=np.int8(100), bytes_per_s=np.int32(2**31 - 1))
-    assert time(Op("nothing", 0, count=2), hurried) == 200
+    hurried = TOY.with_(overhead_per_op=np.int8(1), bytes_per_s=np.int32(2**31 - 1))
+    assert time(Op("nothing", 0, count=200), hurried) == 200
     assert hurried.memory_rate * 4 > 2**32
 
 

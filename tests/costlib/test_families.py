@@ -310,7 +310,8 @@ def test_any_value_of_any_field_counts_or_names_the_field(name):
     for field in FIELDS[name]:
         for value in ODD:
             try:
-                flops = from_hf(config | {field: value}).prefill(1, 8).flops
+                model = from_hf(config | {field: value})
+                flops = model.prefill(1, min(8, model.learned_positions or 8)).flops
             except (TypeError, ValueError) as problem:
                 assert field in str(problem), (field, value)
             else:

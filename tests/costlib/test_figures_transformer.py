@@ -106,7 +106,7 @@ def test_block_wires_add_up() -> None:
     assert "scores reads 2,097,152 and does 16,777,216 FLOPs, and hands on 65,536" in figure.alt
     for name in ("mixtral-8x7b", "deepseek-v3", "gpt2"):
         with pytest.raises(ValueError, match="equal blocks"):
-            figures.block_wires(costlib.models[name], keys=2048)
+            figures.block_wires(costlib.models[name], keys=1024)
 
 
 def test_whole_model_adds_up() -> None:

@@ -181,6 +181,5 @@ def test_what_fits_is_a_whole_number_beside_packed_weights_too():
         lambda model: largest_context(model, 10**10, 8),
     ],
 )
-def test_a_name_is_answered_by_what_would_do(ask):
-    with pytest.raises(TypeError, match=r"a Transformer, such as costlib.models\['gpt2'\]"):
-        ask("gpt2")
+def test_a_name_will_do_for_a_model(ask):
+    assert ask("gpt2") == ask(models["gpt2"])

@@ -424,9 +424,8 @@ def test_what_is_no_plan_or_no_cluster_is_refused_by_name():
         Plan(data=64).on(TINY, H100, batch=100, seq=256)
     with pytest.raises(TypeError, match="sequence must be True or False, got 'yes'"):
         Plan(tensor=8, sequence="yes")
-    for given, got in (("DGX-H100", "'DGX-H100'"), (H100.node, "DGX-H100 alone"), (None, "None")):
-        with pytest.raises(TypeError, match=f"cluster must be a Cluster, got {got}: write Cluster"):
-            Plan(data=64).on(TINY, given, batch=64, seq=256)
+    with pytest.raises(TypeError, match="cluster must be a Cluster or a name such as"):
+        Plan(data=64).on(TINY, None, batch=64, seq=256)
     with pytest.raises(ValueError, match="network of DGX-H100 must be a positive number or None"):
         H100.node.with_(network="50")
 

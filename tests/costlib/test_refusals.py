@@ -32,6 +32,13 @@ def refused(call: Callable[..., Any], *given: Any, **named: Any) -> str:
 #: Functions of a model, and what else they need.
 OF_MODELS: dict[Any, tuple[Any, ...]] = {
     training.activations: (1, 128),
+    costlib.kvcache.kv_bytes: (1, 128),
+    costlib.kvcache.largest_batch: (DEVICE, 128),
+    costlib.kvcache.largest_context: (DEVICE, 1),
+    costlib.fits: (DEVICE,),
+    parallel.tensor_parallel: (2,),
+    parallel.expert_parallel: (2,),
+    serving.mixing_flops: (128,),
     training.checkpoint_bytes: (),
     training.flops_per_token: (128,),
     training.hfu_over_mfu: (128,),
@@ -44,7 +51,7 @@ OF_MODELS: dict[Any, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", [7, None, [MODEL], {"model_type": "llama"}, DEVICE, LONG])
+@pytest.mark.parametrize("wrong", [7, None, [MODEL], {"model_type": "perceiver"}, DEVICE, LONG])
 @pytest.mark.parametrize("function", OF_MODELS, ids=lambda function: function.__name__)
 def test_what_is_no_model_is_called_so(function: Any, wrong: Any) -> None:
     said = refused(function, wrong, *OF_MODELS[function])

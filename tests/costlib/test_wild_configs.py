@@ -18,6 +18,8 @@ TRIES = 12
 def use(model):
     """Ask the model for what people ask."""
     assert 0 < model.active_params() <= model.params()
+    if model.learned_positions is not None and model.learned_positions < 30:
+        return  # too few for the sequences below, which decode() says: test_names
     parts = [part for block in model.blocks for part in block.parts]
     more = {"encoded": 7} if any(isinstance(part, Encoder) for part in parts) else {}
     assert float(model.prefill(2, 9, **more).flops) > 0

@@ -219,7 +219,12 @@ def texts() -> Any:
 def shown() -> Any:
     odd = ["it's", 'say "x"', "both ' and \"", "tab\t\n\\", "é\u200b\x07🙂", None, True, 1.5]
     odd += [1e-7, 1.5e-300, 12345.6789, -0.1]
-    return repr(odd), f"{odd[0]!r:.4} {1234567:,} {0.5:.0%} {2.5:g}", str((1,)), repr({"a": {1}})
+    return (
+        repr(odd),
+        f"{odd[0]!r:.4} {12345!s:.3} {1234567:,} {0.5:.0%} {2.5:g}",
+        str((1,)),
+        repr({"a": {1}}),
+    )
 
 
 @case

@@ -54,11 +54,13 @@ def test_types_travel_with_the_package(tmp_path: Path) -> None:
         "reveal_type(costlib.models['gpt2'])\n"
         "reveal_type(costlib.devices['T4'])\n"
         "reveal_type(costlib.time)\n"
+        "reveal_type(costlib.serving.best_batch)\n"
     )
     said = run("-m", "mypy", str(program))
     assert 'Revealed type is "costlib.model.transformer.Transformer"' in said
     assert 'Revealed type is "costlib.units.device.Device"' in said
     assert "overlap" in said
+    assert "-> costlib.serving.frontier.Best" in said
 
 
 @pytest.mark.parametrize("command", ["format", "lint", "types"])

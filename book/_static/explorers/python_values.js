@@ -448,6 +448,7 @@ export class KeyError extends Exception {
 export class ValueError extends Exception {}
 export class TypeError_ extends Exception {}
 export class OverflowError extends Exception {}
+export class UserWarning extends Exception {}
 export class RecursionError extends Exception {}
 export class ZeroDivisionError extends Exception {}
 export class IndexError extends Exception {}
@@ -458,6 +459,7 @@ for (const [name, kind] of Object.entries({
   ValueError,
   TypeError: TypeError_,
   OverflowError,
+  UserWarning,
   RecursionError,
   ZeroDivisionError,
   IndexError,

@@ -36,7 +36,7 @@ class Devices(Catalog[Device]):
     def register(self, device: Device) -> Device:
         """Add a device of one's own, under its name, for this session.
 
-        >>> Devices("device", _device).register(Device("toy", {"bf16": 1e12}, 1e11)).name
+        >>> Devices("device", _device, "ridge").register(Device("toy", {"bf16": 1e12}, 1e11)).name
         'toy'
         """
         if not isinstance(device, Device):
@@ -51,7 +51,7 @@ class Nodes(Catalog[Node]):
         """Add a node of one's own, under its name, for this session.
 
         >>> pair = Node(name="pair of L4", device=devices["L4"], devices=2, link=32e9)
-        >>> Nodes("node", _node).register(pair).devices
+        >>> Nodes("node", _node, "link").register(pair).devices
         2
         """
         if not isinstance(node, Node):
@@ -60,12 +60,25 @@ class Nodes(Catalog[Node]):
 
 
 class Models(Catalog["Transformer"]):
-    """The models."""
+    """The models; a config will do for one: a dict, JSON text, or the path of a ``config.json``.
+
+    >>> models.of({**models.data["models"]["gpt2"]["config"]["value"], "n_layer": 1}).layers
+    1
+    """
+
+    def of(self, given: Any) -> Transformer:
+        """A model, or the one that a name or a config stands for."""
+        is_config = (
+            isinstance(given, Mapping)
+            or hasattr(given, "__fspath__")
+            or (isinstance(given, str) and given not in self and _is_json(given))
+        )
+        return _transformer().from_hf(given) if is_config else self._entry(given)
 
     def register(self, name: str, model: Transformer) -> Transformer:
         """Add a model of one's own, under a name, for this session.
 
-        >>> Models("model", _model).register("my model", models["gpt2"]).layers
+        >>> Models("model", _model, "params").register("my model", models["gpt2"]).layers
         12
         """
         if not isinstance(model, _transformer()):
@@ -73,30 +86,9 @@ class Models(Catalog["Transformer"]):
         return self._register(name, model)
 
 
-def device_of(given: Device | str) -> Device:
-    """A device, or the one of that name: what every function that runs on a device accepts.
-
-    >>> device_of("T4") is devices["T4"], device_of(devices["T4"]) is devices["T4"]
-    (True, True)
-    """
-    if isinstance(given, str):
-        return devices[given]
-    if not isinstance(given, Device):
-        raise TypeError(f"device must be a Device or the name of one, got {given!r:.200}")
-    return given
-
-
-def model_of(given: Transformer | str) -> Transformer:
-    """A model, or the one of that name.
-
-    >>> model_of("gpt2") is models["gpt2"]
-    True
-    """
-    if isinstance(given, str):
-        return models[given]
-    if not isinstance(given, _transformer()):
-        raise TypeError(f"model must be a Transformer or the name of one, got {given!r:.200}")
-    return given
+def _is_json(text: str) -> bool:
+    """Whether this is JSON text, or the name of a file of it."""
+    return text.replace("\ufeff", "").strip()[:1] in ("{", "[") or text.endswith(".json")
 
 
 def _transformer() -> type[Transformer]:
@@ -130,6 +122,24 @@ def _model(_: str, entry: Mapping[str, Any]) -> Transformer:
     return _transformer().from_hf(entry["config"]["value"])
 
 
-devices = Devices("device", _device)
-models = Models("model", _model)
-nodes = Nodes("node", _node)
+devices = Devices("device", _device, "flops_per_s")
+models = Models("model", _model, "params", "; or give the path of its config.json")
+nodes = Nodes("node", _node, "link_among")
+
+
+def device_of(given: Device | str) -> Device:
+    """A device, or the one of that name: what every function that runs on a device accepts.
+
+    >>> device_of("T4") is devices["T4"], device_of(devices["T4"]) is devices["T4"]
+    (True, True)
+    """
+    return devices.of(given)
+
+
+def model_of(given: Any) -> Transformer:
+    """A model, or the one that a name or a config stands for.
+
+    >>> model_of("gpt2") is models["gpt2"]
+    True
+    """
+    return models.of(given)

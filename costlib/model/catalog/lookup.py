@@ -10,11 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Catalog", "UnknownName"]
+__all__ = ["Catalog", "UnknownName", "named"]
 
 Entry = TypeVar("Entry")
 
 _FOLDER = Path(__file__).parent
+
+#: The catalogue of each kind, as it was made first: costlib's own.
+_FIRST: dict[str, Any] = {}
 
 
 class UnknownName(KeyError):
@@ -39,9 +42,14 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
     costlib.model.catalog.lookup.UnknownName: 'H10' could be H100-SXM or H100-PCIe
     """
 
-    def __init__(self, kind: str, build: Callable[[str, Mapping[str, Any]], Entry]) -> None:
+    def __init__(
+        self, kind: str, build: Callable[[str, Mapping[str, Any]], Entry], has: str, more: str = ""
+    ) -> None:
+        _FIRST.setdefault(kind, self)
         self._kind = kind
         self._build = build
+        #: What all of its entries have, and nothing else; what else will do for a name.
+        self._has, self._else = has, more
         self._built: dict[str, Entry] = {}
         self._own: dict[str, Entry] = {}
 
@@ -87,9 +95,27 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         near = sorted(near, key=lambda alias: -_begin_alike(alias, sought))
         nearest = [*longer] or [known[alias] for alias in near]
         hint = f"; the nearest is {nearest[0]}" if nearest else ""
-        return (
-            f"no {self._kind} named {name!r:.200}{hint} (list(costlib.{self._kind}s) has them all)"
-        )
+        every = f"list(costlib.{self._kind}s) has them all"
+        return f"no {self._kind} named {name!r:.200}{hint} ({every}{self._else})"
+
+    def of(self, given: Any) -> Entry:
+        """An entry, or the one of that name: what every function that takes one accepts.
+
+        >>> from costlib.model.catalog import devices
+        >>> devices.of("T4") is devices["T4"], devices.of(devices["T4"]) is devices["T4"]
+        (True, True)
+        """
+        return self._entry(given)
+
+    def _entry(self, given: Any) -> Entry:
+        if isinstance(given, str):
+            return self[given]
+        if not hasattr(given, self._has):
+            kind = "Transformer" if self._kind == "model" else self._kind.capitalize()
+            text = f"{self._kind} must be a {kind} or the name of one"
+            raise TypeError(f"{text}, got {given!r:.200}")
+        entry: Entry = given
+        return entry
 
     def provenance(self, name: str) -> Mapping[str, Any]:
         """Where an entry's figures come from: title, address and date of each source.
@@ -165,6 +191,16 @@ def _begin_alike(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
+def named(kind: str, given: Any) -> Any:
+    """A device, node or model, or the one of that name: for what a model is made of, which stands
+    below the catalogues.
+
+    >>> named("device", "T4").name
+    'T4'
+    """
+    return _FIRST[kind].of(given)
+
+
 def content(kind: str) -> Mapping[str, Any]:
     """A data file as it is, by the kind of its entries."""
     found: Mapping[str, Any] = json.loads((_FOLDER / f"{kind}s.json").read_text("utf-8"))
@@ -177,7 +213,14 @@ def plain(name: str) -> str:
     A dot within a number counts: opt-1.3b is not opt-13b. So does where a number ends: qwen3-4b is
     not qwen-34b.
 
-    >>> plain("Llama_2 7B"), plain("llama2-7b"), plain("facebook/opt-1.3b")
+    >>> plain("Llama_2 7B"), plain("llama2-7b"), plain("https://huggingface.co/facebook/opt-1.3b")
     ('llama 2 7 b', 'llama 2 7 b', 'facebook opt 1.3 b')
     """
-    return " ".join(re.findall(r"\d+(?:\.\d+)*|[^\W\d_]+", name.casefold()))
+    name = name.casefold().strip()
+    for start in _ADDRESS:
+        name = name[len(start) :] if name.startswith(start) else name
+    return " ".join(re.findall(r"\d+(?:\.\d+)*|[^\W\d_]+", name))
+
+
+#: What stands before a name in the address of a model's page.
+_ADDRESS = ("https://", "http://", "www.", "huggingface.co/", "hf.co/")

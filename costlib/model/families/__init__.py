@@ -40,7 +40,7 @@ from costlib.model.families import (  # noqa: F401  (each enters its families)
     state_spaces,
     variants,
 )
-from costlib.model.families.config import MOST_BYTES, Config, fields_of
+from costlib.model.families.config import MOST_BYTES, MOST_OF_A_SIZE, Config, fields_of
 from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper
 from costlib.model.families.quantisation import storage_of
 
@@ -145,6 +145,7 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         "final_norm": entry.final_norm,
         "embedding_norm": entry.embedding_norm,
         "biases": ("unembedding",) if entry.unembedding_bias else (),
+        "context_length": _trained(config),
     }
     if entry.positions is not None:
         sizes["positions"] = config.count("max_position_embeddings") + entry.positions
@@ -162,6 +163,19 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
             raise
         kind = TypeError if isinstance(problem, TypeError) else ValueError
         raise config.error(str(problem), kind) from problem
+
+
+def _trained(config: Config) -> int | None:
+    """The tokens of a sequence that a model was trained for, where its config says so."""
+    stated, scaled = config.get("max_position_embeddings"), config.get("rope_scaling")
+    if type(stated) is not int or not 0 < stated < MOST_OF_A_SIZE:
+        return None
+    found = scaled if isinstance(scaled, Mapping) else {}
+    factor, before = found.get("factor"), found.get("original_max_position_embeddings")
+    if not isinstance(factor, (int, float)) or type(before) is not int:
+        return stated
+    scaled_to = float(min(before, MOST_OF_A_SIZE)) * factor  # some say the length before scaling
+    return max(stated, round(scaled_to)) if 1 <= scaled_to < MOST_OF_A_SIZE else stated
 
 
 def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:

@@ -97,6 +97,8 @@ class Expressions(Truth):
         value = self.expression(node.value)
         if node.conversion == ord("r"):
             value = f"{self.runtime('repr')}({value})"
+        elif node.conversion == ord("s"):
+            value = f"{self.runtime('str')}({value})"
         if node.format_spec is not None:
             value = f"{self.runtime('format')}({value}, {self.expression(node.format_spec)})"
         elif node.conversion == -1:

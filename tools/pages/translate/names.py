@@ -21,7 +21,7 @@ builtins: next(xs, default=0) object range(start, stop=None, step=1) repr(x) sli
 builtins: round(x, digits=0) set(xs=()) sorted(xs, key=None, reverse=False) str(x) sum(xs, start=0)
 builtins: tuple(xs=()) type(x) zip(*xs, strict=False) Ellipsis NotImplemented
 builtins: Exception(*args) ValueError(*args) TypeError(*args) KeyError(*args) OverflowError(*args)
-builtins: RecursionError(*args) ZeroDivisionError(*args)
+builtins: UserWarning(*args) RecursionError(*args) ZeroDivisionError(*args)
 builtins.object: __setattr__(x, name, value)
 builtins.dict: fromkeys(names, value=None)
 collections.abc: Mapping
@@ -33,6 +33,7 @@ math: ceil(x) inf isqrt(n) log2(x)
 numpy: all(x) asarray(x) isfinite(x) isin(x, among)
 re: compile(pattern) error(*args) escape(text) findall(pattern, text)
 types: MappingProxyType(xs)
+warnings: warn(text, kind=None, stacklevel=1)
 json: loads(text, object_pairs_hook=None, parse_int=None) JSONDecodeError
 """
 
@@ -70,7 +71,6 @@ ABSENT = {
     "costlib.units.numbers._namespace": "arrays",
     "costlib.model.families.config._of_path": "files",
     "pathlib.Path": "files",
-    "warnings.warn": "warnings: whoever asks is told whether it fits",
 }
 
 #: What is put in a name's place: a name of the runtime, with its signature.
