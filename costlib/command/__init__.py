@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from costlib.command import asked
 from costlib.command.answers import QUESTIONS, Unmet
 from costlib.command.completion import script
-from costlib.command.parser import COMMANDS, parser
+from costlib.command.parser import COMMANDS, flags, parser
 from costlib.command.table import complain
 from costlib.serving.server import OutOfReach
 
@@ -85,7 +85,9 @@ def _run(arguments: list[str]) -> int:
     if not arguments:
         parser().print_help()
         return 0
-    given = parser().parse_args(arguments)
+    given, unknown = parser().parse_known_args(arguments)
+    if unknown:
+        asked.no_flag(given.command, unknown, flags())
     asked.spell(given)
     asked.fill_context(given)
     if given.command == "measure":

@@ -7,10 +7,11 @@ import sys
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import product
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from costlib.command import asked
 from costlib.command.table import WIDTH, Table, bold, plain
 from costlib.model import catalog
 from costlib.model.catalog import lookup
+from costlib.model.catalog.prices import listed
 from costlib.model.transformer import Transformer
 from costlib.parallel import search
 from costlib.parallel.cluster import cluster_of
 from costlib.serving import Saturation, Server, best_batch, room_gain, saturation
 from costlib.serving.answers import Answer, Answers, answer
+from costlib.serving.fleet import Fleet, fewest_devices
 from costlib.serving.money import per_million
 from costlib.serving.server import OutOfReach
 from costlib.timing.roofline import limits
@@ -57,9 +60,9 @@ class Sheet:
         for row in self.found:
             lines.append(f"{row.name.ljust(width)}  {row.shown}")
             if self.why:
-                lines += [*wrap.wrap(f"= {row.why}"), f"{indent}{row.where}"]
-        notes = [*self.notes, _book() if self.why else ""]
-        return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, WIDTH))])
+                lines += [*wrap.wrap(f"= {row.why}"), f"{indent}{_book()}{row.where}"]
+        notes = [line for note in self.notes for line in textwrap.wrap(note, WIDTH)]
+        return "\n".join([*lines, *notes])
 
     def json(self) -> str:
         """What was asked, and every answer by its key; with ``why`` its sum and section too."""
@@ -80,13 +83,13 @@ _REASONS = ("why", "where")
 
 
 def _book() -> str:
-    """Where sections are read, as an installed package knows it."""
+    """The address of the book's pages, as an installed package knows it."""
     try:
         addresses = metadata("costlib").get_all("Project-URL") or []
     except PackageNotFoundError:  # a checkout that is not installed
         return ""
     named = dict(each.split(", ", 1) for each in addresses)
-    return f"Sections are those of {named['Homepage']}" if "Homepage" in named else ""
+    return f"{named['Homepage'].rstrip('/')}/book/" if "Homepage" in named else ""
 
 
 def _asked(given: Namespace, *names: str) -> dict[str, Any]:
@@ -94,7 +97,9 @@ def _asked(given: Namespace, *names: str) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, int]) -> Answers:
+def _answers(
+    given: Namespace, model: Transformer, device: str, plan: dict[str, int], price: Any = None
+) -> Answers:
     return answer(
         model,
         device,
@@ -104,7 +109,7 @@ def _answers(given: Namespace, model: Transformer, device: str, plan: dict[str, 
         context=given.context,
         prompt=getattr(given, "prompt", None),
         precision=given.precision,
-        price_per_hour=getattr(given, "price", None),
+        price_per_hour=getattr(given, "price", None) if price is None else price,
         watts=getattr(given, "watts", None),
         engine=getattr(given, "engine", None),
     )
@@ -180,14 +185,17 @@ def compare(given: Namespace) -> tuple[Any, int]:
     shown: dict[str, list[str]] = {"": list(keys.values())}
     differ = [len(values) > 1 for values in asks.values()]
     for case, each in zip(cases, found, strict=True):
-        values, texts = each.plain(), {row.key: _in_a_column(row) for row in each}
+        paid = [row for row in each if each.fits or not row.key.startswith("dollars")]
+        values, texts = each.plain(), {row.key: _in_a_column(row) for row in paid}
+        values = {row.key: values[row.key] for row in paid}
         columns[_case(*case)] = [values.get(key) for key in keys]
         told = (part if new else "" for part, new in zip(case, differ, strict=True))
         shown["\n".join(" ".join(told).split())] = [texts.get(key, "") for key in keys]
     same = ("" if new else values[0] for values, new in zip(asks.values(), differ, strict=True))
     about = _told(given, _case(*same))
     title = f"{about}: " * bool(about) + _load(given, given.plan)
-    return Table(title, columns, shown, _asked(given, *_CASE)), 0
+    notes = _rents(given.on) if given.price is None else []
+    return Table(title, columns, shown, _asked(given, *_CASE), notes), 0
 
 
 def _in_a_column(row: Answer) -> str:
@@ -198,9 +206,26 @@ def _in_a_column(row: Answer) -> str:
 def _named(given: Namespace, name: str, model: Transformer, device: str, plan: Any) -> Answers:
     """The answers of one case; what is wrong with it says whose fault it is."""
     try:
-        return _answers(given, model, device, plan)
+        return _answers(given, model, device, plan, _paid(given, device))
     except ValueError as problem:
         raise ValueError(f"{_case(name, device, _cuts(plan))}: {problem}") from problem
+
+
+def _paid(given: Namespace, place: str) -> float | None:
+    """Dollars for an hour of one device: as was said, for all or for each, or its dated rent."""
+    if given.price is None:
+        return listed(_device_in(place)).dollars_per_hour
+    if len(given.price) not in (1, len(given.on)):
+        count = f"{len(given.price)} prices for {len(given.on)} devices"
+        raise ValueError(f"--price takes one for all devices, or one for each, got {count}")
+    prices: list[float] = given.price
+    return prices[given.on.index(place)] if prices[1:] else prices[0]
+
+
+def _device_in(place: str) -> str:
+    """The name of the device that a place is made of."""
+    name, _ = asked.times(place)
+    return catalog.nodes[name].device.name if name in catalog.nodes else name
 
 
 def params(given: Namespace) -> tuple[Any, int]:
@@ -388,29 +413,119 @@ def _short(name: str, value: Any) -> str:
 
 def serve(given: Namespace) -> tuple[Any, int]:
     """The batch, the machines and the price of a latency target."""
+    if given.users is not None:
+        return _fewest(given)
+    if given.ttft is not None:
+        raise ValueError("--ttft is a target for many users: say how many with --users")
+    if len(given.on) > 1:
+        raise ValueError("several devices are compared for many users: say how many with --users")
+    [given.on] = given.on
     server = _server(given)
     context = given.prompt + given.answer // 2
-    target = float("inf") if given.within is None else given.within / 1000
+    target = inf if given.tpot is None else given.tpot / 1000
     best = best_batch(server, context, target)
     batch = max(1, min(best.batch, int(server.room(given.prompt + given.answer))))
     full = saturation(server, given.prompt, given.answer, batch=batch)
     title = f"{_title(given)}: prompts of {given.prompt:,}, answers of {given.answer:,}"
-    names = (*_OF_SERVERS, "prompt", "answer", "within", "rate")
+    names = (*_OF_SERVERS, "prompt", "answer", "tpot", "rate")
     found = [*_served(given, server, batch, full), *_rented(given, server, full)]
     return Sheet(title, found, _asked(given, *names), given.why), 0
+
+
+def _fewest(given: Namespace) -> tuple[Any, int]:
+    """The fewest devices of each kind that serve so many users in time, the cheapest kind first."""
+    if given.plan or given.rate is not None:
+        raise ValueError("--users finds the plan and the rate: leave out --plan and --rate")
+    targets = {"per_token": given.tpot, "first_token": given.ttft}
+    how: dict[str, Any] = {name: ms / 1000 for name, ms in targets.items() if ms is not None}
+    how |= {name: getattr(given, name) for name in ("users", "prompt", "answer", "engine")}
+    how |= {"precision": given.precision, "latency": _latency(given)}
+    model, found, notes = asked.model(given.model), list[dict[str, Any]](), list[str]()
+    for on in given.on:
+        with _noted(notes, on):
+            found.append(_of_fleet(on, fewest_devices(model, on, **how), given.price))
+    if not found:
+        raise Unmet(" ".join(notes).removesuffix("."))
+    found.sort(key=lambda row: (row["dollars_per_hour"] or inf, row["devices"]))
+    shown = {"": list(_FLEET.values())}
+    for row in found:
+        shown[row["device"]] = [_of_a_fleet(name, row[name]) for name in _FLEET]
+    columns = {name: [row[name] for row in found] for name in found[0]}
+    notes += _rents(given.on) if given.price is None else []
+    title = f"{_told(given, given.model)}: {given.users:,} users at once, prompts of "
+    title += f"{given.prompt:,}, answers of {given.answer:,} tokens"
+    names = (*_OF_SERVERS, "users", "prompt", "answer", "tpot", "ttft")
+    return Table(title, columns, shown, _asked(given, *names), notes), 0
+
+
+@contextmanager
+def _noted(notes: list[str], place: str) -> Iterator[None]:
+    """What is out of a device's reach is a note: another may do."""
+    try:
+        yield
+    except OutOfReach as problem:
+        notes.append(f"{place}: {problem}.")
+
+
+#: What is said of a fleet, by its key.
+_FLEET = {
+    "devices": "devices",
+    "plan": "plan",
+    "users_per_copy": "users in each copy",
+    "ttft_s": "time to first token (TTFT)",
+    "tpot_s": "time per output token (TPOT)",
+    "output_tokens_per_s": "output tokens a second",
+    "limit": "what ends a copy's users",
+    "dollars_per_hour": "$ an hour, all devices",
+    "dollars_per_million_output_tokens": "$ a million output tokens",
+}
+
+
+def _of_fleet(on: str, fleet: Fleet, price: float | None) -> dict[str, Any]:
+    """A row for a kind of device, with its dated rent where no price was given."""
+    paid = listed(fleet.server.device.name).dollars_per_hour if price is None else price
+    rent = None if paid is None else paid * fleet.devices
+    values = (
+        fleet.devices,
+        _cuts({name: many for name, many in fleet.server.plan.items() if many > 1}),
+        fleet.batch,
+        fleet.first_token,
+        fleet.per_token,
+        fleet.tokens_per_s,
+        fleet.limit,
+        rent,
+        None if rent is None else per_million(1 / fleet.tokens_per_s, rent),
+    )
+    return {"device": on, **dict(zip(_FLEET, values, strict=True))}
+
+
+def _of_a_fleet(name: str, value: Any) -> str:
+    """A value of a fleet as a column shows it."""
+    if name in ("ttft_s", "tpot_s"):
+        return quantity(value, "s")
+    if value is None:
+        return "not known"
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value}" or "each alone"
+
+
+def _rents(places: Iterable[str]) -> list[str]:
+    """Whose rents are taken of which day, of the devices that were named."""
+    inside = sorted({_device_in(place) for place in places})
+    return [f"{name}: {listed(name).why}." for name in inside if listed(name).why]
 
 
 def _served(given: Namespace, server: Server, batch: int, full: Saturation) -> Iterator[Answer]:
     gives, load = "serving.html#what-one-gives-up-all-get", "serving.html#requests-come-and-go"
     context, end = given.prompt + given.answer // 2, given.prompt + given.answer
-    why = f"{batch + 1:,} take longer than {given.within or 0:g} ms a token"
+    why = f"{batch + 1:,} take longer than {given.tpot or 0:g} ms a token"
     if batch >= server.room(end):
         why = f"so many have room to the end of their answers, {end:,} tokens each"
         packed = room_gain(server, end)
         if packed.after > packed.before:
             why += f" (weights in int4 would leave room for {packed.after:,})"
     why += ", in each copy" if server.data > 1 else ""
-    yield Answer("batch", "batch", batch, "", why, gives)
+    name = "batch in each copy" if server.data > 1 else "batch"
+    yield Answer("batch", name, batch, "", why, gives)
     why = f"a step of {batch:,} sequences with {context:,} tokens each, amid their answers"
     yield Answer(
         "per_token_s", "time per output token (TPOT)", server.step(batch, context), "s", why, gives
@@ -490,7 +605,7 @@ def _of_unit(value: float | None, unit: str) -> str:
     return f"{value:,.0f}" if unit == "tokens" or value >= 1000 else f"{value:.4g}"
 
 
-def listed(given: Namespace) -> tuple[Any, int]:
+def names(given: Namespace) -> tuple[Any, int]:
     """Names of the catalogue that have a text in them."""
     kind: Any = getattr(catalog, given.command)
     sought = lookup.plain(given.pattern or "")
@@ -515,7 +630,7 @@ QUESTIONS = {
     "sweep": sweep,
     "serve": serve,
     "explain": explained,
-    "models": listed,
-    "devices": listed,
-    "nodes": listed,
+    "models": names,
+    "devices": names,
+    "nodes": names,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ __all__ = [
     "engine",
     "fill_context",
     "model",
+    "no_flag",
     "more_than_a_node",
     "numbers",
     "plan",
@@ -115,6 +116,26 @@ def fill_context(given: Namespace) -> None:
         given.context = [usual] if given.command == "sweep" else usual
 
 
+def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[str]]) -> None:
+    """Say what was meant by a flag that a command does not have.
+
+    >>> no_flag("answer", ["--contxt", "8"], {"answer": ["--context"]})
+    Traceback (most recent call last):
+        ...
+    ValueError: costlib answer has no --contxt: did you mean --context?
+    """
+    flag = next((each.partition("=")[0] for each in unknown if each.startswith("-")), None)
+    if flag is None:
+        raise ValueError(f"costlib {command} knows nothing to do with {' '.join(unknown)}")
+    near = get_close_matches(flag, flags[command], n=1, cutoff=0.7)
+    others = [name for name, each in flags.items() if flag in each]
+    text = f"costlib {command} has no {flag}"
+    if others:
+        raise ValueError(f"{text}, which belongs to {', '.join(others)}")
+    more = f"did you mean {near[0]}?" if near else f"costlib {command} --help lists what it has"
+    raise ValueError(f"{text}: {more}")
+
+
 def no_command(text: str, commands: Iterable[str]) -> None:
     """Say so if a first word that is no model looks like a command."""
     near = get_close_matches(text, commands, n=1, cutoff=0.7)
@@ -128,15 +149,20 @@ def _spelt_model(text: str) -> str:
 
 
 def whole(text: str) -> int:
-    """A whole number, as 1000 or 1e3.
+    """A whole number, as 1000, 1e3 or 128k, which is 128,000.
 
-    >>> whole("1e3")
-    1000
+    >>> whole("1e3"), whole("128k"), whole("1.5M")
+    (1000, 128000, 1500000)
     """
+    text = _THOUSANDS.sub(lambda found: _EXPONENTS[found[0].casefold()], text.strip())
     try:
         return int(text) if text.strip().isdecimal() else numbers_of.whole_number("it", float(text))
     except ValueError as problem:
-        raise ValueError(f"{text!r} is no whole number such as 8 or 1e3") from problem
+        raise ValueError(f"{text!r} is no whole number such as 8, 1e3 or 128k") from problem
+
+
+#: What stands behind a number for its thousands.
+_THOUSANDS, _EXPONENTS = re.compile(r"(?<=\d)[kKmM]$"), {"k": "e3", "m": "e6"}
 
 
 def amount(text: str) -> float:

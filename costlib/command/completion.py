@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 
-from costlib.command.parser import COMMANDS, parser
+from costlib.command.parser import COMMANDS, flags
 from costlib.model.catalog import devices, models, nodes
 from costlib.serving.server import CUTS
 from costlib.training import RECIPES as TRAINED
@@ -59,7 +58,7 @@ def script(shell: str) -> str:
     >>> "complete -F _costlib costlib" in script("bash"), "bashcompinit" in script("zsh")
     (True, True)
     """
-    options = _options()
+    options = {name: " ".join(each) for name, each in flags().items()}
     values = {"--precision": [*RECIPES], "--recipe": [*TRAINED], "--device": ["cpu", "cuda"]}
     places = {"completion": "bash zsh", "models": "$models", "devices": "$devices"}
     places |= {"nodes": "$nodes", "measure": ""}
@@ -79,14 +78,3 @@ def script(shell: str) -> str:
 
 def _cases(done: Mapping[str, str]) -> str:
     return "\n".join(f"    {pattern}) {does} ;;" for pattern, does in done.items())
-
-
-def _options() -> dict[str, str]:
-    """The options of every command."""
-    [commands] = [
-        action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
-    ]
-    return {
-        name: " ".join(word for action in each._actions for word in action.option_strings)
-        for name, each in commands.choices.items()
-    }

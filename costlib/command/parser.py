@@ -14,7 +14,7 @@ from costlib.timing.sweeps import CONTEXT
 from costlib.training import RECIPES as TRAINED
 from costlib.units.precision import RECIPES
 
-__all__ = ["COMMANDS", "parser"]
+__all__ = ["COMMANDS", "flags", "parser"]
 
 #: What can be asked, and in a few words what comes.
 COMMANDS = {
@@ -25,7 +25,7 @@ COMMANDS = {
     "compare": "set the answers for several models or devices side by side",
     "sweep": "print a row for each batch and context",
     "plan": "find ways to train a model on a cluster",
-    "serve": "find the batch, the machines and the price of a latency target",
+    "serve": "find the batch, or the fewest devices, and the price of a latency target",
     "explain": "set an engine's log beside what was to be expected, and say what binds",
     "models": "list names of models",
     "devices": "list names of devices",
@@ -43,7 +43,8 @@ _EXAMPLES = """examples:
   costlib config.json --on A100-80GBx4 --why
   costlib deepseek-v3 --on DGX-H200x2 --plan expert=16,data=16 --batch 64
   costlib compare llama-3.1-70b --on H100-SXMx8 --plan tensor=8 tensor=4,data=2
-  costlib serve llama-3.1-8b --on H100-SXM --within 25 --rate 40
+  costlib serve llama-3.1-8b --on H100-SXM --tpot 25 --rate 40
+  costlib serve llama-3.1-8b --on H100 L40S --users 200 --tpot 33 --ttft 500
   costlib plan llama-3.1-70b --on DGX-H100x16 --batch 512 --context 4096
   costlib explain server.log --on H100-SXM
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
@@ -94,6 +95,21 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def flags() -> dict[str, list[str]]:
+    """The flags of every command.
+
+    >>> "--quick" in flags()["measure"]
+    True
+    """
+    [commands] = [
+        action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
+    ]
+    return {
+        name: [word for action in each._actions for word in action.option_strings]
+        for name, each in commands.choices.items()
+    }
+
+
 def _version() -> str:
     return str(sys.modules["costlib"].__version__)
 
@@ -108,12 +124,15 @@ _WHERE = {
 }
 
 
-def _of(command: Any, *, several: bool = False, on: str = "DEVICE[xN]") -> None:
+def _of(
+    command: Any, *, several: bool = False, on: str = "DEVICE[xN]", devices: bool = False
+) -> None:
     many: dict[str, Any] = {"nargs": "+"} if several else {}
     says = "name a model of the catalogue, the path of a config.json, or - to read one"
     command.add_argument("model", metavar="MODEL", help=says, **many)
+    how: dict[str, Any] = {"nargs": "+"} if several or devices else {}
     if on:
-        command.add_argument("--on", metavar=on, help=_WHERE[on], **many)
+        command.add_argument("--on", "--gpu", metavar=on, help=_WHERE[on], **how)
 
 
 def _cut(command: Any, *, several: bool = False) -> None:
@@ -138,17 +157,23 @@ def _step(command: Any) -> None:
     _whole(command, "--context", None, f"keep so many tokens cached of each sequence {_USUAL}")
 
 
-def _case(command: Any) -> None:
+def _case(command: Any, *, several: bool = False) -> None:
     """What a step or a prompt is, and what it is paid with."""
     _step(command)
     _whole(command, "--prompt", None, "prefill a prompt of so many tokens (as many as the context)")
     _precision(command)
     _engine(command)
-    _money(command)
+    _money(command, several=several)
 
 
-def _money(command: Any) -> None:
-    _amount(command, "--price", "pay so many dollars for an hour of one device (not asked)")
+def _money(command: Any, *, several: bool = False) -> None:
+    says = "pay so many dollars for an hour of one device"
+    if several:
+        says += ", one for all or one for each (its dated rent, where one is known)"
+        how: dict[str, Any] = {"nargs": "+", "metavar": "X", "help": says}
+        command.add_argument("--price", type=_read(asked.amount), **how)
+    else:
+        _amount(command, "--price", f"{says} (not asked)")
     _amount(command, "--watts", "draw so many watts with one device (not asked)")
 
 
@@ -163,8 +188,9 @@ def _whole(command: Any, name: str, default: int | None, says: str) -> None:
     command.add_argument(name, default=default, help=says + more, **how)
 
 
-def _amount(command: Any, name: str, says: str, reads: Any = asked.amount) -> None:
-    command.add_argument(name, type=_read(reads), metavar="X", help=says)
+def _amount(command: Any, name: Any, says: str, reads: Any = asked.amount) -> None:
+    names = [name] if isinstance(name, str) else name
+    command.add_argument(*names, type=_read(reads), metavar="X", help=says)
 
 
 def _answer(command: Any) -> None:
@@ -203,7 +229,7 @@ def _compare(command: Any) -> None:
     _of(command, several=True)
     _cut(command, several=True)
     _wait(command)
-    _case(command)
+    _case(command, several=True)
 
 
 def _sweep(command: Any) -> None:
@@ -237,12 +263,16 @@ def _plan(command: Any) -> None:
 
 
 def _serve(command: Any) -> None:
-    _of(command)
+    _of(command, devices=True)
     _cut(command)
     _wait(command)
     _whole(command, "--prompt", 1000, "read prompts of so many tokens")
     _whole(command, "--answer", 200, "write answers of so many tokens")
-    _amount(command, "--within", "allow so many milliseconds a token (no limit)", asked.positive)
+    _whole(command, "--users", None, "find the fewest devices for so many at once (not asked)")
+    says = "allow so many milliseconds for each output token (no limit)"
+    _amount(command, ("--tpot", "--within"), says, asked.positive)
+    says = "with --users, allow so many milliseconds for the first token (no limit)"
+    _amount(command, "--ttft", says, asked.positive)
     _amount(command, "--rate", "meet so many requests a second (not asked)", asked.positive)
     _precision(command)
     _engine(command)

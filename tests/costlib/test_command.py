@@ -20,7 +20,8 @@ import costlib
 from costlib import answer
 from costlib.command import asked, main
 from costlib.command.parser import COMMANDS
-from costlib.serving import Server, best_batch, saturation
+from costlib.model.catalog.prices import listed
+from costlib.serving import Server, best_batch, fewest_devices, saturation
 from paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -49,6 +50,8 @@ TYPED = {
     "serve llama-3.1-8b --on H100-SXM --within 25 --rate 400 --price 3.99 --why": 0,
     "serve llama-3.1-8b --on H100-SXM --within 2": 1,
     "serve llama-3.1-70b --on H100-SXM": 1,
+    "serve llama-3.1-8b --gpu H100 T4 --users 50 --tpot 33 --ttft 500": 0,
+    "serve llama-3.1-70b --on T4 --users 50 --tpot 3": 1,
     "models qwen3": 0,
     "devices h100": 0,
     "nodes": 0,
@@ -114,6 +117,46 @@ def test_what_is_served_has_room_to_its_end(capsys):
     assert copies["servers"] == math.ceil(100 / copies["requests_per_s"])
 
 
+def test_the_fewest_devices_for_a_load_and_the_cheapest_first(capsys):
+    typed = "serve llama-3.1-8b --on T4 H200 H100 --users 200 --prompt 7k --answer 1k --tpot 33.3"
+    rows = json.loads(read(f"{typed} --json", capsys))["rows"]
+    assert rows[-1]["device"] == "T4", "whose rent nobody printed"
+    for row in rows:
+        given = {"users": 200, "prompt": 7000, "answer": 1000, "per_token": 0.0333}
+        fleet = fewest_devices("llama-3.1-8b", row["device"], **given)
+        assert (row["devices"], row["users_per_copy"]) == (fleet.devices, fleet.batch)
+        assert (row["tpot_s"], row["ttft_s"]) == (fleet.per_token, fleet.first_token)
+        rent = listed(row["device"]).dollars_per_hour
+        assert row["dollars_per_hour"] == (None if rent is None else rent * fleet.devices)
+    rents = [row["dollars_per_hour"] for row in rows if row["dollars_per_hour"] is not None]
+    assert rents == sorted(rents)
+    assert len(rents) == 2
+    shown = read(typed, capsys)
+    assert listed("H100-SXM").source in " ".join(shown.split())
+    own = json.loads(read(f"{typed} --price 2 --json", capsys))["rows"]
+    assert all(row["dollars_per_hour"] == 2 * row["devices"] for row in own)
+
+
+def test_each_device_has_its_price(capsys):
+    asks = "compare llama-3.1-70b --on H100x8 A100-80GB L4x16 --json"
+    keys = ("dollars_per_million_written", "all_tokens_per_s")
+    for more, prices in (("", [8 * 3.99, None, None]), (" --price 1 2 3", [8, None, 48])):
+        rows = {
+            row["answer"]: [*row.values()][1:]
+            for row in json.loads(read(asks + more, capsys))["rows"]
+        }
+        paid, made = (rows[key] for key in keys)
+        for dollars, rate, price in zip(paid, made, prices, strict=True):
+            assert dollars == (None if price is None else pytest.approx(price / rate / 3600 * 1e6))
+    assert listed("H100").source in " ".join(read(asks.removesuffix(" --json"), capsys).split())
+
+
+def test_numbers_and_devices_are_read_as_people_write_them(capsys):
+    plain = json.loads(read("llama-3.1-8b --on H100-SXMx16 --context 128000 --json", capsys))
+    for typed in ("--gpu 16xH100 --context 128k", "--gpu=H100x16 --context 0.128M"):
+        assert json.loads(read(f"llama-3.1-8b {typed} --json", capsys)) == plain
+
+
 def test_names_are_said_as_the_catalogue_spells_them(capsys):
     found = read("LLAMA_3-8B --on h100sxmx8 --batch 1e1", capsys).splitlines()
     assert found[0] == "llama-3-8b on H100-SXMx8: 10 × 4,096 tokens"
@@ -124,7 +167,8 @@ def test_names_are_said_as_the_catalogue_spells_them(capsys):
 def test_four_choices_stand_side_by_side(capsys):
     plans = "tensor=8 tensor=4,data=2 tensor=2,pipeline=4 pipeline=8"
     shown = read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans}", capsys)
-    assert len(shown.splitlines()) == 1 + 2 + 16, "one block: a title, two lines of names, answers"
+    lines = 1 + 2 + 18 + 2
+    assert len(shown.splitlines()) == lines, "a title, two lines of names, answers, a rent"
     said = json.loads(read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans} --json", capsys))
     rows = {row["answer"]: [*row.values()][1:] for row in said["rows"]}
     each = [Server("llama-3.1-70b", "H100-SXMx8", **asked.plan(plan)) for plan in plans.split()]
@@ -174,7 +218,16 @@ WRONG = {
     "llama-3-8b --on T4 --plan 4": "'4' is no cut such as tensor=2, pipeline=2, expert=2, data=2",
     "plan llama-3-8b --on M4x4": "no link joins M4x4: costlib nodes has machines with one",
     "llama-3-8b --on T4 --plan tensor=2,tensor=4": "tensor is said twice",
-    "memory llama-3-8b --on T4 --price 3": "unrecognized arguments: --price 3",
+    "memory llama-3-8b --on T4 --price 3": "memory has no --price, which belongs to answer, ",
+    "llama-3-8b --on T4 --contxt 8": "costlib answer has no --contxt: did you mean --context?",
+    "llama-3-8b --on T4 --sideways 8": "has no --sideways: costlib answer --help lists what",
+    "llama-3-8b T4": "costlib answer knows nothing to do with T4",
+    "serve llama-3-8b --on T4 L4": "several devices are compared for many users: say how many",
+    "serve llama-3-8b --on T4 --ttft 500": "--ttft is a target for many users: say how many",
+    "serve llama-3-8b --on T4x2 --users 5": "device must be one device or one node, as how many",
+    "serve llama-3-8b --on L4 --users 5 --plan data=2": "leave out --plan and --rate",
+    "serve llama-3-8b --on L4 --users 5 --tpot 4000": "per_token is in seconds and at most 1",
+    "compare gpt2 --on T4 L4 L40S --price 1 2": "got 2 prices for 3 devices",
     "sweep llama-3-8b --on DGX-H100": "write H100-SXM, or ask compare for DGX-H100",
     "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is none of fp32, bf16,",
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 0": "top must be at least 1",
@@ -186,7 +239,7 @@ WRONG = {
     "no/such/config.json --on T4": "no config at",
     "/ --on T4": "'/' is a folder without a config.json",
     "llama-3-8b --on T4 --batch 0": "batch must be at least 1",
-    "llama-3-8b --on T4 --batch two": "--batch: 'two' is no whole number such as 8 or 1e3",
+    "llama-3-8b --on T4 --batch two": "--batch: 'two' is no whole number such as 8, 1e3 or 128k",
     "llama-3-8b --on T4 --batch 2.5": "'2.5' is no whole number",
     "llama-3-8b --on T4 --price much": "--price: 'much' is no number such as 25 or 3.99",
     "llama-3-8b --on T4 --price -3": "--price: '-3' is no number such as 25 or 3.99, from 0",
@@ -318,8 +371,8 @@ def test_sections_are_those_of_the_book_that_the_package_names(capsys, monkeypat
     named["Project-URL"] = "Source, https://example.org/source"
     named["Project-URL"] = "Homepage, https://example.org/book/"
     monkeypatch.setattr("costlib.command.answers.metadata", lambda _: named)
-    last = read("gpt2 --on T4 --why", capsys).splitlines()[-1]
-    assert last == "Sections are those of https://example.org/book/"
+    shown = read("gpt2 --on T4 --why", capsys)
+    assert " https://example.org/book/book/kvcache.html#what-fits\n" in shown
     assert "example.org" not in read("gpt2 --on T4", capsys)
 
 
@@ -392,6 +445,7 @@ COMPLETED = {
     "costlib compare gpt2 --on T4 H100-S": {"H100-SXM"},
     "costlib plan gpt2 --on DGX-H1": {"DGX-H100"},
     "costlib serve gpt2 --wi": {"--within"},
+    "costlib serve gpt2 --tt": {"--ttft"},
     "costlib gpt2 --plan pi": {"pipeline=2", "pipeline=4", "pipeline=8"},
     "costlib gpt2 --on T4 --plan tensor = 2,da": {"2,data=2", "2,data=4", "2,data=8"},  # in bash
     "costlib gpt2 --on T4 --batch 1": set(),
