@@ -23,7 +23,7 @@ from costlib.command.answers import QUESTIONS, Unmet
 from costlib.command.completion import script
 from costlib.command.parser import COMMANDS, flags, parser
 from costlib.command.table import complain
-from costlib.serving.server import OutOfReach
+from costlib.serving.server import BeyondTraining, OutOfReach
 
 __all__ = ["main"]
 
@@ -95,10 +95,13 @@ def _run(arguments: list[str]) -> int:
     if given.command == "completion":
         print(script(given.shell), end="")
         return 0
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("ignore")  # what does not fit is an answer here, and an exit code
+        warnings.simplefilter("always", BeyondTraining)
         found, code = QUESTIONS[given.command](given)
     print(getattr(found, given.form)())
+    for said in dict.fromkeys(str(each.message) for each in warned):
+        complain(said)
     return code
 
 

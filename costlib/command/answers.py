@@ -289,6 +289,7 @@ def _charged_parts(server: Server, stage: Transformer, given: Namespace) -> dict
 def time(given: Namespace) -> tuple[Any, int]:
     """Each op of a step, or of a prompt: what it takes and what binds it."""
     server = _server(given)
+    server.check_trained(given.prompt or given.context)
     new, cached = (given.prompt, 0) if given.prompt else (1, given.context)
     _, each = (1, given.batch) if given.prompt else server.groups(given.batch)
     passes = [work for work, _ in server.passes(each, cached, new, logits="last")]
@@ -326,7 +327,7 @@ def _and_sum(values: Iterable[Any]) -> list[float]:
 
 def plan(given: Namespace) -> tuple[Any, int]:
     """Ways to train a model on a cluster: those that no other one beats in time and memory."""
-    where = cluster_of(given.on)
+    where, most = cluster_of(given.on), one_size("top", given.top)
     found = search(
         asked.model(given.model),
         where,
@@ -338,7 +339,7 @@ def plan(given: Namespace) -> tuple[Any, int]:
     if not len(found["step"]):
         text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
         raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; take more")
-    kept = np.flatnonzero(found["frontier"])[: one_size("top", given.top)]
+    kept = np.flatnonzero(found["frontier"])[:most]
     columns = {name: list(column[kept]) for name, column in found.items() if name not in _UNSEEN}
     shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}
     shown = {title: column for title, column in shown.items() if {*column} != {"1"}}

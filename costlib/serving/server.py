@@ -281,8 +281,8 @@ multiple, got 3; the nearest is 2
         known = self.model.context_length
         is_learned = self.model.learned_positions is not None  # beyond them passes are refused
         if known is not None and not is_learned and context > known + 1:  # one is being written
-            text = f"the model was trained for {known:,} tokens, not {context:,}: costs are as "
-            warn(f"{text}counted, its answers may be worth little", BeyondTraining, stacklevel=3)
+            text = f"the model was trained for {known:,} tokens: costs of more are as counted, but "
+            warn(f"{text}its answers may be worth little", BeyondTraining, stacklevel=3)
 
     def check(self, context: int = 1, batch: int = 1) -> None:
         """Say what would do, if so many sequences of so many tokens do not fit.

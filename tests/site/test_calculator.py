@@ -29,6 +29,8 @@ from in_node import in_page, same
 from paths import ROOT, SITE
 from tools.site import embed
 
+pytestmark = pytest.mark.filterwarnings("ignore::costlib.serving.server.BeyondTraining")
+
 FIRST = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
 PAGE = "book/explore_calculator.html"
 CATALOG = ROOT / "costlib" / "model" / "catalog" / "models.json"
