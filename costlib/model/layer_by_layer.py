@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.parts import Block, Part, Pass, PerToken, residual_step
+from costlib.model.catalog.lookup import named
 from costlib.model.checkpoint import step_bytes
 from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import Number, size
@@ -51,14 +52,13 @@ def layer_by_layer(
     Arguments are those of `costlib.Transformer.decode`. Of a checkpoint that packs its layers
     differently, each ledger has its own layer's bytes.
 
-    >>> from costlib import models
-    >>> passed = layer_by_layer(models["gemma-3-1b"], 1, 4096)
+    >>> passed = layer_by_layer("gemma-3-1b", 1, 4096)
     >>> len(passed), passed[0].parts, passed[1].parts, passed[-1].parts
     (28, ('embedding',), ('attention, window 512', 'feed-forward'), ('unembedding',))
     >>> passed[1].work.names[:6]
     ('norms', 'q_proj', 'k_proj', 'v_proj', 'qk_norm', 'rotary')
     """
-    context = size("context", context, least=0)
+    model, context = named("model", model), size("context", context, least=0)
     run = Pass(size("batch", batch), size("new", new), context + new, **options)
     before, behind = model.ends(run)
     found = [LayerWork(("embedding",), Ledger(tuple(before), own=model.own))]

@@ -541,6 +541,7 @@ positions for, got 4097
 
     def ends(self, run: Pass) -> tuple[list[Op], list[Op]]:
         """What a pass does before its first layer, and behind its last."""
+        self.check_context(run.context)
         table, unembedded = self._table, self._unembedded(run)
         last = [run.of(step, 1) for step in table.final]
         last += [step.op(unembedded) for step in table.last]

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from costlib.model.kvcache import (
     largest_context,
     memory,
 )
+from costlib.model.layer_by_layer import layer_by_layer
 from costlib.model.transformer import MLA, MoE, Transformer
 from costlib.parallel import (
     Cluster,
@@ -77,6 +79,7 @@ CALLS = {
         lambda **of: answer("gpt2", "A100-80GB", **of),
         {"tensor": 1, "data": 1, "batch": 2, "context": 8, "prompt": 4},
     ),
+    "layer_by_layer": (partial(layer_by_layer, MODEL), {"batch": 1, "context": 2, "new": 3}),
     "matmul": (matmul, {"m": 1, "k": 2, "n": 3, "batch": 4}),
     "exact": (exact, {"m": 1, "k": 2, "n": 3}),
     "linear": (linear, {"tokens": 1, "d_in": 2, "d_out": 3}),

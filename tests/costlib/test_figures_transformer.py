@@ -103,7 +103,7 @@ def test_block_wires_add_up() -> None:
     assert sum(reads) == weights + 2 * 2048 * 1024
     around = 2 * 4096 * 128256 + 4 * 4096
     assert 32 * sum(flops) == model.decode(1, 2047).flops - around
-    assert "scores reads 2,097,152 and does 16,777,216 FLOPs, and hands on 65,536" in figure.alt
+    assert "scores reads 2,097,152 and does 16,777,216 FLOPs, and passes on 65,536" in figure.alt
     for name in ("mixtral-8x7b", "deepseek-v3", "gpt2"):
         with pytest.raises(ValueError, match="equal blocks"):
             figures.block_wires(costlib.models[name], keys=1024)

@@ -42,8 +42,13 @@ def same(layered: dict[Any, list[Any]], whole: dict[Any, list[Any]]) -> bool:
 def test_layers_add_up_to_the_pass(name: str) -> None:
     """Every op of every model of the catalogue, of a step and of a prompt's chunk."""
     model = models[name]
-    for sizes in ((16, 70_000), (2, 300, 7)):
+    for sizes in ((16, model.learned_positions or 70_000), (2, 300, 7)):
         assert same(added_up(model, *sizes), by_name(model.decode(*sizes))), sizes
+
+
+def test_no_layer_is_told_beyond_learned_positions() -> None:
+    with pytest.raises(ValueError, match="at most 1,024 tokens"):
+        layer_by_layer("gpt2", 1, 1025)
 
 
 def test_layers_add_up_with_each_option() -> None:

@@ -16,6 +16,7 @@ from test_arguments import public_functions
 import costlib
 from costlib import Device, kvcache, models, parallel, serving, training
 from costlib.model.engines import ENGINES, kinds
+from costlib.model.layer_by_layer import layer_by_layer
 from costlib.parallel import Cluster, Plan
 from costlib.parallel.stages import layer_kinds, stage_models, stages
 from costlib.serving import Server
@@ -78,6 +79,7 @@ OF_MODELS: dict[str, Callable[[Any], Any]] = {
     ),
     "Server": lambda m: Server(m, "H200").step(1, 100),
     "answer": lambda m: costlib.answer(m, "H200", context=100).plain(),
+    "layer_by_layer": lambda m: layer_by_layer(m, 1, 100),
     "usual_context": sweeps.usual_context,
 }
 OF_DEVICES: dict[str, Callable[[Any], Any]] = {
