@@ -75,7 +75,21 @@ def rate(device: costlib.Device) -> tuple[str, Any]:
 def drawn(seed: int, draw: Callable[[random.Random], dict[str, Any]]) -> list[dict[str, Any]]:
     """Settings that are the same for a commit."""
     chance = sampling.chance(f"setting {seed}")
-    return [draw(chance) for _ in range(MANY)]
+    return [within_positions(draw(chance)) for _ in range(MANY)]
+
+
+def within_positions(setting: dict[str, Any]) -> dict[str, Any]:
+    """A setting whose tokens are no more than a model has learned positions for, two kinds of them
+    together: the library refuses more, where an explorer goes on."""
+    model = explorers.drawable().get(setting.get("model", ""))
+    most = model and model.learned_positions
+    lengths = {*setting} & {"seq", "cached", "fresh", "context"} if most else ()
+    return {**setting, **{name: min(setting[name], most // 2) for name in lengths}}
+
+
+def of_any_length() -> list[str]:
+    """The models that have no learned positions, which end."""
+    return [name for name, m in explorers.drawable().items() if m.learned_positions is None]
 
 
 def seconds(places: Any, only: Callable[[Any], bool] = lambda _: True) -> float:
@@ -129,17 +143,19 @@ def servers(seed: int, count: int) -> list[dict[str, Any]]:
         known = [n for n, c in computed.items() if c is None or c in device.flops_per_s]
         shares = [n for n in explorers.DEGREES if can_share(name, n)]
         found.append(
-            {
-                "model": name,
-                "device": device.name,
-                "precision": chance.choice(known),
-                "kv": chance.choice(["own", "2", "1", "0.5"]),
-                "shared": str(chance.choice(shares if device.interconnect else [1])),
-                "context": size(chance, 2**17),
-                "batch": size(chance, 4096),
-                "target": chance.choice([1.5, 5.0, 20.0, 25.0, 100.0, 900.0]),
-                "price": chance.choice([0.5, 3.99]),
-                "used": chance.choice([40, 100]),
-            }
+            within_positions(
+                {
+                    "model": name,
+                    "device": device.name,
+                    "precision": chance.choice(known),
+                    "kv": chance.choice(["own", "2", "1", "0.5"]),
+                    "shared": str(chance.choice(shares if device.interconnect else [1])),
+                    "context": size(chance, 2**17),
+                    "batch": size(chance, 4096),
+                    "target": chance.choice([1.5, 5.0, 20.0, 25.0, 100.0, 900.0]),
+                    "price": chance.choice([0.5, 3.99]),
+                    "used": chance.choice([40, 100]),
+                }
+            )
         )
     return found

@@ -40,7 +40,7 @@ from paths import ROOT
 HELD = 0.9
 POINTS = 12
 SHARES = ("alpha", "chi", "u", "rho", "sigma", "bubble")
-DENSE = ("llama-3-8b", "llama-2-7b", "gpt2-xl", "llama-3.1-70b")
+DENSE = ("llama-3-8b", "llama-2-7b", "pythia-6.9b", "llama-3.1-70b")
 SERVERS = ("llama-3.1-8b", "llama-2-7b")
 
 
@@ -194,7 +194,7 @@ def remembered(model: Any, B: int, T: int) -> dict[str, Any]:
 def one_step(model: Any, B: int) -> dict[str, Any]:
     """A step of a device whose arithmetic takes no time, with long caches."""
     T, beta = 2000 * B, 1e12
-    seconds = costlib.time(model.decode(B, T - 1), Device("toy", {"bf16": 1e30}, beta))
+    seconds = costlib.time(model.decode(B, T - 1), Device("toy", {"bf16": 1e29}, beta))
     return {**products(model), "T": T, "beta": beta, "t": seconds}
 
 
@@ -352,10 +352,12 @@ def step_of_a_plan(J: int, arithmetic: int, rest: int, ends: int, bubble: float)
 
 def roofline_time(m: int, k: int, n: int, pi: int, beta: int) -> dict[str, Any]:
     """A product's time is no less than that, and no more than both together."""
+    pi, beta = 10**6 * pi, 10**6 * beta
     product, toy = costlib.matmul(m, k, n), Device("toy", {"bf16": pi}, beta)
     sizes = {"FLOPs": product.flops, "bytes": product.bytes(Precision())}
     slowest = costlib.time(product, toy, overlap="none")
     sizes |= {"t": slowest, "time": slowest, "peak_rate": pi, "memory_bandwidth": beta}
+    sizes |= {"pi": pi, "beta": beta}
     return {**sizes, "sides": (slowest, costlib.time(product, toy))}
 
 
@@ -369,8 +371,10 @@ def one_gradient(random: Any) -> dict[str, Any]:
     return {**letters, "i": 2, "j": 3, "every": range(1, 6)}
 
 
-def attained(n: int, pi: int, beta: int) -> Any:
-    return Device("toy", {"bf16": pi}, beta).attainable(n)
+def attained(pi: int, n: int, beta: int) -> dict[str, Any]:
+    pi, beta = 20 * 10**6 * pi, 10**6 * beta
+    sides = Device("toy", {"bf16": pi}, beta).attainable(n)
+    return {"pi": pi, "beta": beta, "I": n, "sides": sides}
 
 
 def one_latent(random: Any) -> dict[str, Any]:
@@ -600,11 +604,7 @@ FORMULAS = [
     Row("kvcache", r"2 \cdot L \cdot K", cached),
     Row("kvcache", r"(1 - \alpha^", lambda alpha, gamma: serving.expected_tokens(alpha, gamma)),
     Row("roofline", r"t \ge \max", roofline_time, sign=r"\ge"),
-    Row(
-        "roofline",
-        r"\min(\pi, I",
-        lambda pi, n, beta: {"pi": 20 * pi, "I": n, "sides": attained(n, 20 * pi, beta)},
-    ),
+    Row("roofline", r"\min(\pi, I", attained),
     Row("latent", r"\mathbf{q} \cdot (\mathbf{U}", one_latent),
     Row("training", "2 + 2 + 4", lambda: (training.recipe_of("bf16").per_parameter,) * 2),
     Row("training", r"\begin{aligned} \text{in the kernel", recomputed, near=1e-3),

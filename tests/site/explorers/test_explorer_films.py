@@ -61,7 +61,10 @@ def token_settings() -> list[dict[str, Any]]:
     found = []
     for name in ["llama-3.1-8b", *chance.sample(list(models), sampling.number(30, len(models)))]:
         many = [n for n in degrees(models[name]) if n in (1, 2, 4, 8, 16)]
-        sizes = {"batch": size(chance, 4096), "context": size(chance, 2**17)}
+        sizes = {
+            "batch": size(chance, 4096),
+            "context": size(chance, models[name].learned_positions or 2**17),
+        }
         waits = {"wait": chance.choice([0, 2.5]), "many": str(chance.choice(many))}
         found.append({"model": name, "device": "H200", "precision": "own", **sizes, **waits})
     return found

@@ -22,7 +22,17 @@ from costlib.model import kvcache
 from costlib.sources import jamesnulliu
 from costlib.timing import roofline
 from costlib.units.precision import Precision
-from explorer_settings import MANY, can_share, differing, drawn, one_step, rate, seconds, size
+from explorer_settings import (
+    MANY,
+    can_share,
+    differing,
+    drawn,
+    of_any_length,
+    one_step,
+    rate,
+    seconds,
+    size,
+)
 from in_node import HERE, in_page, same
 from tools.pages import explorers
 
@@ -98,7 +108,7 @@ def test_speculative_crossings() -> None:
     chance = random.Random(3)
     settings = [
         {
-            "model": chance.choice(list(explorers.drawable())),
+            "model": chance.choice(of_any_length()),
             "device": chance.choice(list(devices)),
             "batch": size(chance, 256),
             "cached": size(chance, 10**5),
@@ -269,7 +279,7 @@ def test_what_fits() -> None:
     settings = drawn(
         5,
         lambda chance: {
-            "model": chance.choice(list(explorers.drawable())),
+            "model": chance.choice(of_any_length()),
             "capacity": chance.randint(10**9, 10**12),
             "batch": size(chance, 65536),
             "context": size(chance, 2**24),
@@ -324,7 +334,7 @@ def test_kinds_of_cache() -> None:
             "kv": "2",
             "window": 512,
         }
-        for name in explorers.drawable()
+        for name in of_any_length()
     ]
     page = in_page(
         "memory.js", "page.compute(state).rows.map((r) => [r.name, r.parts[1]])", settings

@@ -17,6 +17,8 @@ from costlib.timing import roofline
 from explorer_settings import FIRST, differing, server_of, servers
 from in_node import in_page, same
 
+pytestmark = pytest.mark.filterwarnings("ignore::costlib.serving.server.BeyondTraining")
+
 
 def test_seconds_of_a_server() -> None:
     settings = servers(11, sampling.number(60, 300))
