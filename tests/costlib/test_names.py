@@ -123,7 +123,7 @@ ELSEWHERE = {
     *("Empirical", "Measurement", "predicted", "calibrate", "median_error", "parts", "splits"),
     *("Collective", "shown_memory", "PlanRow", "PublishedRun", "Acceptance", "TokenPrice"),
     *("token_prices", "Start", "start_of", "Setup", "measure", "Node", "listed", "engine_of"),
-    *("left", "outside", "needed", "idle", "most_held", "in_flight", "order", "Planned"),
+    *("left", "outside", "needed", "idle", "waits", "most_held", "in_flight", "order", "Planned"),
     *("context_parallel", "as_computed", "Answers", "Frontier", "Rental", "Holding", "explain"),
     *("Fleet", "fleets", "fewest_devices"),  # of a model on a device: test_fleet
 }
