@@ -141,7 +141,7 @@ def message(side: int = 6, d: int = 2) -> Figure:
         bars: list[tuple[int, str, dict[str, Any]]] = [
             (wanted, "numbers: the scores themselves", {"fill": ARRAYS["S"] + TINT}),
             (sent, "numbers: the rows they come from", {"fill": GREY + TINT}),
-            (least, "numbers: no message is shorter", {"dashed": True}),
+            (least, "numbers: no scheme needs fewer", {"dashed": True}),
         ]
         for number, (count, words, look) in enumerate(bars):
             y, wide = 124 + 18 * number, count * 144 / wanted
