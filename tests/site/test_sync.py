@@ -175,6 +175,7 @@ def test_a_merge_of_two_branches_executes_what_neither_has_seen(repository: Path
     pairs.DONE.write_text("\n".join(sorted(lines)) + "\n", "utf-8")
     assert len(lines) == 3, "both sides' lines of the first page"
     assert done(repository) == ["up to date"] * 2
+    assert len(pairs.executed()) == 2, "the line of the other side is gone"
     edit(repository / "costlib" / "wide.py", "True", "1")
     assert done(repository) == ["executed", "up to date"]
     assert len(pairs.executed()) == 2, "and one is left of each"

@@ -102,7 +102,8 @@ def sync(page: Path) -> str:
     if old is not None and sources(old) != sources(new) and _notebook_is_newer(page):
         jupytext.write(old, page, fmt="md:myst")
         new = read_markdown(page)
-    if old is not None and is_current(page, old):
+    if old is not None and (record := _record(page, old)):
+        _remember(record)
         was_same = sources(old) == sources(new)
         _take_outputs(old, new)
         if was_same and not problems(page):
@@ -114,7 +115,8 @@ def sync(page: Path) -> str:
     uses = _execute(new, page)
     _keep_ignored_outputs(old, new)
     nbformat.write(new, page.with_suffix(".ipynb"))
-    _remember(page, uses, _digest(new, dependencies.digest(uses, library)))
+    digest = _digest(new, dependencies.digest(uses, library))
+    _remember({"page": page.relative_to(ROOT).as_posix(), "digest": digest, **uses})
     return "executed"
 
 
@@ -124,26 +126,36 @@ def executed() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def _remember(page: Path, uses: dependencies.Uses, digest: str) -> None:
+def _remember(line: dict[str, Any]) -> None:
     """Write a page's line in place of those that it had; pages that are gone have none."""
-    name = page.relative_to(ROOT).as_posix()
+    name = line["page"]
     others = [e for e in executed() if e["page"] != name and (ROOT / e["page"]).exists()]
-    lines = [*others, {"page": name, "digest": digest, **uses}]
-    lines.sort(key=lambda line: str(line["page"]))
+    lines = sorted([*others, line], key=lambda each: str(each["page"]))
+    if lines == executed():
+        return
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     DONE.write_text(text, "utf-8", newline="\n")
 
 
-def is_current(page: Path, notebook: nbformat.NotebookNode | None = None) -> bool:
+def is_current(page: Path) -> bool:
     """True if neither the page nor anything it used has changed since it was executed."""
-    notebook = notebook or read_notebook(page)
-    if notebook is None or _code(notebook) != _code(read_markdown(page)):
-        return False
+    notebook = read_notebook(page)
+    return notebook is not None and _record(page, notebook) is not None
+
+
+def _record(page: Path, notebook: nbformat.NotebookNode) -> dict[str, Any] | None:
+    """The line that says that a page's notebook is of what the page uses now, if there is one."""
+    if _code(notebook) != _code(read_markdown(page)):
+        return None
     name = page.relative_to(ROOT).as_posix()
-    return any(
-        about["digest"] == _digest(notebook, dependencies.digest(about))
-        for about in executed()
-        if about["page"] == name
+    return next(
+        (
+            about
+            for about in executed()
+            if about["page"] == name
+            and about["digest"] == _digest(notebook, dependencies.digest(about))
+        ),
+        None,
     )
 
 
