@@ -34,6 +34,13 @@ def experts(layers, millions, per_token, bits, link, rest_ms):
     return 1000 / (layers * per_token * millions * bits / 8 / link + rest_ms)
 
 
+def wins_from(active, bits, prompt, wide, fast, *, flops=2, first=1):
+    """The answer of exercise 9, and what people leave out of it."""
+    lost = flops * active * prompt * (1 / wide[1] - 1 / fast[1]) / 1000
+    won = active * bits / 8 * (1 / fast[0] - 1 / wide[0])
+    return int(lost // won) + first + 1
+
+
 def filled(lengths, slots, step_ms):
     """The answer of exercise 6."""
     free = [0] * slots
@@ -362,6 +369,34 @@ QUESTIONS = [
         ],
     ),
     Question(
+        "wide_wins_from",
+        numbers={
+            "active": [3.3, 12, 22],
+            "bits": [4.125, 4.5, 8],
+            "prompt": range(501, 9000, 250),
+            "wide": [[546, 18.4], [819, 36]],
+            "fast": [[273, 213], [256, 110]],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "one FLOP a parameter",
+                lambda **of: wins_from(**of, flops=1),
+                "A multiply-add is 2 FLOPs.",
+            ),
+            Mistake(
+                "bits for bytes",
+                lambda bits, **of: wins_from(bits=8 * bits, **of),
+                "A byte has 8 bits.",
+            ),
+            Mistake(
+                "a step for the first token",
+                lambda **of: wins_from(**of, first=0),
+                "Prefill yields the first token, so an answer takes one step fewer than tokens.",
+            ),
+        ],
+    ),
+    Question(
         "lru_hits",
         points=2,
         cases=[
@@ -412,6 +447,7 @@ ANSWERS = {
         "mean": 2040 / 2048,
         "longest": 16_384 / (2048 * 1500 / 2040),
     },
+    "wide_wins_from": 818,  # 4.052 s of prefill, 4.962 ms of each later token
     "lru_hits": {"found": 40 + 30 + 20, "asked": 330},
 }
 
@@ -529,6 +565,21 @@ def lru_token_by_token(calls: list[list[int]], capacity: int) -> dict[str, int]:
     return {"found": found, "asked": asked}
 
 
+def wide_token_by_token(
+    active: float, bits: float, prompt: int, wide: list[float], fast: list[float]
+) -> int:
+    """One token more until the machine that was later is the earlier one."""
+
+    def clock(machine: list[float], steps: int) -> float:
+        prefill = 2e9 * active * prompt / (machine[1] * 1e12)
+        return prefill + steps * active * bits / 8 / machine[0]
+
+    steps = 0
+    while clock(wide, steps) >= clock(fast, steps):
+        steps += 1
+    return steps + 1
+
+
 APART = {
     "tokens_saved": saved_call_by_call,
     "even_gigabytes": even_by_halving,
@@ -538,5 +589,6 @@ APART = {
     "rollout_time": slots_step_by_step,
     "policy_times": best_of_all_splits,
     "staleness_of": stale_by_rates,
+    "wide_wins_from": wide_token_by_token,
     "lru_hits": lru_token_by_token,
 }

@@ -31,6 +31,12 @@ def met(rate, good):
     return rate * sum(good) / len(good)
 
 
+def owned(bought, years, busy_kw, idle_kw, overhead, per_kwh, rent):
+    """The answer of exercise 8."""
+    hour = bought / years / 8760
+    return (hour + overhead * per_kwh * idle_kw) / (rent - overhead * per_kwh * (busy_kw - idle_kw))
+
+
 def paid(batch, step_ms, per_hour, watts, utilisation, *, drawn=None):
     """The answer of exercise 6."""
     seconds = 1000 * step_ms / batch
@@ -292,6 +298,41 @@ QUESTIONS = [
         public=service_is_good,
     ),
     Question(
+        "own_from",
+        numbers={
+            "bought": range(20_000, 50_000, 900),
+            "years": [3, 4, 5],
+            "busy_kw": [1, 1.4, 1.8],
+            "idle_kw": [0.3, 0.5, 0.6],
+            "overhead": [1.25, 1.4, 1.6],
+            "per_kwh": [0.15, 0.25, 0.4],
+            "rent": [2, 3, 6.88],
+        },
+        hidden=3,
+        mistakes=[
+            Mistake(
+                "always busy",
+                lambda **of: owned(**of | {"idle_kw": of["busy_kw"]}),
+                "While nobody needs an owned device, it draws less.",
+            ),
+            Mistake(
+                "idle for free",
+                lambda **of: owned(**of | {"idle_kw": 0}),
+                "An owned device draws power in the other hours too.",
+            ),
+            Mistake(
+                "no cooling",
+                lambda **of: owned(**of | {"overhead": 1}),
+                "Cooling and conversion multiply the power.",
+            ),
+            Mistake(
+                "no power at all",
+                lambda **of: owned(**of | {"per_kwh": 0}),
+                "The power of an owned device is paid beside its purchase.",
+            ),
+        ],
+    ),
+    Question(
         "serve_timed",
         points=2,
         cases=[
@@ -340,6 +381,7 @@ ANSWERS = {
         "joules": 1e6 * 0.016 / 256 * 1400,
     },
     "order_service": {"tensor": 1, "batch": 207, "copies": 4},
+    "own_from": (40_000 / 35_040 + 0.104) / (3.99 - 0.208),
     "serve_timed": {"last": 52_958, "longest": 25_700},
 }
 
@@ -392,10 +434,30 @@ def room_one_by_one(billions: float, bits: float, usable: float, cache: float) -
     return many
 
 
+def owned_by_halving(
+    bought: float,
+    years: float,
+    busy_kw: float,
+    idle_kw: float,
+    overhead: float,
+    per_kwh: float,
+    rent: float,
+) -> float:
+    """Both bills of all hours of the device's life, for one share after another."""
+    hours, low, high = years * 365 * 24, 0.0, 100.0
+    for _ in range(100):
+        share = (low + high) / 2
+        energy = hours * (share * busy_kw + (1 - share) * idle_kw) * overhead
+        rented = share * hours * rent > bought + energy * per_kwh
+        low, high = (low, share) if rented else (share, high)
+    return low
+
+
 APART = {
     "batch_within": batch_one_by_one,
     "sequences_that_fit": room_one_by_one,
     "settled_batch": settled_by_trying,
     "saturation_rate": served_in_a_round,
     "goodput_of": good_one_by_one,
+    "own_from": owned_by_halving,
 }
