@@ -76,7 +76,7 @@ def test_another_last_digit_is_noticed() -> None:
     """On all pages together; that some wrong number is right near it is chance, and rare."""
     noticed, tried = map(sum, zip(*(numbers.caught(notebook(page)) for page in PAIRS), strict=True))
     assert tried > 4000
-    assert noticed >= 0.94 * tried
+    assert noticed >= 0.93 * tried
 
 
 @pytest.mark.parametrize("page", PAGES, **by_name)

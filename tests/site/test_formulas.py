@@ -278,6 +278,27 @@ def crossing(G: int, t_m: int, beta_c: int) -> dict[str, Any]:
     return {"G": G, "Z": t_m * beta_c * (ring.rounds(G) - tree.rounds(G)) / more}
 
 
+def one_or_two_shots(G: int, t_m: int, beta_c: int) -> dict[str, Any]:
+    """Where both take as long, by their rounds and by what they send."""
+    G = 2 ** (G % 6 + 2)
+    one, two = ALGORITHMS["one-shot all-reduce"], ALGORITHMS["two-shot all-reduce"]
+    more = (one.sent(2**20, G) - two.sent(2**20, G)) / 2**20
+    return {"G": G, "Z": t_m * beta_c * (two.rounds(G) - one.rounds(G)) / more}
+
+
+def held_by_chance(B: int, S: int, eta: int, M: int) -> dict[str, Any]:
+    """The mean and two deviations of what sequences hold that are anywhere in their answers."""
+    B, S, eta = 10_000 * B, S % 20 + 1, eta % 20 + 20
+    cached = np.arange(S, S + eta - 1)
+    held = B * cached.mean() + 2 * np.sqrt(B) * cached.std()
+    return {"B": B, "S": S, "eta": eta, "sides": (held, M)}
+
+
+def chunk_within(t_0: int, t: int, pi: int, P_m: int) -> dict[str, Any]:
+    """The rows of a product that fill what a target leaves beside a step."""
+    return {"S_c": (t_0 - t) * pi / costlib.matmul(1, P_m, 1).flops}
+
+
 def recomputed(model: Any, S: int) -> dict[str, Any]:
     """What three policies compute, over what the gradients need."""
     S = 20 * S
@@ -627,6 +648,9 @@ FORMULAS = [
     Row("serving", r"B = \frac{\lambda (\eta", settled),
     Row("serving", r"\lambda = \frac{1}", saturated, near=1e-6),
     Row("serving_faster", r"\frac{B\,t_p}{(\eta", shared_out),
+    Row("serving", r"B \left(S", held_by_chance, sign=r"\le", near=3e-3),
+    Row("serving_faster", r"S_c = \frac", chunk_within),
+    Row("serving_faster", r"Z = \frac{t_m", one_or_two_shots),
     Row("serving_faster", r"S_c \, n_p", pieces),
     Row("serving_faster", r"S_c \, \frac", pieces),
     Row("serving_faster", r"(\phi - 1)/2", lambda phi: serving.mean_empty(phi)),
