@@ -288,7 +288,7 @@ def one_or_two_shots(G: int, t_m: int, beta_c: int) -> dict[str, Any]:
 
 def held_by_chance(B: int, S: int, eta: int, M: int) -> dict[str, Any]:
     """The mean and two deviations of what sequences hold that are anywhere in their answers."""
-    B, S, eta = 10_000 * B, S % 20 + 1, eta % 20 + 20
+    B, S, eta = 100 * B, S % 20 + 1, eta % 100 + 100
     cached = np.arange(S, S + eta - 1)
     held = B * cached.mean() + 2 * np.sqrt(B) * cached.std()
     return {"B": B, "S": S, "eta": eta, "sides": (held, M)}
