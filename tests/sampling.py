@@ -62,6 +62,7 @@ def touched(*paths: str) -> bool:
 SUBJECTS = {
     "tests/course/": ("course/",),
     "tests/costlib/test_bench_prediction.py": ("tools/bench/", "costlib/measured/"),
+    "tests/costlib/test_figures_": ("costfigures/",),
     "tests/costlib/iomodel/": ("costlib/iomodel/", "costfigures/"),
     "tests/site/explorers/": ("book/_static/", "tools/javascript/", "tools/pages/explorers"),
     "tests/site/test_colab.py": ("tools/pages/", "pyproject.toml", "requirements"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import sampling
 from costlib import Ledger, Transformer, models
 from costlib.layers.parts import OPTIONS
 from costlib.model.layer_by_layer import layer_by_layer
@@ -38,7 +39,7 @@ def same(layered: dict[Any, list[Any]], whole: dict[Any, list[Any]]) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", models)
+@pytest.mark.parametrize("name", sampling.some([*models], 50, "layers"))
 def test_layers_add_up_to_the_pass(name: str) -> None:
     """Every op of every model of the catalogue, of a step and of a prompt's chunk."""
     model = models[name]
@@ -71,7 +72,11 @@ def test_messages_stand_where_they_are_sent(name: str) -> None:
         assert layer.names[sent[0] - 1] == ("ffn.down" if model.parallel else "o_proj")
 
 
-@pytest.mark.parametrize("name", [name for name in models if models[name].own is not None])
+#: Models whose weights are published in fewer bits.
+PACKED = [name for name in models if models[name].own is not None]
+
+
+@pytest.mark.parametrize("name", sampling.some(PACKED, 12, "packed layers"))
 def test_bytes_of_packed_layers_add_up(name: str) -> None:
     """A step of the whole model reads what its layers read, each as its checkpoint packs it."""
     model = models[name]
