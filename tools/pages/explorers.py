@@ -61,8 +61,6 @@ HEAD = "// Made from costlib by `make book`: never edit this.\n"
 DEGREES = (1, 2, 4, 8, 16)
 #: Ways to store and compute that a server can be asked for.
 PRECISIONS = ("16-bit", "fp8", "int8", "int4", "mxfp4", "nvfp4")
-#: The entry size that turns a chip's memory from bytes into entries.
-ENTRY_BYTES = 2
 #: Fits of the loss, and what the page calls them.
 FIT_TITLES = {"besiroglu": "Besiroglu 2024", "hoffmann": "Hoffmann 2022 (Chinchilla)"}
 

@@ -14,7 +14,8 @@ import {
   pricedBy,
   priceOf,
   readAll,
-  recipes,
+  rounds,
+  same,
   sized,
   wattsOf,
   wholeNameOf,
@@ -53,7 +54,6 @@ const kind = (id, label) => ({
     ]),
   ],
 });
-const same = (names) => names.map((name) => [name, name]);
 let offered = sized; // made again when a model is brought
 function modelChoices() {
   const own = codes();
@@ -83,25 +83,7 @@ const settings = [
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
   more(whole('dcp', 'Cache by tokens', 'devices that share one cache (DCP)', 1, 1024)),
-  {
-    id: 'wait',
-    label: 'Wait',
-    unit: 'µs a round of messages',
-    type: 'number',
-    min: 0,
-    max: 1000,
-    value: 0,
-    digits: 1,
-    more: true,
-  },
-  {
-    id: 'precision',
-    label: 'Precision',
-    type: 'choice',
-    value: 'own',
-    options: [['own', 'as the model ships'], ...same(recipes)],
-    more: true,
-  },
+  ...rounds,
   {
     id: 'engine',
     label: 'Memory',

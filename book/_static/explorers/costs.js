@@ -38,6 +38,39 @@ export const sized = models
 /** What a server can stand on: devices, and nodes of them. */
 export const places = [...hosts, ...nodes];
 
+/**
+ * Names as the options of a list.
+ * @param {string[]} names
+ * @returns {[string, string][]}
+ */
+export const same = (names) => names.map((name) => [name, name]);
+
+/**
+ * How long a round of messages waits, and in what a step is computed.
+ * @type {Control[]}
+ */
+export const rounds = [
+  {
+    id: 'wait',
+    label: 'Wait',
+    unit: 'µs a round of messages',
+    type: 'number',
+    min: 0,
+    max: 1000,
+    value: 0,
+    digits: 1,
+    more: true,
+  },
+  {
+    id: 'precision',
+    label: 'Precision',
+    type: 'choice',
+    value: 'own',
+    options: [['own', 'as the model ships'], ...same(recipes)],
+    more: true,
+  },
+];
+
 export const KINDS = ['weights', 'activations', 'kv'];
 
 /** The devices of a choice as costlib calls them: H100-SXMx8. */

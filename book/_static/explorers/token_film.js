@@ -1,6 +1,6 @@
 // The film of a token: one decode step on its way through a model's layers, op by op. What each op
 // reads, computes and sends is costlib's own ledger, and its seconds are costlib's roofline.
-import { hosts, journeyOf, prepared, recipes, sized } from './costs.js';
+import { hosts, journeyOf, prepared, rounds, same, sized } from './costs.js';
 import { calm, hold, make } from './dom.js';
 import { finder } from './finder.js';
 import { counted, percent, plain, quantity } from './numbers.js';
@@ -8,8 +8,6 @@ import { Player } from './player.js';
 
 const SECONDS = 20; // that a film takes
 const TICKS = 30; // a second
-
-const same = (names) => names.map((name) => [name, name]);
 
 /** @type {Control[]} */
 export const controls = [
@@ -49,25 +47,7 @@ export const controls = [
     value: '1',
     more: true,
   },
-  {
-    id: 'wait',
-    label: 'Wait',
-    unit: 'µs a round of messages',
-    type: 'number',
-    min: 0,
-    max: 1000,
-    value: 0,
-    digits: 1,
-    more: true,
-  },
-  {
-    id: 'precision',
-    label: 'Precision',
-    type: 'choice',
-    options: [['own', 'as the model ships'], ...same(recipes)],
-    value: 'own',
-    more: true,
-  },
+  ...rounds,
   {
     id: 'frame',
     label: 'Op',
