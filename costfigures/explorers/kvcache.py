@@ -123,6 +123,10 @@ def _journey(passed: Any, seconds: list[float], title: str) -> Figure:
             linewidth=0.5,
             **drawn,
         )
-        axes.set(xlabel="ms of a decode step", ylabel="GB/s read", title=title)
+        axes.set(
+            xlabel="ms of a decode step",
+            ylabel="GB/s read",
+            title="One output token, layer by layer",
+        )
         drawing.figure.legend(loc="outside lower center", ncols=2, fontsize=11)
     return drawing.result
