@@ -42,9 +42,17 @@ class Tab:
         self.page, self.address = browser.new_context(**options).new_page(), "about:"
         self.errors: list[str] = []
         self.elsewhere: list[str] = []
-        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+        self.page.on("console", self.hear)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", self.follow)
+
+    def hear(self, message: Any) -> None:
+        """Remember what the page complains of.
+
+        Not an icon that a browser asks for by itself, at a time of its own, where a file has none.
+        """
+        if message.type == "error" and not message.location["url"].endswith("/favicon.ico"):
+            self.errors.append(message.text)
 
     def follow(self, request: Any) -> None:
         """Remember what is asked of other hosts, which the browser does not find."""
