@@ -43,7 +43,7 @@ test: made ## Everything CI runs: site, notebooks, library, style, browser
 	@echo "Running every check ..."
 	@$(PYTEST) --nbval tests costlib costfigures tools book
 
-quick: env ## The library's tests alone, with fewer random examples: 40 s on two cores
+quick: env ## The library's tests alone, with fewer random examples: 20 to 40 s on two cores
 	@$(PYTEST) -p no:nbval -q -m "not slow" --hypothesis-profile quick \
 	  --ignore costlib/measured --ignore costlib/parallel/search.py --ignore costlib/serving/fleet.py \
 	  tests/costlib costlib

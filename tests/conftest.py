@@ -76,19 +76,19 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Not even imported: a file that is slow as a whole where slow tests are not asked for, and one
-    that a whole run leaves to another commit, a quick one to whoever touches it."""
+    that a whole run leaves to another commit."""
     if collection_path.suffix != ".py":
         return None
-    file = collection_path.relative_to(ROOT).as_posix()
-    if config.option.markexpr != "not slow":
-        return True if is_whole(config) and file in sampling.left_out() else None
-    is_left = config.args == QUICK and file in sampling.left_out(share=0)
-    return True if is_left or ALL_SLOW in collection_path.read_text("utf-8") else None
+    if is_whole(config) and collection_path.relative_to(ROOT).as_posix() in sampling.left_out():
+        return True
+    is_quick = config.option.markexpr == "not slow"
+    return True if is_quick and ALL_SLOW in collection_path.read_text("utf-8") else None
 
 
 def is_whole(config: pytest.Config) -> bool:
-    """Whether all tests are asked for, as `make test` does."""
-    return config.args == WHOLE and not (config.option.keyword or config.option.markexpr)
+    """Whether all tests are asked for, as `make test` does, or all quick ones."""
+    asked = {"": WHOLE, "not slow": QUICK}.get(config.option.markexpr)
+    return bool(config.args == asked and not config.option.keyword)
 
 
 @functools.cache
@@ -101,7 +101,9 @@ def pages_left() -> set[Path]:
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Remember that everything was green, for the next run."""
-    if exitstatus == 0 and is_whole(session.config) and not hasattr(session.config, "workerinput"):
+    config = session.config
+    is_looked_at = config.option.collectonly or hasattr(config, "workerinput")
+    if exitstatus == 0 and is_whole(config) and config.args == WHOLE and not is_looked_at:
         sampling.is_green()
 
 

@@ -57,41 +57,51 @@ def touched(*paths: str) -> bool:
     return not {*paths}.isdisjoint(CHANGED)
 
 
-#: Tests that take long and have a subject of their own: all of them run where it was touched, and a
-#: third of their files otherwise.
+#: Files of tests that take long, and what they are about: all of them run where that was touched,
+#: and a third of the others. The first line that a file begins with is its own.
 SUBJECTS = {
     "tests/course/": ("course/",),
     "tests/costlib/test_bench_prediction.py": ("tools/bench/", "costlib/measured/"),
+    "tests/costlib/test_core.py": ("",),  # of the whole house, like the next: always
+    "tests/costlib/test_imports.py": ("",),
     "tests/costlib/test_figures_": ("costfigures/",),
     "tests/costlib/iomodel/": ("costlib/iomodel/", "costfigures/"),
+    "tests/costlib/": ("costlib/", "pyproject.toml", "requirements"),
     "tests/site/explorers/": ("book/_static/", "tools/javascript/", "tools/pages/explorers"),
+    "tests/site/test_calculator.py": ("book/_static/", "tools/", "costlib/"),
     "tests/site/test_colab.py": ("tools/pages/", "pyproject.toml", "requirements"),
     "tests/site/test_figures.py": ("costfigures/", "tools/site/"),
     "tests/site/test_gates.py": ("tools/", "tests/conftest.py", "_config.yml", "Makefile"),
+    "tests/site/test_printed.py": ("book/_static/", "tools/javascript/", "costlib/"),
     "tests/site/test_publish.py": ("tools/", "book/_static/", "_config.yml", "requirements"),
     "tests/site/test_release.py": ("tools/", "pyproject.toml", "README.md", "requirements"),
+    "tests/site/test_scripts.py": ("book/_static/", "tools/"),
     "tests/site/test_soak.py": ("tools/",),
     "tests/site/test_sync.py": ("tools/pages/", "requirements"),
+    "tests/site/test_types.py": ("costlib/", "costfigures/", "pyproject.toml", "requirements"),
 }
 
 
+def subject(file: str) -> tuple[str, ...]:
+    """What touches a file of tests: nothing known where it always runs.
+
+    >>> subject("tests/costlib/test_figures_matmul.py"), subject("tests/site/test_site.py")
+    (('costfigures/',), ('',))
+    """
+    return next((about for start, about in SUBJECTS.items() if file.startswith(start)), ("",))
+
+
 @functools.cache
-def left_out(share: int = 3) -> set[str]:
-    """The files of tests that wait for another commit, or for theirs to be touched; one of so many
-    runs in any case, or none of them if it is 0."""
-    of = {
-        path.relative_to(ROOT).as_posix(): about
-        for start, about in SUBJECTS.items()
-        for path in (ROOT / "tests").rglob("test_*.py")
-        if path.relative_to(ROOT).as_posix().startswith(start)
-    }
+def left_out() -> set[str]:
+    """The files of tests that wait for another commit, or for their subject to be touched."""
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    drawn = sorted(file for file in files if subject(file) != ("",))
+    shared = any(path.startswith("tests/") and path not in files for path in CHANGED)
 
     def is_touched(file: str) -> bool:
-        return any(path.startswith((file, *of[file])) for path in CHANGED)
+        return shared or any(path.startswith((file, *subject(file))) for path in CHANGED)
 
-    few = len(of) // share if share else 0
-    run = some(sorted(of), few, "files", first=is_touched)
-    return {*of} - {*run}
+    return {*drawn} - {*some(drawn, len(drawn) // 3, "files", first=is_touched)}
 
 
 def is_green() -> None:

@@ -37,6 +37,8 @@ def test_pages_that_run(
         ("costlib/iomodel/bounds.py", "tests/costlib/iomodel/"),
         ("tests/course/test_fuzz.py", "tests/course/test_fuzz.py"),
         ("tools/site/publish.py", "tests/site/test_publish.py"),
+        ("costlib/serving/fleet.py", "tests/costlib/test_fleet.py"),
+        ("costlib/units/device.py", "tests/site/test_types.py"),
     ],
 )
 def test_what_is_touched_is_not_left_to_chance(
@@ -46,6 +48,18 @@ def test_what_is_touched_is_not_left_to_chance(
     left = sampling.left_out.__wrapped__()
     assert not [file for file in left if file.startswith(all_run)]
     assert sampling.EVERYTHING or len(left) > 10
+
+
+def test_what_others_need_touches_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "CHANGED", ["tests/data/models.json"])
+    assert sampling.left_out.__wrapped__() == set()
+
+
+def test_what_is_about_the_whole_house_always_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "CHANGED", ["README.md"])
+    left = sampling.left_out.__wrapped__()
+    assert not left & {"tests/costlib/test_imports.py", "tests/site/test_site.py"}
+    assert sampling.EVERYTHING or len(left) > 50
 
 
 def test_subjects_are_there() -> None:

@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: lint, format, types, imports, doctests, workflows."""
+"""The house rules that a machine can check: lint, format, imports, doctests, workflows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import importlib
 import inspect
 import pkgutil
 import subprocess
-import sys
-from pathlib import Path
-
-import pytest
 
 import costlib
 from code_lines import code_lines
 from paths import ROOT
+from programs import run
 from tools.packages import PACKAGES
 
 ROOMS = [
@@ -24,48 +21,12 @@ ROOMS = [
 ]
 
 
-def run(*command: str) -> str:
-    """What a tool of this environment says; where it fails, that is the failure's message."""
-    done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_lint() -> None:
     run("-m", "ruff", "check", ".")
 
 
 def test_format() -> None:
     run("-m", "ruff", "format", "--check", ".")
-
-
-def test_types() -> None:
-    run("-m", "mypy")
-
-
-def test_types_travel_with_the_package(tmp_path: Path) -> None:
-    """What mypy has just read of the library it does not read again."""
-    assert (ROOT / "costlib" / "py.typed").exists()
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import costlib\n"
-        "reveal_type(costlib.models['gpt2'])\n"
-        "reveal_type(costlib.devices['T4'])\n"
-        "reveal_type(costlib.time)\n"
-        "reveal_type(costlib.serving.best_batch)\n"
-    )
-    said = run("-m", "mypy", str(program))
-    assert 'Revealed type is "costlib.model.transformer.Transformer"' in said
-    assert 'Revealed type is "costlib.units.device.Device"' in said
-    assert "overlap" in said
-    assert "-> costlib.serving.frontier.Best" in said
-
-
-@pytest.mark.parametrize("command", ["format", "lint", "types"])
-def test_scripts(command: str) -> None:
-    run("-m", "tools.javascript.check", command)
 
 
 def test_workflows_follow_the_schema() -> None:
