@@ -14,32 +14,55 @@ from paths import ROOT
 #: What each chapter treats, in the words that people search for. Each stands in a heading of it,
 #: or in bold.
 TREATED = {
-    "agents": "agent, prefix caching, TTFT, KV-cache offloading, reload, recompute, eviction, LRU,"
-    " hit rate, prefix-aware routing, host memory, expert offloading, unified memory,"
-    " reinforcement learning, GRPO, PPO, rollout, policy update, reference model, reward model,"
-    " critic, asynchronous sampling, off-policy, staleness",
-    "attention": "multi-head attention, GQA, MQA, causal mask, sliding window, online softmax",
-    "iomodel": "HBM, FlashAttention, online softmax, compulsory traffic, tile",
-    "kvcache": "KV cache, prefill, decode, MHA, GQA, MQA, MLA, reserve, sliding window, paged,"
-    " prefix caching, speculative decoding, draft model, acceptance rate",
-    "latent": "MLA, latent, naive, absorbed",
-    "lowerbounds": "pebble game, dominator, segment, lower bound",
-    "matmul": "FLOP, FMA, einsum, GEMM, arithmetic intensity, ridge, memory bound, compute bound",
-    "measured": "calibrat, held out",
-    "parallel": "collective, all-reduce, all-gather, reduce-scatter, all-to-all, data parallel,"
-    " FSDP, tensor parallel, sequence parallel, pipeline, bubble, expert parallel,"
-    " context parallel",
-    "roofline": "roofline, ridge point, HBM, kernel, quantisation, tensor parallelism, all-reduce,"
-    " speculative decoding, CUDA graph",
-    "serving": "TTFT, TPOT, ITL, SLO, goodput, concurrency, continuous batching, Little's law,"
-    " saturation",
+    "agents": "agent, session, prefix caching, TTFT, KV-cache offloading, tier, break-even"
+    " bandwidth, reload, recompute, eviction, LRU, hit rate, prefix-aware routing, host"
+    " memory, expert offloading, unified memory, laptop, reinforcement learning, GRPO, PPO,"
+    " rollout, wave, policy update, reference model, reward model, critic, asynchronous"
+    " sampling, off-policy, staleness",
+    "attention": "self-attention, scores, softmax, multi-head attention, MHA, GQA, MQA,"
+    " query head, KV head, causal mask, sliding window, document mask, packing, online"
+    " softmax, FlashAttention, materialised, backward pass, crossover",
+    "instructors": "sandbox, grade, Gradescope, nbgrader, Moodle, Canvas",
+    "iomodel": "HBM, SRAM, fast memory, slow memory, FlashAttention, online softmax,"
+    " compulsory traffic, tile",
+    "kvcache": "KV cache, prefill, decode, MHA, GQA, MQA, MLA, reserve,"
+    " gpu_memory_utilization, fragmentation, KV-cache capacity, context length, crossover,"
+    " sliding window, linear attention, state space model, quantisation, paged,"
+    " PagedAttention, block table, prefix caching, speculative decoding, draft model,"
+    " verifies, acceptance rate, vLLM, SGLang, llama.cpp, TensorRT-LLM",
+    "latent": "MLA, latent, decoupled RoPE, naive, absorbed, multi-query attention, tensor"
+    " parallelism",
+    "lowerbounds": "pebble game, red-blue, partition, dominator, segment, lower bound",
+    "matmul": "FLOP, FLOP/s, FMA, MAC, einsum, GEMM, GEMV, peak rate, sparse, HBM,"
+    " arithmetic intensity, ridge, memory bound, compute bound, prefill, decode, batch size,"
+    " ledger, kernel",
+    "measured": "calibrat, fitted, held out, launch, roofline",
+    "notation": "FLOP, FLOPs, FLOP/s, GB, GiB, peak rate, entries",
+    "parallel": "collective, ring, tree, all-reduce, all-gather, reduce-scatter,"
+    " all-to-all, data parallel, ZeRO, FSDP, tensor parallel, sequence parallel, pipeline,"
+    " microbatch, bubble, interleaved, DualPipe, expert parallel, node-limited routing,"
+    " context parallel, ring attention, mesh, straggler",
+    "roofline": "roofline, ridge point, HBM, SRAM, shared memory, L2, tensor core,"
+    " arithmetic intensity, memory bound, compute bound, TTFT, prefill, decode, kernel,"
+    " kernel launch, fused, tiles and waves, quantisation, weight-only quantization, tensor"
+    " parallelism, all-reduce, speculative decoding, CUDA graph",
+    "serving": "TTFT, TPOT, ITL, SLO, goodput, throughput, concurrency, prefill, decode,"
+    " batch size, static batching, continuous batching, queue, Little's law, saturation,"
+    " p50, p99, energy, price",
     "serving_faster": "chunked prefill, disaggregation, paged, prefix caching, preemption,"
-    " quantization, speculative decoding, draft model, acceptance rate, MTP, expert parallel,"
-    " tensor parallelism, decode context parallelism, indexer",
-    "training": "activation checkpointing, optimizer states, mixed precision, ZeRO, FSDP, MFU,"
-    " HFU, fp8, MXFP8, Muon, MTP, LoRA, QLoRA, Chinchilla, critical batch size",
-    "transformer": "residual stream, feed-forward layer, rotary embeddings, embedding,"
-    " unembedding, tied, prefill, decode, training, mixture of experts",
+    " quantization, weight-only, fp8, speculative decoding, draft model, acceptance rate,"
+    " MTP, expert parallel, redundant experts, imbalance, node-limited routing, two-batch"
+    " overlap, tensor parallelism, one-shot, two-shot, decode context parallelism, long"
+    " context, sparse attention, indexer, linear attention",
+    "sources": "FLOP counter, MAC, convention, error, embedding, lower bound, MFU",
+    "sweeps": "gradient, configurations",
+    "training": "activation checkpointing, gradient accumulation, Adam, optimizer states,"
+    " mixed precision, master, ZeRO, FSDP, MFU, HFU, fp8, MXFP8, Muon, MTP, LoRA, QLoRA,"
+    " scaling law, compute-optimal, Chinchilla, critical batch size, checkpoint",
+    "transformer": "residual stream, feed-forward layer, MLP, FFN, GELU, gated, SwiGLU,"
+    " RMSNorm, rotary embeddings, RoPE, embedding, unembedding, LM head, logits, tied,"
+    " parameter count, prefill, decode, training, backward pass, activation checkpointing,"
+    " MFU, mixture of experts, MoE, router, expert, shared expert, active parameters",
 }
 #: Words that were this book's alone, and the field's.
 PRIVATE = {
@@ -65,6 +88,16 @@ PRIVATE = {
     r"dealt out": "distributed",
     r"(?:which|whose) letter is (?:cut|divided)": "which dimension is sharded",
     r"hands? (?:it|them|its \w+) on": "sends to the next stage",
+    r"(?:is|are|was|were) held against": "compared with",
+    r"honest form": "accurate version",
+    r"(?:boundless|unbounded) cache": "cache of unlimited capacity",
+    r"rate of hits": "hit rate",
+    r"tokens? of the past|past tokens?": "cached tokens",
+    r"hot copies|copies of the hot": "redundant experts",
+    r"(?:prompt|reading) (?:machine|server|instance)s?": "prefill servers",
+    r"(?:answer|writing) (?:machine|server|instance)s?": "decode servers",
+    r"crossing of (?:the|a) cache": "KV-cache transfer",
+    r"static(?:ally)? refilled|refilled batch(?:es)?": "continuous batching",
 }
 NOT_TEXT = re.compile(r"```.*?```|`[^`\n]+`|<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)
 MADE = ("bibliography", "devices", "models")
