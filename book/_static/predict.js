@@ -155,14 +155,4 @@ if (typeof document !== 'undefined') {
   const boxes = document.querySelectorAll('blockquote.predict');
   [...boxes].flatMap((box) => [...box.querySelectorAll('details')]).forEach(ask);
   for (const box of boxes) box.classList.add('predict-asks');
-  let folded = [];
-  addEventListener('beforeprint', () => {
-    folded = [...document.querySelectorAll('.predict details:not([open])')];
-    for (const answer of folded) answer.open = true;
-  });
-  addEventListener('afterprint', () =>
-    folded.forEach((answer) => {
-      answer.open = false;
-    }),
-  );
 }

@@ -775,6 +775,14 @@ def test_it_stands_alone_in_a_frame_from_a_disk(browser: Any, tmp_path: Path) ->
         assert (visit.errors, visit.elsewhere) == ([], [])
 
 
+def test_on_paper_it_says_of_what_it_is_the_answer(page: Any) -> None:
+    page.emulate_media(media="print")
+    for field in ("model", "device", "many", "batch"):
+        assert page.locator(f"{FIELD}{field}").is_visible(), field
+    assert not page.locator(".explorer-controls button:visible, [type=range]:visible").count()
+    page.emulate_media(media="screen")
+
+
 def test_the_frame_is_light() -> None:
     text = (SITE / embed.NAME).read_bytes()
     assert len(gzip.compress(text)) < 300_000

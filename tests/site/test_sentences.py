@@ -256,8 +256,19 @@ def test_without_javascript_an_answer_unfolds(browser: Any, address: str) -> Non
         box.locator("summary").click()
         assert box.get_by_text("The section on the ridge").is_visible()
         visit.page.emulate_media(media="print")
-        box.locator("summary").click()
-        assert box.get_by_text("The section on the ridge").is_visible()
+        assert box.get_by_text("The section on the ridge").is_visible(), "who opened it wants it"
+
+
+def test_on_paper_a_prediction_is_still_to_be_made(browser: Any, address: str) -> None:
+    with Visit(browser, address, PAGE) as visit:
+        visit.page.emulate_media(media="print")
+        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        box = visit.page.locator("blockquote.predict").first
+        assert not box.get_by_text("The section on the ridge").is_visible()
+        cells = ".cell_input:not(details *)"
+        whole = "(all) => [...new Set(all.map((each) => getComputedStyle(each).breakInside))]"
+        assert visit.page.locator(cells).evaluate_all(whole) == ["avoid"], "frames without code"
+        visit.page.emulate_media(media="screen")
 
 
 def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> None:

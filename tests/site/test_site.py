@@ -285,6 +285,59 @@ def test_a_wide_table_is_printed_whole(browser: Any, address: str, name: str) ->
     assert set(inside) == {"auto"}
 
 
+#: How far the words of a figure stand out from the page, at least.
+INK = """() => {
+  const context = document.createElement('canvas').getContext('2d');
+  const light = (colour) => {
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const parts = [...context.getImageData(0, 0, 1, 1).data].slice(0, 3).map((each) =>
+      each / 255 <= 0.04045 ? each / 255 / 12.92 : ((each / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const paper = light(getComputedStyle(document.body).backgroundColor);
+  const words = [...document.querySelectorAll('.costlib-figure text[style*="fill:#"]')];
+  return words.map((each) => {
+    const ink = light(getComputedStyle(each).fill);
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "serving", "serving_faster"])
+def test_words_in_the_hue_of_a_line_can_be_read(
+    browser: Any, address: str, name: str, scheme: str
+) -> None:
+    with Visit(browser, address, f"book/{name}.html", color_scheme=scheme) as visit:
+        found = visit.page.evaluate(INK)
+    assert len(found) > 1
+    assert min(found) >= 4.5
+
+
+def test_a_page_that_is_opened_as_a_file_shows_a_figure_above_its_table(browser: Any) -> None:
+    """No script of an explorer comes from a disk, so what stands in for it stays."""
+    page = browser.new_page()
+    page.goto((SITE / "book" / "explore_users.html").as_uri())
+    page.wait_for_selector(".explorers-lost", state="attached")
+    edges = "(one) => { const { top, bottom } = document.querySelector(one)"
+    edges += ".getBoundingClientRect(); return [top, bottom]; }"
+    figure = page.evaluate(edges, "svg.explorer-stand-in")
+    rows = page.evaluate(edges, "[data-explorer] table")
+    page.close()
+    assert figure[1] - figure[0] > 100
+    assert rows[1] - rows[0] > 50
+    assert rows[0] >= figure[1] or figure[0] >= rows[1]
+
+
+def test_on_a_phone_nothing_lies_on_what_one_reads(browser: Any, address: str) -> None:
+    with Visit(browser, address, "book/matmul.html", viewport={"width": 375, "height": 667}) as one:
+        for place in (3000, 2500):  # upwards is when the theme offers to go to the top
+            one.page.evaluate(f"scrollTo({{ top: {place}, behavior: 'instant' }})")
+            one.page.wait_for_function(f"scrollY === {place}")
+        assert not one.page.locator("#pst-back-to-top").is_visible()
+
+
 @pytest.mark.parametrize("page", PAGES, **by_name)
 def test_every_internal_link_leads_somewhere(page: Path) -> None:
     dead = []

@@ -127,6 +127,8 @@ interface ChartSpec {
   press?(way: number, isPage: boolean): State;
   /** It stands below the settings, not beside the picture. */
   below?: boolean;
+  /** It stands beside the first one, where there is room for two. */
+  beside?: boolean;
 }
 
 /** A scale of a chart: from values to pixels and back. */

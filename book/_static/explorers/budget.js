@@ -330,6 +330,7 @@ export function charts(state, r) {
   const { sizes, chosen, best, valley, numbers, clean, failed } = r;
   const most = Math.max(chosen.loss, Math.min(valley[0], valley.at(-1)));
   const room = 0.15 * (most - best.loss);
+  const lasts = finite(r.lost.days) ? span(DAY * r.lost.days) : 'No end';
   return [
     {
       title: `Loss against size, at 6PT = ${plain(r.budget, 3)} FLOPs`,
@@ -350,7 +351,8 @@ export function charts(state, r) {
       press: (way) => beside(r.budget, chosen.size, way),
     },
     {
-      title: 'Days against devices',
+      title: `${lasts} on ${counted(state.devices, 'devices')}`,
+      beside: true,
       alt:
         `${counted(state.devices, 'devices')} take ${span(r.seconds)}, and ` +
         `${finite(r.lost.days) ? span(DAY * r.lost.days) : 'no end'} with failures.`,

@@ -41,8 +41,8 @@ export class Chart {
     this.box.addEventListener('keydown', (event) => this.key(event));
     hold(this.box, (event) => this.grasped(event));
     this.box.addEventListener('pointermove', (event) => this.hover(event));
-    this.box.addEventListener('pointerleave', () => {
-      this.tip.hidden = true;
+    this.box.addEventListener('pointerleave', ({ pointerType }) => {
+      if (pointerType !== 'touch') this.tip.hidden = true; // a finger leaves when it is lifted
     });
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
@@ -50,6 +50,7 @@ export class Chart {
   /** @param {ChartSpec} spec */
   update(spec) {
     this.spec = spec;
+    this.tip.hidden = true; // what it said may be so no more
     this.heading.textContent = spec.title;
     this.box.classList.toggle('explorer-drag', Boolean(spec.drag));
     this.width ||= this.box.clientWidth;

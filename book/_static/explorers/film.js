@@ -336,7 +336,7 @@ function drawing(run, standing, { moved, done, tile }, cell) {
       `<text x="${f(left)}" y="${f(inside || name === 'V' ? below : top)}" ` +
       `class="film-name" text-anchor="${inside ? 'end' : 'middle'}">${title}</text>`;
   }
-  if (tile) drawn += region(tile, all.S, cell, 'film-tile');
+  if (tile && standing.resident.length) drawn += region(tile, all.S, cell, 'film-tile');
   for (const block of standing.resident) {
     const at = SCORES.includes(block.array) ? 'S' : block.array;
     if (block.loaded && all[at]) drawn += region(block.region, all[at], cell, 'film-held');

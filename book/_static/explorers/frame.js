@@ -8,6 +8,7 @@ import { counted, plain } from './numbers.js';
 const POSITIONS = 1000; // of a slider
 const LONGEST = 8000; // letters of a link that programs pass on whole
 const REST = 100; // milliseconds without a change, and the address says it
+const TWO = 640; // pixels, wide enough for two charts beside one another
 const STEP = 20; // milliseconds of idle time that one task more may need
 
 /**
@@ -556,8 +557,9 @@ export class Explorer {
   drawCharts() {
     const charts = this.page.charts?.(this.state, this.result) ?? [];
     charts.forEach((chart, at) => {
+      const inStage = at === 0 ? !chart.below : chart.beside && this.stage.clientWidth > TWO;
       this.charts[at] ??= new Chart(
-        at || chart.below ? this.rest : this.stage,
+        inStage ? this.stage : this.rest,
         (text) => this.say(text),
         (changes) => this.set({ ...this.state, ...changes }),
       );

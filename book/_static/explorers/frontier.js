@@ -300,6 +300,7 @@ export function charts(state, { frontier, best, lines, most, one }) {
         },
         {
           label: 'the largest within the target',
+          unnamed: true,
           scatter: true,
           colour: 1,
           ys: chosen((point) => 1000 * point.perToken),

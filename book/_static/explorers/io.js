@@ -7,7 +7,7 @@ import {
   io_bound,
   io_compulsory,
 } from './generated/io.js';
-import { plain, sweep } from './numbers.js';
+import { plain, quantity, sweep } from './numbers.js';
 
 /** @type {Control[]} */
 export const controls = [
@@ -191,6 +191,12 @@ export function chips() {
 const flat = (state, points) =>
   points.find(({ runs }) => runs[2] && total(runs[2]) <= of(state).compulsory(state.N, state.d))?.M;
 
+/** What moves the fewest entries of all that fit: how many, and its name. */
+const leastOf = (state, { runs }) =>
+  of(state)
+    .names.flatMap((name, which) => (runs[which] ? [[total(runs[which]), name]] : []))
+    .sort((a, b) => a[0] - b[0])[0];
+
 export function charts(state, { points, here, overtaken }) {
   const { names, hues } = of(state);
   const shown = chips().filter(([, names]) =>
@@ -202,9 +208,7 @@ export function charts(state, { points, here, overtaken }) {
   ]
     .filter(([M]) => M)
     .map(([M, label]) => ({ x: M, y: total(at(state, M).runs[2]), label }));
-  const best = names
-    .flatMap((name, which) => (here.runs[which] ? [[total(here.runs[which]), name]] : []))
-    .sort((a, b) => a[0] - b[0])[0];
+  const best = leastOf(state, here);
   const times =
     best && best[0] > 1.005 * here.bound
       ? `${plain(best[0] / here.bound, 3)} times the bound`
@@ -244,16 +248,32 @@ export function charts(state, { points, here, overtaken }) {
 /** The block sizes of an algorithm, in costlib's order. */
 const sizes = (blocks) => blocks.map((size) => plain(size)).join(', ');
 
+/** What the picture says, for who has not met its words yet. */
+function inWords(state, here) {
+  const least = leastOf(state, here);
+  const room = `${plain(state.M)} entries (${quantity(2 * state.M, 'B', 3)} in 16 bits)`;
+  if (!least) return `None of these algorithms fits into a fast memory of ${room}.`;
+  const times = state.pass !== 'backward' && here.runs[0] ? total(here.runs[0]) / least[0] : 1;
+  const standard =
+    times > 1 ? ` The standard algorithm moves ${plain(times, 3)} times as many.` : '';
+  return (
+    `Beside a fast memory of ${room}, ${least[1]} moves the fewest entries from and to slow ` +
+    `memory: ${plain(least[0], 9)}.${standard} No order of computing moves fewer than ` +
+    `${plain(Math.ceil(here.bound), 9)}.`
+  );
+}
+
 export function summary(state, { here, overtaken }) {
   const { names } = of(state);
   const words = names.map((name, which) => [
     name[0].toUpperCase() + name.slice(1),
     here.runs[which]
-      ? `${plain(total(here.runs[which]), 9)} entries, blocks ${sizes(here.blocks[which])}, ` +
+      ? `${plain(total(here.runs[which]), 9)} entries, ` +
         `${plain(total(here.runs[which]) / here.bound, 3)} times the bound`
       : 'does not fit',
   ]);
   return [
+    ['In words', inWords(state, here)],
     ...words,
     ['Lower bound', `${plain(Math.ceil(here.bound), 9)} entries`],
     [

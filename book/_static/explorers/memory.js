@@ -2,7 +2,7 @@
 import { make } from './dom.js';
 import { fits, fits_window, memory, memory_window } from './generated/formulas.js';
 import { deviceChoices, deviceNamed, modelChoices, modelNamed } from './models.js';
-import { bytes as inBytes, counted, percent, plain, sweep } from './numbers.js';
+import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 
 const BYTES = [
   ['4', '4 bytes'],
@@ -229,7 +229,8 @@ function reaching(cacheOf, bytes, most) {
 }
 
 export function charts(state, { contexts, curves, capacity, rows }) {
-  const [{ parts, largestContext: longest }] = rows;
+  const [{ parts, largestBatch, largestContext: longest }] = rows;
+  const sequences = `sequences of ${counted(state.context, 'tokens')}`;
   const room = capacity - parts[0] - parts[2];
   const cacheOf = (context) =>
     held(modelNamed(state.model), state.batch, context, [perWeight(state), 2, Number(state.kv)])[1];
@@ -247,7 +248,9 @@ export function charts(state, { contexts, curves, capacity, rows }) {
       title:
         room <= 0
           ? `Weights alone do not fit on ${state.device}`
-          : `${inBytes(parts[1])} of cache, room for ${inBytes(room)}`,
+          : state.batch > largestBatch
+            ? `No room for ${plain(state.batch)}: only ${counted(largestBatch, sequences)} fit`
+            : `Room for ${counted(largestBatch, sequences)}`,
       alt: `As it is, at ${counted(state.context, 'tokens')} and batch ${plain(state.batch)}.`,
       x: {
         label: 'tokens in the context',
@@ -296,7 +299,42 @@ export function summary(state, { rows, capacity }) {
   ];
 }
 
+const barOf = (parts, capacity, most) =>
+  make(
+    'span',
+    { class: 'explorer-stack', 'aria-hidden': 'true' },
+    ...parts.map((part, at) =>
+      make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` }),
+    ),
+    make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` }),
+  );
+const legend = (words) =>
+  make(
+    'ul',
+    { class: 'explorer-legend' },
+    ...words.map((text, at) =>
+      make(
+        'li',
+        {},
+        make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }),
+        text,
+      ),
+    ),
+  );
+const NAMES = ['weights', 'cache', 'activations'];
+
+/** What fits, above the lines: the memory of the device, and who takes how much of it. */
+function drawDevice(explorer, { parts }, capacity) {
+  explorer.device ??= make('div', { class: 'memory-device' });
+  if (!explorer.device.isConnected) explorer.charts[0].box.before(explorer.device);
+  explorer.device.replaceChildren(
+    barOf(parts, capacity, Math.max(capacity, total(parts))),
+    legend(NAMES.map((name, at) => `${name} ${quantity(parts[at], 'B', 3)}`)),
+  );
+}
+
 export function draw(explorer, state, { rows, capacity }) {
+  drawDevice(explorer, rows[0], capacity);
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const most = Math.max(capacity, ...rows.map(({ parts }) => total(parts)));
   const within = (name, [, cache]) =>
@@ -308,14 +346,7 @@ export function draw(explorer, state, { rows, capacity }) {
       'div',
       { class: 'explorer-held' },
       make('span', {}, name === 'as it is' ? `as it is: ${kindOf(modelNamed(state.model))}` : name),
-      make(
-        'span',
-        { class: 'explorer-stack', 'aria-hidden': 'true' },
-        ...parts.map((part, at) =>
-          make('span', { class: PARTS[at], style: `width:${(100 * part) / most}%` }),
-        ),
-        make('span', { class: 'explorer-capacity', style: `left:${(100 * capacity) / most}%` }),
-      ),
+      barOf(parts, capacity, most),
       make(
         'span',
         {},
@@ -326,21 +357,13 @@ export function draw(explorer, state, { rows, capacity }) {
       ),
     ),
   );
-  const key = ['weights', 'cache', 'activations'].map((name, at) =>
-    make(
-      'li',
-      {},
-      make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }),
-      name,
-    ),
-  );
   explorer.extra.replaceChildren(
     make(
       'p',
       { class: 'explorer-title' },
       `Memory, against the usable ${inBytes(capacity)} of ${state.device} (the line)`,
     ),
-    make('ul', { class: 'explorer-legend' }, ...key),
+    legend(NAMES),
     ...bars,
   );
 }

@@ -437,6 +437,20 @@ function why(state, axis, gives) {
   return 'no other axis has a factor left';
 }
 
+/** The box of an axis that a pointer is over. */
+const boxUnder = (explorer, { clientX, clientY }) =>
+  explorer.boxes.find(({ element }) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+  });
+
+/** The bars of a state that a tile would give if it were let go now; without one, of what is. */
+function preview(explorer, next) {
+  explorer.bars.classList.toggle('mesh-preview', Boolean(next));
+  if (next) drawBars(explorer, compute(next), explorer.result);
+  else drawBars(explorer, explorer.result);
+}
+
 function draggable(explorer, tile, axis) {
   tile.addEventListener('pointerdown', (event) => {
     event.preventDefault();
@@ -447,20 +461,22 @@ function draggable(explorer, tile, axis) {
     open.forEach(({ element }) => element.classList.add('mesh-axis-open'));
     tile.classList.add('mesh-tile-held');
     tile.setPointerCapture(event.pointerId);
-    tile.onpointermove = ({ clientX, clientY }) => {
+    let seen = null; // the box that the tile is over, of which a preview is shown
+    tile.onpointermove = (each) => {
+      const { clientX, clientY } = each;
       tile.style.transform = `translate(${clientX - from[0]}px, ${clientY - from[1]}px)`;
+      const over = boxUnder(explorer, each);
+      if (over === seen) return;
+      seen = over;
+      preview(explorer, open.includes(over) ? moved(explorer.state, axis, over.axis) : null);
     };
-    const end = ({ type, clientX, clientY }) => {
+    const end = (event) => {
       tile.onpointermove = tile.onpointerup = tile.onpointercancel = null;
       tile.style.transform = '';
       tile.classList.remove('mesh-tile-held');
       explorer.boxes.forEach(({ element }) => element.classList.remove('mesh-axis-open'));
-      const target =
-        type === 'pointerup' &&
-        explorer.boxes.find(({ element }) => {
-          const { left, right, top, bottom } = element.getBoundingClientRect();
-          return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
-        });
+      if (seen) preview(explorer, null);
+      const target = event.type === 'pointerup' && boxUnder(explorer, event);
       if (!target || target.axis === axis) return;
       const next = AXES.includes(target.axis) ? moved(explorer.state, axis, target.axis) : null;
       if (next) explorer.set(next);
@@ -602,6 +618,12 @@ function drawAxes(explorer, state, plan, at) {
 export function draw(explorer, state, result) {
   const plan = planOf(state);
   drawAxes(explorer, state, plan, result.at);
+  drawBars(explorer, result);
+  explorer.code.textContent = python(state);
+}
+
+/** Where memory and time go; while a tile is held, beside what they were. */
+function drawBars(explorer, result, was) {
   const { memory, total, usable, parts, step: spent, fits } = result;
   const held = MEMORY.filter(([name]) => memory[name]).map(([name, style]) => [
     style,
@@ -626,6 +648,7 @@ export function draw(explorer, state, result) {
         fits
           ? ` of ${inBytes3(usable)} usable`
           : `, but only ${inBytes3(usable)} (the line) are usable, so this does not fit`,
+        was ? `, not ${inBytes3(was.total)} as now` : '',
       ),
       stack(held, Math.max(total, usable), usable),
       legend(held),
@@ -638,12 +661,12 @@ export function draw(explorer, state, result) {
         {},
         make('b', {}, `${quantity(spent, 's', 3)} a step`),
         `: ${percent(result.mfu)} of the arithmetic is used (MFU)`,
+        was ? `, not ${quantity(was.step, 's', 3)} as now` : '',
       ),
       stack(spentIn, spent),
       legend(spentIn),
     ),
   );
-  explorer.code.textContent = python(state);
 }
 
 const inBytes3 = (value) => quantity(value, 'B', 3);

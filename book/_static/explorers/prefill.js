@@ -197,8 +197,8 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
     {
       title:
         here.intensity[1] >= bend
-          ? `Arithmetic binds at ${label}`
-          : `Memory binds at ${label}: ${percent(here.attainable[1] / rate)} of the peak at most`,
+          ? `${label}: arithmetic binds${first > 1 ? `, as from ${plain(first)} on` : ''}`
+          : `${label}: memory binds, ${percent(here.attainable[1] / rate)} of the peak at most`,
       alt:
         `As published ${plain(here.intensity[0])}, counted ${plain(here.intensity[1])} FLOPs ` +
         `per byte; the ridge is at ${plain(bend)}.`,

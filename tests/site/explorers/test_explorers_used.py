@@ -316,6 +316,29 @@ def test_a_budget_is_dragged_on_one_screen(open_page: Opened) -> None:
     assert page.evaluate(f"{EXPLORER}.state.model") == after["model"]
 
 
+def test_both_charts_of_a_budget_are_on_the_first_screen(open_page: Opened) -> None:
+    page = open_page("budget", viewport=LAPTOP)
+    bottoms = "[...document.querySelectorAll('.chart-picture')].map((each) => "
+    bottoms += "each.getBoundingClientRect().bottom)"
+    assert len(page.evaluate(bottoms)) == 2
+    assert max(page.evaluate(bottoms)) < LAPTOP["height"]
+
+
+def test_what_fits_is_above_the_lines(open_page: Opened) -> None:
+    """The memory of the device, divided, with the answer as its title; and where nothing fits."""
+    page = open_page("memory")
+    title, bar = page.locator(".explorer-stage .explorer-title"), ".explorer-stage .explorer-stack"
+    assert title.inner_text() == "Room for 57 sequences of 8,192 tokens"
+    [weights, cache] = page.evaluate(
+        "(one) => [...document.querySelector(one).children].slice(0, 2).map((part) => "
+        "part.offsetWidth / part.parentElement.clientWidth)",
+        bar,
+    )
+    assert (weights, cache) == pytest.approx((16.06 / 77.31, 17.18 / 77.31), abs=0.005)
+    enter(page, "#explorer-memory-batch", "58")
+    assert title.inner_text() == "No room for 58: only 57 sequences of 8,192 tokens fit"
+
+
 def test_a_target_is_dragged_on_the_chart(open_page: Opened) -> None:
     page = open_page("frontier")
     page.locator(".explorer-chart").first.evaluate(CENTRED)
@@ -352,6 +375,20 @@ def test_a_finger_goes_sideways_or_leaves_the_page_to_scroll(
     swipe(page, touched, 0, -120)
     page.wait_for_function("(top) => scrollY > top + 50", arg=top)
     assert page.evaluate(f"{EXPLORER}.state") == after
+
+
+def test_a_dot_answers_a_finger(open_page: Opened) -> None:
+    """The largest one, which stays where it is, says what it is until something else is touched."""
+    page = open_page("step", **FINGERS)
+    chart = page.locator(".explorer-chart")
+    chart.evaluate(CENTRED)
+    largest = max(page.locator(".chart-dot").all(), key=lambda dot: float(dot.get_attribute("r")))
+    page.touchscreen.tap(*middle(largest.bounding_box()))
+    tip = page.locator(".explorer-tip")
+    assert tip.inner_text().startswith("scores, values")
+    with change(page):
+        page.touchscreen.tap(*middle(page.locator(".chart-grip").bounding_box(), 0.9))
+    assert not tip.is_visible()
 
 
 def test_a_finger_holds_a_handle(open_page: Opened) -> None:
@@ -522,6 +559,28 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Opened) -> None:
     press(page, "Clear the board")
     press(page, "Compute twice")
     assert page.locator(".pebble-blue").count() == page.locator(".pebble-output").count() == 1
+
+
+def test_a_tile_that_is_held_shows_what_it_would_give(open_page: Opened) -> None:
+    """Over an axis that can take it, the bars are those of the fold that it would make."""
+    page = open_page("mesh")
+    page.locator(".mesh-axes").evaluate(CENTRED)
+    bars = "document.querySelectorAll('.mesh-bar')[1].innerText"
+    before = page.evaluate(bars)
+    tile = page.locator("[data-axis=pipeline] .mesh-tile").first.bounding_box()
+    target = page.locator("[data-axis=data]").bounding_box()
+    page.mouse.move(*middle(tile))
+    page.mouse.down()
+    page.mouse.move(*middle(target), steps=3)
+    would = page.evaluate(bars)
+    assert "6.17 s as now" in would
+    assert page.evaluate(f"{EXPLORER}.state.pipeline") == "4"
+    with change(page):
+        page.mouse.up()
+    assert page.evaluate(bars).splitlines()[1:] == would.splitlines()[1:] != before.splitlines()[1:]
+    tile = page.locator("[data-axis=data] .mesh-tile").first.bounding_box()
+    drag(page, middle(tile), middle(target), (5, 5))
+    assert "as now" not in page.evaluate(bars), "let go where nothing takes it"
 
 
 def test_a_tile_is_dragged_and_a_button_pressed(open_page: Opened) -> None:
