@@ -648,16 +648,18 @@ def test_theme_can_be_switched_by_keyboard(browser: Any, address: str) -> None:
     """Each press is the next theme; where newer themes of the site have a menu, by its arrows."""
     with Visit(browser, address, "book/matmul.html", color_scheme="light") as visit:
         visit.page.locator("button.theme-switch-button:visible").first.focus()
-        is_dark = "document.documentElement.dataset.theme === 'dark'"
-        at = "document.activeElement.dataset.mode"
+        said = """() => [document.documentElement.dataset.theme, document.activeElement.innerText,
+          document.activeElement.dataset.mode, document.documentElement.dataset.mode].join()"""
         has_menu = visit.page.locator(".theme-change-button").count() > 0
         for _ in range(4):
+            before = visit.page.evaluate(said)
             visit.page.keyboard.press("ArrowDown" if has_menu else "Enter")
-            if visit.page.evaluate(f"{at} === 'dark' || {is_dark}"):
+            visit.page.wait_for_function(f"(before) => ({said})() !== before", arg=before)
+            if "dark" in visit.page.evaluate(said):
                 break
         if has_menu:
             visit.page.keyboard.press("Enter")
-        assert visit.page.evaluate(is_dark)
+        visit.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
 
 
 def test_the_list_of_headings_says_where_one_is(browser: Any, address: str) -> None:
