@@ -94,8 +94,8 @@ PARTS = (
             ),
             Chapter(
                 "lowerbounds",
-                "how few matrix entries can attention move, in whatever order it computes, and how "
-                "close does FlashAttention come?",
+                "how few matrix entries can any order of computation move, and how close does "
+                "FlashAttention come to this bound?",
                 (
                     "iomodel.pebbles",
                     *(f"iomodel.counting.{name}" for name in ("bounds", "bounds_backward")),
