@@ -128,7 +128,9 @@ def evictions(
         beside = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": _SMALL}
         axes.annotate("HBM of one device", (marked / 1000, 3), **beside)
         axes.set(xlabel="capacity, thousand tokens", ylabel="hit rate, %", ylim=(0, 100))
-        name_ends(axes, [(100 * line[-1], name) for name, line in lines.items()])
+        # Lines that end together are named in the order in which they came there.
+        ends = ((100 * line[-1] - 0.1 * n, name) for n, (name, line) in enumerate(lines.items()))
+        name_ends(axes, list(ends))
     return drawing.result
 
 
