@@ -559,6 +559,11 @@ def small(N: int, d: int, b: int) -> dict[str, Any]:
     return {"sides": counts.small_cache(N, d, b).total}
 
 
+def nodes_of_a_token(G_2: int, E_a: int) -> Any:
+    """Nodes are reached as experts are by tokens that have one each."""
+    return experts_expected(G_2, 1, E_a)
+
+
 def bound_0(N: int, d: int, M: int) -> dict[str, Any]:
     return {"Q": 1, "sides": (1, bounds.scores_only(N, d, M))}
 
@@ -693,6 +698,7 @@ FORMULAS = [
         lambda F, pi, beta_c: (F, hiding.expert_width(pi / beta_c)),
         sign=r"\ge",
     ),
+    Row("parallel", r"G_2 \left(1", nodes_of_a_token),
     Row("parallel", r"\frac{S}{G_c} \ge", slices, sign=r"\ge"),
     Row("measured", r"\begin{aligned} \text{step}", step_of_a_plan),
     Row("iomodel", r"\begin{aligned} & \underbrace{2N^2}", standard),
