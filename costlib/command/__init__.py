@@ -6,7 +6,8 @@ catalogue, a ``config.json``, its folder, or ``-`` to read one; DEVICE may be se
 is 0 for an answer, 1 where the answer is no (it does not fit, no batch meets the target, no name is
 like it), 2 for a wrong question.
 
-It reads what was asked (`asked`, `parser`), asks costlib (`answers`), and writes (`table`).
+It reads what was asked (`asked`, `parser`), asks costlib (`answers`, `trained`), and writes
+(`table`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from costlib.command import asked
+from costlib.command import asked, trained
 from costlib.command.answers import QUESTIONS, Unmet
 from costlib.command.completion import script
 from costlib.command.parser import COMMANDS, flags, parser
@@ -98,7 +99,7 @@ def _run(arguments: list[str]) -> int:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("ignore")  # what does not fit is an answer here, and an exit code
         warnings.simplefilter("always", BeyondTraining)
-        found, code = QUESTIONS[given.command](given)
+        found, code = (QUESTIONS | trained.QUESTIONS)[given.command](given)
     print(getattr(found, given.form)())
     for said in dict.fromkeys(str(each.message) for each in warned):
         complain(said)

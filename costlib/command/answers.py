@@ -23,8 +23,6 @@ from costlib.model import catalog
 from costlib.model.catalog import lookup
 from costlib.model.catalog.prices import listed
 from costlib.model.transformer import Transformer
-from costlib.parallel import search
-from costlib.parallel.cluster import cluster_of
 from costlib.serving import Saturation, Server, best_batch, room_gain, saturation
 from costlib.serving.answers import Answer, Answers, answer
 from costlib.serving.fleet import Fleet, fewest_devices
@@ -34,9 +32,9 @@ from costlib.timing.roofline import limits
 from costlib.timing.sweeps import BOUND
 from costlib.timing.sweeps import columns as swept
 from costlib.units.display import quantity
-from costlib.units.numbers import amount, one_size
+from costlib.units.numbers import amount
 
-__all__ = ["QUESTIONS"]
+__all__ = ["QUESTIONS", "Sheet", "Unmet", "asked_for", "device_in", "rents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def _book() -> str:
     return f"{named['Homepage'].rstrip('/')}/book/" if "Homepage" in named else ""
 
 
-def _asked(given: Namespace, *names: str) -> dict[str, Any]:
+def asked_for(given: Namespace, *names: str) -> dict[str, Any]:
     told = {name: getattr(given, name, None) for name in names}
     return {name: value for name, value in told.items() if value is not None}
 
@@ -130,7 +128,7 @@ def everything(given: Namespace) -> tuple[Any, int]:
     found = _answers(given, asked.model(given.model), given.on, given.plan)
     title = f"{_title(given)}: {_load(given, [given.plan])}"
     notes = (_what_would_do(found), asked.more_than_a_node(given.on))
-    sheet = Sheet(title, found.rows, _asked(given, *_CASE), given.why, notes)
+    sheet = Sheet(title, found.rows, asked_for(given, *_CASE), given.why, notes)
     return sheet, 0 if found.fits else 1
 
 
@@ -194,8 +192,8 @@ def compare(given: Namespace) -> tuple[Any, int]:
     same = ("" if new else values[0] for values, new in zip(asks.values(), differ, strict=True))
     about = _told(given, _case(*same))
     title = f"{about}: " * bool(about) + _load(given, given.plan)
-    notes = _rents(given.on) if given.price is None else []
-    return Table(title, columns, shown, _asked(given, *_CASE), notes), 0
+    notes = rents(given.on) if given.price is None else []
+    return Table(title, columns, shown, asked_for(given, *_CASE), notes), 0
 
 
 def _in_a_column(row: Answer) -> str:
@@ -214,7 +212,7 @@ def _named(given: Namespace, name: str, model: Transformer, device: str, plan: A
 def _paid(given: Namespace, place: str) -> float | None:
     """Dollars for an hour of one device: as was said, for all or for each, or its dated rent."""
     if given.price is None:
-        return listed(_device_in(place)).dollars_per_hour
+        return listed(device_in(place)).dollars_per_hour
     if len(given.price) not in (1, len(given.on)):
         count = f"{len(given.price)} prices for {len(given.on)} devices"
         raise ValueError(f"--price takes one for all devices, or one for each, got {count}")
@@ -222,7 +220,7 @@ def _paid(given: Namespace, place: str) -> float | None:
     return prices[given.on.index(place)] if prices[1:] else prices[0]
 
 
-def _device_in(place: str) -> str:
+def device_in(place: str) -> str:
     """The name of the device that a place is made of."""
     name, _ = asked.times(place)
     return catalog.nodes[name].device.name if name in catalog.nodes else name
@@ -251,7 +249,7 @@ def params(given: Namespace) -> tuple[Any, int]:
     notes += [
         f"As {given.precision or 'it ships'}: {model.weight_bytes(given.precision) / 1e9:,.4g} GB."
     ]
-    return Table(given.model, columns, shown, _asked(given, "model", "precision"), notes), 0
+    return Table(given.model, columns, shown, asked_for(given, "model", "precision"), notes), 0
 
 
 def memory(given: Namespace) -> tuple[Any, int]:
@@ -273,7 +271,7 @@ def memory(given: Namespace) -> tuple[Any, int]:
     which = "the fullest" if server.pipeline > 1 else "each"
     title = f"{_title(given)}: bytes on {which} device"
     columns: dict[str, list[Any]] = {"part": names, "bytes": sizes}
-    return Table(title, columns, shown, _asked(given, *_CASE), notes), 0 if found.fits else 1
+    return Table(title, columns, shown, asked_for(given, *_CASE), notes), 0 if found.fits else 1
 
 
 def _charged_parts(server: Server, stage: Transformer, given: Namespace) -> dict[str, Any]:
@@ -311,7 +309,7 @@ def time(given: Namespace) -> tuple[Any, int]:
     what = f"a prompt of {new:,}" if given.prompt else f"a step at {cached:,}"
     title = f"{_title(given)}: {what} tokens, batch {each:,}"
     title += ", the slowest stage" if server.pipeline > 1 else ""
-    return Table(title, columns, shown, _asked(given, *_CASE)), 0
+    return Table(title, columns, shown, asked_for(given, *_CASE)), 0
 
 
 def _server(given: Namespace) -> Server:
@@ -323,43 +321,6 @@ def _server(given: Namespace) -> Server:
 def _and_sum(values: Iterable[Any]) -> list[float]:
     each = [float(value) for value in values]
     return [*each, sum(each)]
-
-
-def plan(given: Namespace) -> tuple[Any, int]:
-    """Ways to train a model on a cluster: those that no other one beats in time and memory."""
-    where, most = cluster_of(given.on), one_size("top", given.top)
-    found = search(
-        asked.model(given.model),
-        where,
-        batch=given.batch,
-        seq=given.context,
-        recipe=given.recipe,
-        as_arrays=True,
-    )
-    if not len(found["step"]):
-        text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
-        raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; take more")
-    kept = np.flatnonzero(found["frontier"])[:most]
-    columns = {name: list(column[kept]) for name, column in found.items() if name not in _UNSEEN}
-    shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}
-    shown = {title: column for title, column in shown.items() if {*column} != {"1"}}
-    shown["recompute"] = [str(each or "nothing") for each in columns["recompute"]]
-    shown["step"] = [quantity(each, "s", 3) for each in columns["step"]]
-    shown["memory"] = [quantity(each, "B", 3) for each in columns["memory"]]
-    shown["MFU"] = [f"{each:.1%}" for each in columns["mfu"]]
-    notes = [
-        f"{len(found['step']):,} legal plans fit; these no other one beats in time and memory."
-    ]
-    notes += ["Times are a datasheet's: published steps take longer (parallel.html)."]
-    many = "1 sequence" if given.batch == 1 else f"{given.batch:,} sequences"
-    title = f"{given.model} on {given.on}: {many} of {given.context:,} tokens"
-    asks = _asked(given, "model", "on", "batch", "context", "recipe")
-    return Table(title, columns, shown, asks, notes), 0
-
-
-_UNSEEN = ("frontier", "fits", "microbatches")
-_DEGREES = {"data": "data", "tensor": "tensor", "pipe": "pipeline", "ring": "context"}
-_DEGREES |= {"expert": "expert", "zero": "zero", "micro": "microbatch", "chunks": "chunks"}
 
 
 def sweep(given: Namespace) -> tuple[Any, int]:
@@ -376,6 +337,7 @@ def sweep(given: Namespace) -> tuple[Any, int]:
         one = catalog.nodes[name].device.name if name in catalog.nodes else name
         if (many or 1) > 1 or name != one:
             raise ValueError(f"a sweep is of one device: write {one}, or ask compare for {device}")
+        models[model].check_trained(max(given.context), model)
         rows_of = _swept(given, models[model], device)
         tables.append({"model": [model] * len(rows_of["batch"]), **rows_of})
     columns = {name: [value for table in tables for value in table[name]] for name in tables[0]}
@@ -384,7 +346,7 @@ def sweep(given: Namespace) -> tuple[Any, int]:
         if len(values) == 1:
             del shown[name]
     title = _told(given, f"{', '.join(given.model)} on {', '.join(given.on)}")
-    return Table(title, columns, shown, _asked(given, "model", "on", "precision")), 0
+    return Table(title, columns, shown, asked_for(given, "model", "on", "precision")), 0
 
 
 def _swept(given: Namespace, model: Transformer, device: str) -> dict[str, list[Any]]:
@@ -430,7 +392,7 @@ def serve(given: Namespace) -> tuple[Any, int]:
     title = f"{_title(given)}: prompts of {given.prompt:,}, answers of {given.answer:,}"
     names = (*_OF_SERVERS, "prompt", "answer", "tpot", "rate")
     found = [*_served(given, server, batch, full), *_rented(given, server, full)]
-    return Sheet(title, found, _asked(given, *names), given.why), 0
+    return Sheet(title, found, asked_for(given, *names), given.why), 0
 
 
 def _fewest(given: Namespace) -> tuple[Any, int]:
@@ -452,11 +414,11 @@ def _fewest(given: Namespace) -> tuple[Any, int]:
     for row in found:
         shown[row["device"]] = [_of_a_fleet(name, row[name]) for name in _FLEET]
     columns = {name: [row[name] for row in found] for name in found[0]}
-    notes += _rents(given.on) if given.price is None else []
+    notes += rents(given.on) if given.price is None else []
     title = f"{_told(given, given.model)}: {given.users:,} users at once, prompts of "
     title += f"{given.prompt:,}, answers of {given.answer:,} tokens"
     names = (*_OF_SERVERS, "users", "prompt", "answer", "tpot", "ttft")
-    return Table(title, columns, shown, _asked(given, *names), notes), 0
+    return Table(title, columns, shown, asked_for(given, *names), notes), 0
 
 
 @contextmanager
@@ -509,9 +471,9 @@ def _of_a_fleet(name: str, value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value}" or "each alone"
 
 
-def _rents(places: Iterable[str]) -> list[str]:
+def rents(places: Iterable[str]) -> list[str]:
     """Whose rents are taken of which day, of the devices that were named."""
-    inside = sorted({_device_in(place) for place in places})
+    inside = sorted({device_in(place) for place in places})
     return [f"{name}: {listed(name).why}." for name in inside if listed(name).why]
 
 
@@ -626,7 +588,6 @@ QUESTIONS = {
     "params": params,
     "memory": memory,
     "time": time,
-    "plan": plan,
     "compare": compare,
     "sweep": sweep,
     "serve": serve,

@@ -19,14 +19,16 @@ from costlib.timing.sweeps import usual_context
 from costlib.training import RECIPES as TRAINED
 from costlib.units import numbers as numbers_of
 from costlib.units.numbers import ceil_div, one_size
-from costlib.units.precision import RECIPES
+from costlib.units.precision import FORMATS, RECIPES
 
 __all__ = [
     "MOST",
     "amount",
     "engine",
     "fill_context",
+    "frozen",
     "model",
+    "names",
     "no_flag",
     "more_than_a_node",
     "numbers",
@@ -34,6 +36,7 @@ __all__ = [
     "positive",
     "precision",
     "recipe",
+    "share",
     "spell",
     "times",
     "whole",
@@ -85,7 +88,7 @@ def spell(given: Namespace) -> None:
     >>> given.model, given.on
     ('gpt2', 'DGX-H100')
     """
-    else_what: Any = nodes if given.command == "plan" else devices
+    else_what: Any = nodes if given.command in ("plan", "train") else devices
 
     def place(text: str) -> str:
         name, many = times(text)
@@ -99,7 +102,11 @@ def spell(given: Namespace) -> None:
         elif value is not None:
             setattr(given, name, spelt(value))
     if getattr(given, "on", "") is None:
-        such = "--on DGX-H100x4" if given.command == "plan" else "--on H100-SXM or --on H100-SXMx8"
+        such = (
+            "--on DGX-H100x4"
+            if given.command in ("plan", "train")
+            else "--on H100-SXM or --on H100-SXMx8"
+        )
         raise ValueError(f"on what? Add {such} (costlib {given.command} --help says more)")
 
 
@@ -149,10 +156,10 @@ def _spelt_model(text: str) -> str:
 
 
 def whole(text: str) -> int:
-    """A whole number, as 1000, 1e3 or 128k, which is 128,000.
+    """A whole number, as 1000, 1e3 or 128k, which is 128,000; M, B and T are further thousands.
 
-    >>> whole("1e3"), whole("128k"), whole("1.5M")
-    (1000, 128000, 1500000)
+    >>> whole("1e3"), whole("128k"), whole("1.5M"), whole("2T")
+    (1000, 128000, 1500000, 2000000000000)
     """
     text = _THOUSANDS.sub(lambda found: _EXPONENTS[found[0].casefold()], text.strip())
     try:
@@ -161,8 +168,11 @@ def whole(text: str) -> int:
         raise ValueError(f"{text!r} is no whole number such as 8, 1e3 or 128k") from problem
 
 
+#: A whole number of a range, by digits, as 4096, 4k or 1e3.
+_ONE = r"(\d+(?:\.\d+)?(?:[kKmMbBtT]|[eE]\d+)?)"
 #: What stands behind a number for its thousands.
-_THOUSANDS, _EXPONENTS = re.compile(r"(?<=\d)[kKmM]$"), {"k": "e3", "m": "e6"}
+_THOUSANDS = re.compile(r"(?<=\d)[kmbt]$", re.IGNORECASE)
+_EXPONENTS = {"k": "e3", "m": "e6", "b": "e9", "t": "e12"}
 
 
 def amount(text: str) -> float:
@@ -186,6 +196,37 @@ def positive(text: str) -> float:
     if not (value := amount(text)):
         raise ValueError(f"{text!r} must be more than 0")
     return value
+
+
+def share(text: str) -> float:
+    """A share of more than 0 and at most 1, as 0.4 or 40%.
+
+    >>> share("0.4"), share("40%")
+    (0.4, 0.4)
+    """
+    number, percent = text.strip(), text.strip().endswith("%")
+    value = amount(number.removesuffix("%")) / (100 if percent else 1)
+    if not 0 < value <= 1:
+        raise ValueError(f"{text!r} is no share such as 0.4 or 40%, more than 0 and at most 1")
+    return value
+
+
+def names(text: str) -> list[str]:
+    """Names with commas between them.
+
+    >>> names("q_proj, v_proj")
+    ['q_proj', 'v_proj']
+    """
+    return [name.strip() for name in text.split(",")]
+
+
+def frozen(text: str) -> str:
+    """The name of a format that frozen matrices are stored in.
+
+    >>> frozen("NF4")
+    'nf4'
+    """
+    return _among(FORMATS, text)
 
 
 def precision(text: str) -> str:
@@ -258,17 +299,19 @@ def more_than_a_node(text: str) -> str:
 
 
 def numbers(text: str) -> list[int]:
-    """Whole numbers: ``4``, ``1,8,64``, ``1:64``, ``1:64:8`` (both ends count), ``1:64:x2``.
+    """Whole numbers: ``4``, ``1,8,64``, ``1:64``, ``1:64:8`` (both ends count), ``1k:64k:x2``.
 
-    >>> numbers("1:8:x2"), numbers("3,5:9:2")
-    ([1, 2, 4, 8], [3, 5, 7, 9])
+    >>> numbers("1:8:x2"), numbers("3,5:9:2"), numbers("4k:16k:x2")
+    ([1, 2, 4, 8], [3, 5, 7, 9], [4000, 8000, 16000])
     """
     found: list[int] = []
     for part in text.split(","):
-        ends = re.fullmatch(r"\s*(\d+)(?::(\d+)(?::(x?)(\d+))?)?\s*", part)
+        ends = re.fullmatch(rf"\s*{_ONE}(?::{_ONE}(?::(x?){_ONE})?)?\s*", part)
         if not ends:
-            raise ValueError(f"{part!r} is no number or range such as 8, 1:64, 1:64:8 or 1:64:x2")
-        first, last, step = int(ends[1]), int(ends[2] or ends[1]), int(ends[4] or 1)
+            raise ValueError(
+                f"{part!r} is no number or range such as 8, 4k, 1:64, 1:64:8 or 1:64:x2"
+            )
+        first, last, step = whole(ends[1]), whole(ends[2] or ends[1]), whole(ends[4] or "1")
         if last < first:
             raise ValueError(f"{part!r} ends before it begins; write {last}:{first}")
         some = _doubled(first, last, step) if ends[3] else range(first, last + 1, max(1, step))

@@ -8,7 +8,7 @@ from costlib.command.parser import COMMANDS, flags
 from costlib.model.catalog import devices, models, nodes
 from costlib.serving.server import CUTS
 from costlib.training import RECIPES as TRAINED
-from costlib.units.precision import RECIPES
+from costlib.units.precision import FORMATS, RECIPES
 
 __all__ = ["script"]
 
@@ -28,7 +28,7 @@ _costlib() {{
 {options}
   esac
   case "$first $before" in
-    *" --on") words="$devices $nodes"; [[ $first == plan ]] && words="$nodes" ;;
+    *" --on") words="$devices $nodes"; [[ $first == plan || $first == train ]] && words="$nodes" ;;
     *" --plan")
       prefix="${{word%"${{word##*,}}"}}" words="{cuts}" ;;
 {values}
@@ -59,7 +59,8 @@ def script(shell: str) -> str:
     (True, True)
     """
     options = {name: " ".join(each) for name, each in flags().items()}
-    values = {"--precision": [*RECIPES], "--recipe": [*TRAINED], "--device": ["cpu", "cuda"]}
+    values = {"--base": [*FORMATS], "--recompute": ["selective", "full"]}
+    values |= {"--precision": [*RECIPES], "--recipe": [*TRAINED], "--device": ["cpu", "cuda"]}
     places = {"completion": "bash zsh", "models": "$models", "devices": "$devices"}
     places |= {"nodes": "$nodes", "measure": ""}
     filled = _SCRIPT.format(

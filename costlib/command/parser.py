@@ -25,6 +25,8 @@ COMMANDS = {
     "compare": "set the answers for several models or devices side by side",
     "sweep": "print a row for each batch and context",
     "plan": "find ways to train a model on a cluster",
+    "train": "say how long a training run takes, in what memory, for how much",
+    "lora": "say whether LoRA or QLoRA fits a device, and how fast it trains",
     "serve": "find the batch, or the fewest devices, and the price of a latency target",
     "explain": "set an engine's log beside what was to be expected, and say what binds",
     "models": "list names of models",
@@ -46,6 +48,8 @@ _EXAMPLES = """examples:
   costlib serve llama-3.1-8b --on H100-SXM --tpot 25 --rate 40
   costlib serve llama-3.1-8b --on H100 L40S --users 200 --tpot 33 --ttft 500
   costlib plan llama-3.1-70b --on DGX-H100x16 --batch 512 --context 4096
+  costlib train llama-3.1-8b --on DGX-H100x16 --tokens 2T --context 8192
+  costlib lora llama-3.1-8b --on RTX-4090 --base nf4 --tokens 10M
   costlib explain server.log --on H100-SXM
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
 
@@ -257,9 +261,50 @@ def _plan(command: Any) -> None:
     _of(command, on="NODE[xN]")  # so many devices are a node of their own
     _whole(command, "--batch", 256, "train with so many sequences a step")
     _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
+    _recipe(command)
+    _whole(command, "--top", 10, "show so many plans")
+
+
+def _train(command: Any) -> None:
+    _of(command, on="NODE[xN]")
+    says = "train with so many tokens in all, as 300e9 or 2T"
+    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "N", "required": True}
+    command.add_argument("--tokens", help=says, **how)
+    _whole(command, "--batch", 256, "train with so many sequences a step")
+    _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
+    _recipe(command)
+    says = "reach this share of the peak, as 0.4 or 40%% (what published runs reached)"
+    command.add_argument("--mfu", type=_read(asked.share), metavar="X", help=says)
+    _hours(command)
+    _amount(command, "--watts", "draw so many watts with one device (not asked)")
+    command.add_argument("--why", action="store_true", help=_WHY)
+
+
+def _lora(command: Any) -> None:
+    _of(command, on="DEVICE")
+    _whole(command, "--rank", 16, "train adapters of this rank")
+    says = "put adapters beside these products: q_proj,v_proj (q_proj,v_proj)"
+    how: dict[str, Any] = {"type": asked.names, "metavar": "NAMES", "help": says}
+    command.add_argument("--targets", default=["q_proj", "v_proj"], **how)
+    says = "freeze matrices in this format: nf4 is QLoRA (bf16)"
+    command.add_argument("--base", type=_read(asked.frozen), default="bf16", metavar="X", help=says)
+    _whole(command, "--batch", 1, "train with so many sequences a step")
+    _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
+    says = "keep less for the backward pass, and compute it again (keep all)"
+    command.add_argument("--recompute", choices=("selective", "full"), help=says)
+    _whole(command, "--tokens", None, "train with so many tokens in all, as 10M (not asked)")
+    _hours(command)
+    command.add_argument("--why", action="store_true", help=_WHY)
+
+
+def _hours(command: Any) -> None:
+    says = "pay so many dollars for an hour of one device (its dated rent, where one is known)"
+    _amount(command, "--price", says)
+
+
+def _recipe(command: Any) -> None:
     says = f"keep of a parameter what {', '.join(TRAINED)} keeps (bf16)"
     command.add_argument("--recipe", type=_read(asked.recipe), metavar="NAME", help=says)
-    _whole(command, "--top", 10, "show so many plans")
 
 
 def _serve(command: Any) -> None:
@@ -312,6 +357,8 @@ _FILL: dict[str, Callable[[Any], None]] = {
     "compare": _compare,
     "sweep": _sweep,
     "plan": _plan,
+    "train": _train,
+    "lora": _lora,
     "serve": _serve,
     "explain": _explain,
     "models": _listed,

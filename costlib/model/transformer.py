@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from warnings import warn
 
 from costlib.layers.attention import MLA, check_sizes
 from costlib.layers.parts import (
@@ -49,9 +50,21 @@ from costlib.units.numbers import (
 from costlib.units.precision import Precision, precision_of
 from costlib.units.unfolded import Unfolded
 
-__all__ = ["MLA", "MoE", "PerToken", "Transformer", "experts_bound", "experts_expected"]
+__all__ = [
+    "MLA",
+    "BeyondTraining",
+    "MoE",
+    "PerToken",
+    "Transformer",
+    "experts_bound",
+    "experts_expected",
+]
 
 RECOMPUTE = (None, "selective", "full")
+
+
+class BeyondTraining(UserWarning):
+    """A context is longer than those that a model was trained for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -520,12 +533,25 @@ class Transformer:
         Traceback (most recent call last):
             ...
         ValueError: context must be at most 1,024 tokens, as many as the model has learned \
-positions for, got 4097
+positions for, got 4097 with those that are new
         """
         most = self.learned_positions
         if most is not None and exceeds(tokens, most + 1):
             text = f"context must be at most {most:,} tokens, as many as the model has learned"
-            raise ValueError(f"{text} positions for, got {tokens!s:.60}")
+            raise ValueError(f"{text} positions for, got {tokens!s:.60} with those that are new")
+
+    def check_trained(self, context: Number, called: str = "the model") -> None:
+        """Warn of more tokens than the model was trained for: costs are right, answers may not be.
+
+        >>> from costlib.model.catalog import models
+        >>> models["llama-3.1-8b"].check_trained(128_000)
+        """
+        known = self.context_length
+        if known is None or self.learned_positions is not None:  # beyond those passes are refused
+            return
+        if exceeds(context, known + 1):  # one is being written
+            text = f"{called} was trained for {known:,} tokens: costs of more are as counted, but "
+            warn(f"{text}its answers may be worth little", BeyondTraining, stacklevel=4)
 
     def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
         """What treats all tokens of a pass alike, before tokens are mixed and after."""

@@ -33,12 +33,11 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
 from typing import Any
-from warnings import warn
 
 from costlib.model.catalog import Node, model_of
 from costlib.model.engines import engine_of
 from costlib.model.kvcache import Memory, kv_bytes, largest_batch, memory
-from costlib.model.transformer import Transformer
+from costlib.model.transformer import BeyondTraining, Transformer
 from costlib.parallel import (
     Cluster,
     context_parallel,
@@ -72,10 +71,6 @@ CUTS = ("tensor", "pipeline", "expert", "data", "dcp")
 
 class OutOfReach(ValueError):
     """A server that was asked rightly cannot do it: nothing fits, or no batch is as fast."""
-
-
-class BeyondTraining(UserWarning):
-    """A context is longer than those that a model was trained for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +273,7 @@ multiple, got 3; the nearest is 2
 
         >>> Server("llama-3.1-8b", "H100-SXM").check_trained(128_000)
         """
-        known = self.model.context_length
-        is_learned = self.model.learned_positions is not None  # beyond them passes are refused
-        if known is not None and not is_learned and context > known + 1:  # one is being written
-            text = f"the model was trained for {known:,} tokens: costs of more are as counted, but "
-            warn(f"{text}its answers may be worth little", BeyondTraining, stacklevel=3)
+        self.model.check_trained(context)
 
     def check(self, context: int = 1, batch: int = 1) -> None:
         """Say what would do, if so many sequences of so many tokens do not fit.

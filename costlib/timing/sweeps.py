@@ -106,6 +106,9 @@ def sweep(
         for d in _several(device)
         for p in _several(precision)
     ]
+    longest = _axis("context", context).max(initial=0)
+    for name, m in _named(_several(model)):
+        model_of(m).check_trained(longest, name)
     pieces = [
         partial(_piece, case, rows, all_rows, keep)
         for case in cases

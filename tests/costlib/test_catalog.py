@@ -154,10 +154,19 @@ def test_a_device_is_looked_up_without_the_model():
 
 @pytest.mark.parametrize("name", models)
 def test_every_model_has_its_source(name):
-    [about] = models.provenance(name).values()
-    assert about["source"]["url"].startswith("https://")
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d", about["source"]["date"])
+    for about in models.provenance(name).values():
+        assert about["source"]["url"].startswith("https://")
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", about["source"]["date"])
     assert models._entries[name]["repository"].count("/") == 1
+
+
+def test_every_model_says_how_long_it_was_trained_for_or_why_that_is_not_known():
+    """Published lengths, and five that nobody printed or that are no property of the model."""
+    for name, model in models.items():
+        said = models._entries[name]["config"].get("note", "")
+        assert (model.context_length is None) == ("no context length: " in said), name
+    known = {"llama-3-8b": 8192, "llama-2-70b": 4096, "gemma-3-1b": 32768, "phi-2": 2048}
+    assert {name: models[name].context_length for name in known} == known
 
 
 #: Parameters of every model of the catalogue, as other people's code counts them from its config.

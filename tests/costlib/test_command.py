@@ -9,6 +9,7 @@ import math
 import os
 import re
 import shlex
+import statistics
 import subprocess
 import sys
 from email.message import Message
@@ -20,8 +21,11 @@ import costlib
 from costlib import answer
 from costlib.command import asked, main
 from costlib.command.parser import COMMANDS
+from costlib.measured import runs
 from costlib.model.catalog.prices import listed
+from costlib.parallel import Plan
 from costlib.serving import Server, best_batch, fewest_devices, saturation
+from costlib.training import TrainingRun, adapter_step, lora, training_memory
 from paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -47,6 +51,11 @@ TYPED = {
     "sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 512,4096": 0,
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 5": 0,
     "plan llama-3.1-70b --on T4": 1,
+    "train llama-3.1-8b --on DGX-H100x4 --tokens 2T --context 8192 --watts 700 --why": 0,
+    "train gpt2 --on H100-SXM --tokens 10B --mfu 40% --price 2 --recipe muon": 0,
+    "train llama-3.1-70b --on T4 --tokens 1B": 1,
+    "lora llama-3.1-8b --on RTX-4090 --base nf4 --tokens 10M --why": 0,
+    "lora llama-3.1-70b --on H100-SXM --rank 64 --targets q_proj,ffn.down": 1,
     "serve llama-3.1-8b --on H100-SXM --within 25 --rate 400 --price 3.99 --why": 0,
     "serve llama-3.1-8b --on H100-SXM --within 2": 1,
     "serve llama-3.1-70b --on H100-SXM": 1,
@@ -260,6 +269,14 @@ WRONG = {
     "llama-3-8b --on T4 --precision fp7": "--precision: 'fp7' is none of fp32, tf32, bf16",
     "llama-3-8b --on T4 --json --csv": "not allowed with",
     "sweep llama-3-8b --on T4x2": "write T4",
+    "sweep llama-3-8b --on T4 --context 1k:16q": "no number or range such as 8, 4k, 1:64",
+    "train gpt2 --on T4": "what is missing: --tokens",
+    "train gpt2 --tokens 1B": "on what? Add --on DGX-H100x4",
+    "train gpt2 --on T4 --tokens 1B --mfu 40": "'40' is no share such as 0.4 or 40%",
+    "lora gpt2 --on T4 --targets query": "targets has no product 'query'; the model has",
+    "lora gpt2 --on T4 --base mine": "--base: 'mine' is none of",
+    "lora gpt2 --on DGX-H100": "adapters are trained on one device here: write --on H100-SXM",
+    "lora gpt2 --on T4x2": "adapters are trained on one device here: write --on T4",
     "sweep llama-3-8b --on T4 --batch 1:2000 --context 1:2000": "4,000,000 rows are more than",
     "sweep llama-3-8b --on T4 --batch 1:100000000": "more than 1,000,000",
     "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
@@ -394,6 +411,57 @@ def test_a_batch_is_of_each_copy(capsys):
     asks = "compare llama-3.1-8b --on H100-SXMx8 --plan"
     assert read(f"{asks} tensor=8 tensor=4,data=2", capsys).splitlines()[0].endswith("each copy")
     assert read(f"{asks} tensor=8 pipeline=8", capsys).splitlines()[0].endswith("tokens")
+
+
+def test_a_run_takes_what_the_library_says_and_published_runs_reached(capsys):
+    asks = "train llama-3.1-8b --on DGX-H100x2 --tokens 1T --context 8192 --json"
+    told = json.loads(read(asks, capsys))["answers"]
+    reached = [each.implied_mfu for each in runs() if each.implied_mfu is not None]
+    run = TrainingRun(
+        model="llama-3.1-8b",
+        tokens=1e12,
+        device="H100-SXM",
+        devices=16,
+        mfu=statistics.median(reached),
+        seq=8192,
+    )
+    assert told["days"] == pytest.approx(run.days)
+    assert told["dollars"] == pytest.approx(run.dollars(per_device_hour=3.99))
+    cuts = dict(each.split("=") for each in told["plan"].split())
+    plan = Plan(**{name: int(many) for name, many in cuts.items()})
+    planned = plan.on("llama-3.1-8b", "DGX-H100x2", batch=256, seq=8192)
+    assert told["memory_bytes"] == pytest.approx(planned.memory.total)
+    assert told["step_s"] == pytest.approx(planned.step)
+    assert told["days_at_best"] == pytest.approx(planned.step * 1e12 / 256 / 8192 / 86400)
+    assert told["days_at_best"] < told["days"]
+    half = json.loads(read(f"{asks} --mfu 0.2 --price 1", capsys))["answers"]
+    assert half["days"] == pytest.approx(run.with_(mfu=0.2).days)
+    assert half["dollars"] == pytest.approx(half["device_hours"])
+
+
+def test_adapters_take_what_the_library_says_up_to_the_largest_batch(capsys):
+    asks = "lora llama-3.1-8b --on RTX-4090 --base nf4 --recompute full --tokens 1M --json"
+    told = json.loads(read(asks, capsys))["answers"]
+    recipe, most = lora(16, base="nf4"), told["largest_batch"]
+
+    def held(batch):
+        return training_memory("llama-3.1-8b", batch, 4096, recipe, recompute="full").total
+
+    assert told["total_bytes"] == held(1)
+    assert held(most) <= told["usable_bytes"] < held(most + 1)
+    step = adapter_step("llama-3.1-8b", 1, 4096, recipe, recompute="full")
+    assert told["step_s"] == costlib.time(step, "RTX-4090", precision=recipe.precision)
+    assert told["hours"] == pytest.approx(1e6 / 4096 * told["step_s"] / 3600)
+    assert main(["lora", "llama-3.1-8b", "--on", "RTX-4090"]) == 1
+    assert "With --recompute full it takes 19.8 GB, and fits." in capsys.readouterr().out
+
+
+def test_a_sweep_warns_of_contexts_beyond_training(capsys):
+    assert main(["sweep", "phi-2", "gpt-oss-20b", "--on", "H100-SXM", "--context", "1k:8k:x2"]) == 0
+    shown = capsys.readouterr()
+    assert " ".join(shown.err.split()).startswith("costlib: phi-2 was trained for 2,048 tokens:")
+    assert shown.err.count("costlib: ") == 1
+    assert " 4000 " in shown.out
 
 
 def test_devices_are_trained_on_as_a_node_of_them(capsys):
