@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served bench-engines bench-collectives bench-left-out sweep measure bench-grade bench-io \
-  mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope format lock \
+  mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope asked format lock \
   clean
 
 help: ## List the targets
@@ -133,24 +133,29 @@ links: made ## Follow every link of the book to other hosts
 serve: made ## Show the site on localhost, rebuilt when a file changes
 	@$(PY) -m tools.site.serve
 
-course: env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER=file, CHECK=1, ARGS=more)
-	@$(if $(and $(COURSE),$(OUT)),,echo "error: say COURSE=folder and OUT=folder"; exit 1)
+# Before anything is installed: what a command needs and was not told.
+MISSING = $(foreach name,$(NEEDS),$(if $($(name)),,$(name)))
+asked:
+	@$(if $(strip $(MISSING)),echo "error: say $(foreach name,$(NEEDS),$(name)=...)"; exit 1,:)
+
+course: NEEDS = COURSE OUT
+course: asked env ## Student notebooks and keys from COURSE=folder (OUT=folder, ROSTER=file, CHECK=1, ARGS=more)
 	@$(PY) -m course build "$(COURSE)" "$(OUT)" $(if $(ROSTER),--students "$(ROSTER)") $(if $(CHECK),--check) $(ARGS)
 
-practice: env ## Student notebooks of the book's own exercises, with checks, into OUT=folder
-	@$(if $(OUT),,echo "error: say OUT=folder"; exit 1)
+practice: NEEDS = OUT
+practice: asked env ## Student notebooks of the book's own exercises, with checks, into OUT=folder
 	@$(PY) -m course build book "$(OUT)" --checks course/practice --exercises
 
-samples: env ## Made submissions, to try the grader with: KEY=folder OUT=folder
-	@$(if $(and $(KEY),$(OUT)),,echo "error: say KEY=folder and OUT=folder"; exit 1)
+samples: NEEDS = KEY OUT
+samples: asked env ## Made submissions, to try the grader with: KEY=folder OUT=folder
 	@$(PY) -m course samples "$(KEY)" "$(OUT)"
 
-grade: env ## Grade notebooks: SUBMISSIONS=folder KEY=folder OUT=folder (J=processes, ARGS=more)
-	@$(if $(and $(SUBMISSIONS),$(KEY),$(OUT)),,echo "error: say SUBMISSIONS=, KEY= and OUT="; exit 1)
+grade: NEEDS = SUBMISSIONS KEY OUT
+grade: asked env ## Grade notebooks: SUBMISSIONS=folder KEY=folder OUT=folder (J=processes, ARGS=more)
 	@$(PY) -m course grade "$(SUBMISSIONS)" "$(KEY)" "$(OUT)" -j $(or $(J),2) $(ARGS)
 
-gradescope: env ## An autograder for Gradescope: KEY=folder OUT=file.zip
-	@$(if $(and $(KEY),$(OUT)),,echo "error: say KEY=folder and OUT=file.zip"; exit 1)
+gradescope: NEEDS = KEY OUT
+gradescope: asked env ## An autograder for Gradescope: KEY=folder OUT=file.zip
 	@$(PY) -m course gradescope-zip "$(KEY)" "$(OUT)"
 
 format: env ## Format the code, Python and JavaScript

@@ -179,14 +179,14 @@ def adapt(given: Namespace) -> tuple[Any, int]:
     held = _held(given, model, given.base, given.recompute)
     fits = held.total <= device.usable
     found = [*_memory(given, model, held, device), *_speed(given, model, device)]
-    names = ("model", "on", "rank", "targets", "base", "recompute", "batch", "context")
-    names += ("tokens", "price")
-    notes = () if fits else (_instead(given, model, device),)
+    names = ["model", "on", "rank", "targets", "base", "recompute", "batch", "context"]
+    names += ["tokens", "price"]
+    notes = [] if fits else [_instead(given, model, device)]
     if given.price is None and given.tokens is not None:
-        notes += tuple(rents([given.on]))
+        notes += rents([given.on])
     title = f"{given.model} on {given.on}, adapters of rank {given.rank:,} beside {given.base}: "
     title += f"{given.batch:,} × {given.context:,} tokens"
-    return Sheet(title, found, asked_for(given, *names), given.why, notes), 0 if fits else 1
+    return Sheet(title, found, asked_for(given, *names), given.why, tuple(notes)), 0 if fits else 1
 
 
 def _recipe(given: Namespace, base: str) -> Any:

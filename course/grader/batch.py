@@ -21,7 +21,7 @@ from course.builder.rules import Rules, read_time
 from course.grader import cluster
 from course.grader.by_hand import Sheets
 from course.grader.exports import times_from
-from course.grader.inbox import Inbox, find, spellings
+from course.grader.inbox import Handed, Inbox, find, spellings
 from course.grader.journal import Journal
 from course.grader.marking import Graded
 from course.grader.report import write_reports
@@ -82,8 +82,8 @@ def grade(
         canary(setting)
         say("canary: the solved notebook gets full marks, the blank one none")
         every = _graded(inbox, setting, journal, jobs, scheduler, say)
-        counts, paths = _one_each(inbox, every)
-        merged = sheets.merged([_late(g, inbox, opened.rules) for g in counts], paths)
+        counts, paths = _one_each(inbox, every, opened.rules)
+        merged = sheets.merged(counts, paths)
         for name, rows in sheets.lost.items():
             say(f"marking/{name}.csv: nobody is called {', '.join(rows)}: those rows do not count")
         results = [_flagged(graded, inbox) for graded in merged]
@@ -107,9 +107,7 @@ def _found(submissions: Path, key: Key, pattern: str | None, times: str) -> Inbo
     _refuse_unknown_extensions(key, known)
     told = times_from(times, lambda name: known.get(folded(name)))
     if told:
-        inbox.handed = [
-            replace(one, time=told(one.path, one.student) or one.time) for one in inbox.handed
-        ]
+        inbox.handed = [_at(one, told) for one in inbox.handed]
     if key.rules.deadline:
         unknown = [one.student for one in inbox.handed if not one.time and not one.said_late]
         if unknown:
@@ -118,6 +116,12 @@ def _found(submissions: Path, key: Key, pattern: str | None, times: str) -> Inbo
                 f"{len(inbox.handed)} were handed in: say --times"
             )
     return inbox
+
+
+def _at(one: Handed, told: Callable[[Path, str], str | None]) -> Handed:
+    """With the hour that somebody says, for each notebook of several."""
+    also = tuple(_at(other, told) for other in one.also)
+    return replace(one, time=told(one.path, one.student) or one.time, also=also)
 
 
 def _refuse_unknown_extensions(key: Key, known: Mapping[str, str]) -> None:
@@ -130,26 +134,25 @@ def _refuse_unknown_extensions(key: Key, known: Mapping[str, str]) -> None:
 
 
 def _one_each(
-    inbox: Inbox, graded: Mapping[tuple[str, str], Graded]
+    inbox: Inbox, graded: Mapping[tuple[str, str], Graded], rules: Rules
 ) -> tuple[list[Graded], dict[str, Path]]:
-    """For each student the submission that counts, and where it lies."""
+    """For each student the submission that counts, with what its hour costs, and where it lies."""
     counts, paths = [], {}
     for one in inbox.handed:
         of_student = (g for (student, _), g in graded.items() if student == one.student)
         now = graded.get((one.student, one.digest)) or next(of_student)  # it may have changed
-        tried = [(now, one.path)]
-        for path in one.also:
-            digest = read_submission(one.student, path).digest
+        tried = [(_late(now, one, rules), one.path)]
+        for other in one.also:
+            digest = read_submission(one.student, other.path).digest
             if (one.student, digest) in graded:
-                tried.append((graded[one.student, digest], path))
-        best, paths[one.student] = max(tried, key=lambda pair: pair[0].total)
+                tried.append((_late(graded[one.student, digest], other, rules), other.path))
+        best, paths[one.student] = max(tried, key=lambda pair: (pair[0].total, not pair[0].flag))
         counts.append(best)
     return counts, paths
 
 
-def _late(graded: Graded, inbox: Inbox, rules: Rules) -> Graded:
-    """With what a late hour costs."""
-    handed = next(one for one in inbox.handed if one.student == graded.student)
+def _late(graded: Graded, handed: Handed, rules: Rules) -> Graded:
+    """With what the hour costs at which this notebook came."""
     if not rules.deadline or not (handed.time or handed.said_late):
         return graded
     if not handed.time:
@@ -196,8 +199,9 @@ def _graded(
     """Every submission of everybody, by student and content; those graded before too."""
     digests = {(one.student, one.digest): one.path for one in inbox.handed}
     for one in inbox.handed:
-        for path in one.also:
-            digests.setdefault((one.student, read_submission(one.student, path).digest), path)
+        for other in one.also:
+            digest = read_submission(one.student, other.path).digest
+            digests.setdefault((one.student, digest), other.path)
     todo = [(s, path) for (s, digest), path in digests.items() if (s, digest) not in journal.done]
     if len(todo) < len(digests):
         say(f"{len(digests) - len(todo)} of {len(digests)} were graded before")

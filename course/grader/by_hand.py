@@ -147,10 +147,10 @@ class Sheet:
         """The columns."""
         return ["student", *self.lines, "points", "comment", "note", "answer", "version"]
 
-    def read(self, path: Path) -> None:
-        """What is filled in; every number is checked, and a wrong one named."""
+    def read(self, path: Path) -> list[str]:
+        """Take what is filled in; every wrong number in a sentence."""
         if not path.exists():
-            return
+            return []
         try:
             text = path.read_text("utf-8-sig")
         except UnicodeDecodeError:
@@ -162,20 +162,22 @@ class Sheet:
         missing = [name for name in self.heading if name not in heading]
         if missing:
             raise ValueError(f"{path} has no column {missing[0]!r} any more: add it, empty")
+        wrong: list[str] = []
         for number, row in enumerate(table[1:], 2):
             cells = {n: plain_cell(c.strip()) for n, c in zip(heading, row, strict=False)}
             if cells.get("student"):
                 self.rows[cells["student"]] = cells
-                self._checked(cells, f"{path}, row {number}, {cells['student']}")
+                wrong += self._wrong(cells, f"{path}, row {number}, {cells['student']}")
+        return wrong
 
-    def _checked(self, cells: Mapping[str, str], where: str) -> None:
+    def _wrong(self, cells: Mapping[str, str], where: str) -> Iterator[str]:
+        """Every number that is none, in a sentence."""
         limits = {line: c.points for line, c in zip(self.lines, self.question.rubric, strict=True)}
         for name, most in {**limits, "points": self.question.points}.items():
             said = cells.get(name, "")
             if said and _points(said, most) is None:
-                raise ValueError(
-                    f"{where}: {said!r} under {name!r} is neither x nor a number from 0 to {most:g}"
-                )
+                text = f"{where}: {said!r} under {name!r} is neither x nor a number"
+                yield f"{text} from 0 to {most:g}"
 
     def find_owners(self, students: Sequence[str]) -> list[str]:
         """Give rows to students whose ids a spreadsheet took for numbers (00117 became 117).
@@ -249,8 +251,9 @@ class Sheets:
     def __init__(self, key: Key, folder: Path) -> None:
         self.key, self.folder = key, folder
         self.sheets = {e.name: Sheet(e, q) for e, q in key.graded() if e.by_hand}
-        for name, sheet in self.sheets.items():
-            sheet.read(folder / f"{name}.csv")
+        read = (sheet.read(folder / f"{name}.csv") for name, sheet in self.sheets.items())
+        if wrong := [words for each in read for words in each]:  # all at once: each costs a run
+            raise ValueError("\n".join(wrong))
         self.lost: dict[str, list[str]] = {}  # rows that are nobody's: they stay in the sheet
 
     def merged(self, results: Sequence[Graded], paths: Mapping[str, Path]) -> list[Graded]:

@@ -36,7 +36,7 @@ class Handed:
     by_name: bool = True
     time: str = ""  # as far as the system that it came from says
     said_late: bool = False
-    also: tuple[Path, ...] = ()  # other notebooks of the same assignment, where the best counts
+    also: tuple[Handed, ...] = ()  # others of the same assignment, where the best counts
 
 
 @dataclass
@@ -77,6 +77,7 @@ def find(
     """The files of a folder, each with its student; ``pattern`` finds the id in a path."""
     inbox, wanted = Inbox(), _id_pattern(pattern)
     known, sent = spellings(roster, aliases or {}), sent_by_folder(folder)
+    shared = _shared(roster, aliases or {})
     unread: list[tuple[Path, str]] = []
     files = [_Candidate(path, folder, wanted) for path in _files(folder, unread)]
     inbox.notes += [
@@ -88,7 +89,7 @@ def find(
         raise ValueError(f"--id {pattern!r} matches none of {len(files)} files, such as {first}")
     by_student: dict[str, list[_Candidate]] = {}
     for file in files:
-        file.belongs(known, roster, sent)
+        file.belongs(known, roster, sent, shared)
         if roster and file.student not in roster and not file.is_work:
             inbox.notes.append(f"{_shown(file.where)} is no notebook, and nobody's")
             continue
@@ -127,7 +128,11 @@ class _Candidate:
         self.sender = folded(_without_copy(next(iter(_words(self.where)), self.name)))
 
     def belongs(
-        self, known: Mapping[str, str], roster: Sequence[str], sent: Mapping[str, Sent]
+        self,
+        known: Mapping[str, str],
+        roster: Sequence[str],
+        sent: Mapping[str, Sent],
+        shared: Mapping[str, set[str]],
     ) -> None:
         """Settle whose it is: what its name says in full or in part, or what it says itself."""
         claims = self.content.claims
@@ -142,11 +147,13 @@ class _Candidate:
             self.student, self.sure = whole, 2
             return
         front = self.where.partition("/" if "/" in self.where else "_")[0]
+        namesakes = shared.get(folded(front), set())  # a system's number says which of them
         for sure, place in ((1, front), (0, self.where)):
             words = [word for word in _words(place, known) if word in known]
             parts = {known[word] for word in words}
             # systems number files too: a number alone proves nothing against the notebook
             chance = claims in roster and parts != {claims} and all(w.isdigit() for w in words)
+            chance = chance and not parts <= namesakes
             if len(parts) == 1 and not chance:
                 self.student, self.sure = parts.pop(), sure
                 return
@@ -170,10 +177,12 @@ def _settle(
         candidates.insert(0, alike[-1])
     chosen, *others = candidates
     also: list[_Candidate] = [f for f in alike if f is not chosen] if keep == "best" else []
-    paths = tuple(file.path for file in also[:MOST])
+    more = tuple(Handed(student, file.path, file.content.digest) for file in also[:MOST])
     inbox.handed.append(
-        Handed(student, chosen.path, chosen.content.digest, chosen.by_name, also=paths)
+        Handed(student, chosen.path, chosen.content.digest, chosen.by_name, also=more)
     )
+    if not chosen.reads:
+        inbox.flags[student] = f"cannot be read: {chosen.content.problem}"
     others = [file for file in others if file not in also]
     passed = [file for file in others if file.by_name]
     if passed:
@@ -184,7 +193,8 @@ def _settle(
         inbox.notes.append(f"{name} is {_shown(student)}'s, by what it says: its name says nothing")
     doubles = [f.where for f in others if not f.by_name or (f.sender != chosen.sender and f.reads)]
     if doubles:
-        inbox.flags[student] = f"also says it is theirs: {_few(sorted(doubles))}"
+        said = f"also says it is theirs: {_few(sorted(doubles))}"
+        inbox.flags[student] = "; ".join(filter(None, [inbox.flags.get(student, ""), said]))
 
 
 def _own_names_for_the_rest(
@@ -225,21 +235,33 @@ def _together(
 
 def _with_time(one: Handed, folder: Path, sent: Mapping[str, Sent]) -> Handed:
     time, late = when(one.path, folder, sent)
-    return replace(one, time=time, said_late=late)
+    also = tuple(_with_time(other, folder, sent) for other in one.also)
+    return replace(one, time=time, said_late=late, also=also)
 
 
 def spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Every spelling that means one student and no other; an id is its student's, whoever else
     calls themselves so, but for numbers: those of two kinds may be equal by chance.
     """
+    found = _owners(roster, aliases)
+    exact = {folded(student): student for student in roster}
+    alone = {name: who.pop() for name, who in found.items() if len(who) == 1 and name}
+    return {**alone, **{name: s for name, s in exact.items() if not name.isdigit()}}
+
+
+def _shared(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """Every spelling that several students have."""
+    return {name: who for name, who in _owners(roster, aliases).items() if len(who) > 1}
+
+
+def _owners(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """Every spelling of a name or an id, and whose it is."""
     found: dict[str, set[str]] = {}
     for student in roster:
         for name in (student, file_name(student), *aliases.get(student, ())):
             for spelling in (folded(name), re.sub(r"\W", "", folded(name))):  # as Canvas writes it
                 found.setdefault(spelling, set()).add(student)
-    exact = {folded(student): student for student in roster}
-    alone = {name: who.pop() for name, who in found.items() if len(who) == 1 and name}
-    return {**alone, **{name: s for name, s in exact.items() if not name.isdigit()}}
+    return found
 
 
 def _words(where: str, known: Collection[str] = ()) -> Iterator[str]:

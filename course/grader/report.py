@@ -185,8 +185,13 @@ def _canvas(key: Key, results: Sequence[Graded]) -> list[list[object]]:
     rows: list[list[object]] = [[*columns, _assignment(key, heading)], points]
     for graded in results:
         known = people.get(graded.student) or {"SIS Login ID": graded.student}
-        rows.append([*(known.get(name, "") for name in columns), graded.total])
+        rows.append([*(known.get(name, "") for name in columns), _final(graded)])
     return rows
+
+
+def _final(graded: Graded) -> object:
+    """What a system is told: a total once a person has marked all, and until then nothing."""
+    return "" if graded.waiting else graded.total
 
 
 def _exported(key: Key, marks: Sequence[str]) -> tuple[Mapping[str, dict[str, str]], list[str]]:
@@ -218,7 +223,7 @@ def _moodle(key: Key, results: Sequence[Graded]) -> list[list[object]]:
         words = [graded.late, *words] if graded.late else words
         known = people.get(graded.student) or {columns[0]: graded.student}
         said = html.escape("; ".join(words))
-        rows.append([*(known.get(name, "") for name in columns), graded.total, said])
+        rows.append([*(known.get(name, "") for name in columns), _final(graded), said])
     return rows
 
 

@@ -14,6 +14,7 @@ import time
 import types
 import zipfile
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,24 @@ def test_samples_slip_in_functions_too(tmp_path: Path) -> None:
     assert [graded.total for graded in found] == [whole, whole - 1, 0]
     slip = next(mark for mark in found[1].marks if not mark.score)
     assert slip.feedback == key.questions[slip.question].mistakes[0].feedback
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["course", "COURSE=x"], "error: say COURSE=... OUT=..."),
+        (["grade", "KEY=k"], "error: say SUBMISSIONS=... KEY=... OUT=..."),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_is_installed(
+    tmp_path: Path, typed: list[str], said: str
+) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    done = subprocess.run(
+        ["make", *typed], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == [said]
+    assert done.returncode
 
 
 def test_an_id_that_cannot_be_found_is_an_error(
@@ -732,9 +751,25 @@ def test_a_wrong_number_in_a_sheet_is_named_before_anything_is_graded(week: Path
     words = r"why.csv, row 3, bob: '3' under 'a reason \(2\)' is neither x nor a number from 0 to 2"
     with pytest.raises(ValueError, match=words):
         run(week)
+    sheet.write_text(sheet.read_text("utf-8-sig").replace("ada;;", "ada;9;", 1), "utf-8")
+    filled(week / "out" / "marking" / "drawing.csv", "ada", points="lots")
+    with pytest.raises(ValueError, match=r"why\.csv, row 2") as told:
+        run(week)
+    assert [line.split("'")[1] for line in str(told.value).splitlines()] == ["9", "3", "lots"]
     sheet.write_text(sheet.read_text("utf-8-sig").replace("comment", "remark"), "utf-8")
     with pytest.raises(ValueError, match="has no column 'comment' any more"):
         run(week)
+
+
+def test_no_system_is_told_a_total_that_is_half_marked(week: Path) -> None:
+    run(week)
+    for name in ("why", "drawing"):
+        filled(week / "out" / "marking" / f"{name}.csv", "ada", points="2")
+    run(week)
+    for table, at in (("canvas.csv", -1), ("moodle.csv", -2)):
+        told = {row[0] or row[3]: row[at] for row in rows(week / "out" / table)[1:]}
+        told = {name: total for name, total in told.items() if name in ("ada", "bob")}
+        assert told == {"ada": "8", "bob": ""}, table
 
 
 def test_who_wrote_nothing_is_not_waited_for(week: Path) -> None:
@@ -820,6 +855,28 @@ def test_of_several_the_one_counts_that_the_rule_says(place: Path, keep: str, to
         nbformat.write(hand_in(key, "ada", answers, solved=solved), path)
         os.utime(path, (1e9 + at, 1e9 + at))
     assert next(g.total for g in run(place) if g.student == "ada") == total
+
+
+@pytest.mark.parametrize(("early", "total"), [(True, 9), (False, 8)])
+def test_the_best_is_judged_by_its_own_hour(place: Path, early: bool, total: int) -> None:
+    """Of a right notebook in time and a worse one that came late, nothing is late."""
+    with_rules(place, 'KEEP = "best"\nDEADLINE = Deadline("2026-11-30 12:00Z", per_day=50)')
+    key, folder = load_key(place / "key"), place / "in"
+    (folder / "ada.ipynb").unlink()
+    before, after = (datetime.fromisoformat(f"2026-11-30T{h}:00+00:00") for h in (11, 13))
+    worse = {"product_flops": WRONG}
+    for name, answers, at in (
+        ("ada", {} if early else worse, before),
+        ("ada-2", worse if early else {}, after),
+    ):
+        nbformat.write(hand_in(key, "ada", answers), folder / f"{name}.ipynb")
+        os.utime(folder / f"{name}.ipynb", (at.timestamp(), at.timestamp()))
+    ada = next(g for g in run(place, times="files") if g.student == "ada")
+    assert (ada.total, ada.late) == (total, "")
+    for name in ("ada", "ada-2"):
+        (folder / f"{name}.ipynb").rename(folder / f"ada_{'LATE_' * (name != 'ada')}7_8_w.ipynb")
+    again = next(g for g in run(place) if g.student == "ada")
+    assert ("late, as Canvas says" in again.flag) != early
 
 
 def test_a_group_hands_in_once(tmp_path: Path) -> None:

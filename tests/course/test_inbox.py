@@ -116,6 +116,19 @@ def test_a_systems_number_that_is_somebodys_id_by_chance(tmp_path: Path) -> None
     }
 
 
+@pytest.mark.parametrize(
+    "name", ["lovelaceada_1001_88_w1.ipynb", "lovelaceada_LATE_1001_8_w.ipynb"]
+)
+def test_of_namesakes_the_systems_number_counts_not_a_copied_notebook(
+    tmp_path: Path, name: str
+) -> None:
+    """Canvas's name is two people's, its number one's: a copy of the other's changes nothing."""
+    put(tmp_path, name, student="u2")
+    namesakes = {"u1": ["1001", "Lovelace, Ada"], "u2": ["1002", "Lovelace, Ada"]}
+    inbox = find(tmp_path, "w1", ["u1", "u2"], namesakes)
+    assert owners(inbox, tmp_path) == {name: "u1"}
+
+
 def test_what_a_system_adds_to_an_export_is_nobodys_work(tmp_path: Path) -> None:
     put(tmp_path, "ada.ipynb")
     for name in ("submission_metadata.yml", "readme.txt", "grades.csv"):
@@ -207,6 +220,7 @@ def test_what_is_no_notebook_is_still_somebodys(tmp_path: Path) -> None:
     inbox = look(tmp_path)
     assert owners(inbox, tmp_path) == {"ada.zip": "ada"}
     assert "ada" not in inbox.missing
+    assert inbox.flags["ada"].startswith("cannot be read: ")
 
 
 def test_without_a_roster_a_files_name_is_the_id(tmp_path: Path) -> None:
@@ -315,7 +329,7 @@ def test_the_first_the_last_or_all_of_the_assignment(tmp_path: Path) -> None:
         ("best", "ada-2.ipynb", ("ada (1).ipynb", "ada.ipynb")),
     ):
         (one,) = look(tmp_path, keep=keep).handed
-        assert (one.path.name, tuple(path.name for path in one.also)) == (chosen, also)
+        assert (one.path.name, tuple(other.path.name for other in one.also)) == (chosen, also)
 
 
 @pytest.mark.parametrize(
