@@ -156,6 +156,54 @@ def test_the_fewest_devices_are_the_librarys() -> None:
         assert alike(page, fewest(*case)), case
 
 
+def test_a_line_for_a_terminal_finds_the_same_devices() -> None:
+    """Of a load that is drawn: what the page's line for the command prints is the library's."""
+    chance = sampling.chance("serve")
+    choice = {
+        "model": chance.choice(["llama-3.1-8b", "gpt-oss-20b", "mistral-7b-v0.3"]),
+        "device": chance.choice(["H100-SXM", "L40S"]),
+        "batch": size(chance, 500),
+        "prompt": size(chance, 4000),
+        "answer": 1 + size(chance, 500),
+        "wait": chance.choice([0, 5]),
+        "price": chance.choice([0, 2.5]),
+    }
+    body = f"((s) => page.shellOfFleet(s, 'config.json', s))({{ ...{FIRST}, ...state }})"
+    targets = {"speed": chance.choice([5, 30]), "first": chance.choice([0, 5000])}
+    [line] = in_page("calculator.js", body, [{**choice, **targets}])
+    asked = {"users": choice["batch"], "prompt": choice["prompt"], "answer": choice["answer"]}
+    asked |= {"per_token": 1 / targets["speed"]}
+    asked |= {"first_token": targets["first"] / 1000} if targets["first"] else {}
+    asked |= {"latency": choice["wait"] / 1e6} if choice["wait"] else {}
+    known, said = fewest(choice["model"], choice["device"], asked), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = main([*shlex.split(line)[1:], "--json"])
+    assert code == isinstance(known, str), line
+    if isinstance(known, str):
+        return
+    [row] = json.loads(said.getvalue())["rows"]
+    assert (row["devices"], row["users_per_copy"]) == (known[0], known[2]), line
+    assert not choice["price"] or row["dollars_per_hour"] == 2.5 * known[0]
+
+
+def test_a_context_beyond_training_is_told() -> None:
+    """In the library's words, after the answer; more than learned positions is refused."""
+    body = f"((s) => {{ const {{ choices, found }} = page.compute({{ ...{FIRST}, ...s }}); "
+    body += "return page.sentence(choices[0], found[0]); })(state)"
+    trained = {"model": "llama-2-7b", "prompt": 4000}
+    within, beyond, refused = in_page(
+        "calculator.js",
+        body,
+        [trained | {"answer": 90}, trained | {"answer": 200}, {"model": "gpt2"}],
+    )
+    assert "trained" not in within
+    assert beyond.endswith(
+        "But the model was trained for 4,096 tokens: costs of more are as counted, but its answers "
+        "may be worth little."
+    )
+    assert "1,024" in refused
+
+
 def fewest(model: str, device: str, asked: dict[str, Any]) -> Any:
     """What the library says of a fleet, or what is out of reach."""
     try:

@@ -192,6 +192,8 @@ interface Page<Result = any> {
   /** Pairs of a term and what the state makes of it. */
   summary?(state: State, result: Result): string[][];
   note?(state: State, result: Result): string;
+  /** What must be known before a state is believed; nothing as a rule. */
+  warning?(state: State, result: Result): string;
   /** Called once, and whenever something has changed; `explorer` is that of frame.js. */
   build?(explorer: any): void;
   draw?(explorer: any, state: State, result: Result): void;

@@ -140,6 +140,8 @@ def model_entry(name: str, model: Transformer, names: Mapping[Any, str]) -> dict
         "widest": widest(model),
         "reduces": 1 if model.parallel else 2,
         "latent": model.mla is not None,
+        "trained": costlib.models[name].context_length or 0,
+        "learned": costlib.models[name].learned_positions is not None,
         "shares": shares,
         "held": held,
         **({} if stored is None else {"ships": float(stored) / model.params()}),

@@ -26,7 +26,16 @@ import { Fleets } from './fleet.js';
 import { counted, dollars, plain, quantity, sweep } from './numbers.js';
 import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
-import { filesOf, frameFor, json, markdown, python, pythonOfFleet, shell } from './share.js';
+import {
+  filesOf,
+  frameFor,
+  json,
+  markdown,
+  python,
+  pythonOfFleet,
+  shell,
+  shellOfFleet,
+} from './share.js';
 import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_side.js';
 
 const whole = (id, label, unit, value, max) => ({
@@ -151,7 +160,7 @@ const showing = ({ ask, speed, first }, choices, at) => ({
   speed,
   first,
 });
-export { filesOf, python, shell };
+export { filesOf, python, shell, shellOfFleet };
 
 /** @type {Suggestion[]} */
 export const tries = [
@@ -341,7 +350,7 @@ const refusal = (error) =>
   SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
 
 /** A choice in a sentence: whether it fits, for how many, how fast, at what price. */
-export function sentence(choice, { by, fits, error, reading, devices }) {
+export function sentence(choice, { by, fits, error, reading, devices, warnings = [] }) {
   const cut = Object.entries(cutOf(choice))
     .map(([axis, degree]) => `, ${axis} ${degree}`)
     .join('');
@@ -367,7 +376,8 @@ export function sentence(choice, { by, fits, error, reading, devices }) {
     : ' No rent of it is listed: type yours as Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +
-    `With ${users(choice.batch)}, each gets ${by.get('one_tokens_per_s').shown}.${paid}`
+    `With ${users(choice.batch)}, each gets ${by.get('one_tokens_per_s').shown}.${paid}` +
+    warnings.map((text) => ` But ${text}.`).join('')
   );
 }
 
@@ -755,23 +765,21 @@ function takenAlong(explorer) {
   return { box, lines };
 }
 
+const ONE_PRECISION = '# the command has one precision for all kinds: Python has each';
+
 /** The lines to take along, which nobody sees while they are folded. */
 function fillTaken({ parts: { taken }, result: { choices, place }, root, state }) {
   const [inPython, inShell, elsewhere] = taken.lines;
   const files = filesOf(choices);
-  inShell.box.hidden = isTurned(state);
   if (isTurned(state)) {
     inPython.code.textContent = pythonOfFleet(choices[place], files[place], state);
+    inShell.code.textContent = shellOfFleet(choices[place], files[place], state) ?? ONE_PRECISION;
     elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
     return;
   }
   inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
   inShell.code.textContent = choices
-    .map(
-      (choice, at) =>
-        shell(choice, files[at]) ??
-        '# the command has one precision for all kinds: Python has each',
-    )
+    .map((choice, at) => shell(choice, files[at]) ?? ONE_PRECISION)
     .join('\n');
   elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
 }

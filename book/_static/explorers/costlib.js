@@ -19,6 +19,7 @@ import {
   Transformer,
 } from './generated/costlib.js';
 import { devices as figures, models as entries, prices } from './generated/entries.js';
+import { warned } from './python.js';
 import { call, Dict } from './python_values.js';
 
 /** Parameters of a model of the catalogue. */
@@ -63,6 +64,7 @@ export const changed = (precision, options) => precision.with_(named(options));
  * options have the names that they have in Python.
  */
 export function answer(model, device, options = {}) {
+  warned(); // whatever was computed before
   const found = call(asked, [model, device], named(options));
   const { rows, server, context } = found;
   const shown = rows.map(({ key, name, value, unit, why, where }, at) => ({
@@ -77,6 +79,7 @@ export function answer(model, device, options = {}) {
   return {
     rows: shown,
     fits: shown.find(({ key }) => key === 'fits').value,
+    warnings: warned(),
     step: (batch) => server.step(batch, context),
     devices: server.devices,
     held: (batch) => {

@@ -266,6 +266,7 @@ export class Explorer {
       : [];
     // the picture: it shares a screen with the settings above it
     this.stage = make('div', { class: 'explorer-stage' });
+    this.warning = make('p', { class: 'explorer-warning', role: 'status', hidden: true });
     this.rest = make('div', { class: 'explorer-rest' }); // charts and bars that say more
     this.summary = make('dl', { class: 'explorer-summary' });
     this.live = make('p', { class: 'explorer-live', role: 'status', 'aria-live': 'polite' });
@@ -284,6 +285,7 @@ export class Explorer {
     );
     this.root.replaceChildren(
       form,
+      this.warning,
       this.stage,
       ...this.tries(),
       this.summary,
@@ -547,6 +549,8 @@ export class Explorer {
     this.summary.replaceChildren(
       ...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))),
     );
+    this.warning.textContent = this.page.warning?.(this.state, this.result) ?? '';
+    this.warning.hidden = !this.warning.textContent;
     this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();

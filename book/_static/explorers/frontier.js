@@ -1,6 +1,6 @@
 // Serving: a target for the wait, the largest batch that meets it, and what that gives and costs.
 import { make } from './dom.js';
-import { modelChoices } from './models.js';
+import { beyond, modelChoices } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 import {
   bestBatch,
@@ -451,6 +451,8 @@ export function draw(explorer, _state, { parts, best, keeps, server }) {
     ),
   );
 }
+
+export const warning = (state) => beyond(state.model, state.context, 1);
 
 export const note = () =>
   'A step is op by op the larger of computing and moving, at the peak rates of the ' +

@@ -1,7 +1,7 @@
 // What a device's memory holds, how far batch and context can go, and what kind of cache it takes.
 import { make } from './dom.js';
 import { fits, fits_window, memory, memory_window } from './generated/formulas.js';
-import { deviceChoices, deviceNamed, modelChoices, modelNamed } from './models.js';
+import { beyond, deviceChoices, deviceNamed, modelChoices, modelNamed } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 
 const BYTES = [
@@ -367,6 +367,8 @@ export function draw(explorer, state, { rows, capacity }) {
     ...bars,
   );
 }
+
+export const warning = (state) => beyond(state.model, state.context);
 
 export const note = () =>
   'Only the cache differs between the bars: weights are those of the model as it is. A tenth ' +

@@ -1,11 +1,28 @@
 // A model's ledger and a device's roof, from the generated formulas and nothing else.
 import { devices, models } from './generated/catalogue.js';
 import { ledgers, ops } from './generated/ledgers.js';
+import { plain } from './numbers.js';
 
 export const modelNamed = (name) => models.find((model) => model.name === name);
 export const deviceNamed = (name) => devices.find((device) => device.name === name);
 export const modelChoices = models.map(({ name }) => [name, name]);
 export const deviceChoices = devices.map(({ name }) => [name, name]);
+
+/**
+ * What is to be said of so many tokens in a cache, and others that join them: that the model has
+ * learned fewer positions, or was trained for a shorter context.
+ * @param {string} name
+ * @param {number} cached
+ */
+export function beyond(name, cached, fresh = 0) {
+  const { trained, learned } = modelNamed(name);
+  if (!trained || cached + (learned ? fresh : 0) <= trained) return '';
+  return learned
+    ? `${name} has learned ${plain(trained, 9)} positions: no pass can have more, and what is ` +
+        'drawn here is arithmetic alone.'
+    : `${name} was trained for ${plain(trained, 9)} tokens: costs of more are as counted, but ` +
+        'its answers may be worth little.';
+}
 
 /** The device's rate for 16-bit products: bf16, or else fp16; fp32 where it has neither. */
 export function sixteenBit(device) {

@@ -1,6 +1,7 @@
 // Prefill intensity: as the notes publish it, and with every op of the model counted.
 import { attainable, prefill_published, ridge } from './generated/formulas.js';
 import {
+  beyond,
   deviceChoices,
   deviceNamed,
   ledger,
@@ -267,6 +268,8 @@ export function summary(_state, { here, ridge: bend, crossing: first, rate }) {
     ],
   ];
 }
+
+export const warning = (state) => beyond(state.model, state.seq);
 
 export const note = () =>
   'As published: one factor for every layer, scores that move nothing, all pairs counted. ' +

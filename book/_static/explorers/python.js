@@ -289,8 +289,17 @@ export function sum(xs, start = 0) {
 }
 
 export const reduce = (f, xs) => [...xs].reduce((total, x) => call(f, [total, x]));
-// Costs beyond what a model was trained for are right; a page shows them without a word.
-export const warnings_warn = () => null;
+// What was warned of, until somebody asks: a page says it beside what it shows.
+const warnings = new Set();
+export const warnings_warn = (text) => {
+  warnings.add(text);
+  return null;
+};
+export function warned() {
+  const found = [...warnings];
+  warnings.clear();
+  return found;
+}
 export const math_ceil = (x) => Math.ceil(x);
 export const math_log2 = (x) => Math.log2(x);
 export const math_isqrt = (n) => Math.floor(Math.sqrt(n));

@@ -3,7 +3,7 @@ import { calm, hold, make } from './dom.js';
 import { arrivals } from './generated/arrivals.js';
 import { Clock, simulate } from './loop.js';
 import { percent, plain, quantity } from './numbers.js';
-import { modelChoices } from './models.js';
+import { beyond, modelChoices } from './models.js';
 import { precisionChoices, prefill, serverOf, servingDevices, sharedChoices } from './server.js';
 
 const POSITIONS = 1000;
@@ -516,6 +516,9 @@ export function build(explorer) {
     },
   ).observe(explorer.stage);
 }
+
+export const warning = (state, { requests: { prompt, answer } }) =>
+  beyond(state.model, Math.max(...prompt.map((tokens, at) => tokens + answer[at])));
 
 export const note = (_state, { server }) =>
   (

@@ -44,6 +44,19 @@ export function pythonOfFleet(choice, file, { speed, first }) {
   return `costlib.serving.fewest_devices(${[...all, ...precisionIn(choice, file)].join(', ')})`;
 }
 
+/** A line for a terminal that finds them; null where the command has no words for a choice. */
+export function shellOfFleet(choice, file, { speed, first }) {
+  if (Object.keys(kindsOf(choice)).length) return null;
+  const { model, device, precision, wait, batch, prompt, answer, engine, price } = choice;
+  const recipe = precision === 'own' ? '' : ` --precision ${precision}`;
+  return (
+    `costlib serve ${isOwn(model) ? file : model} --on ${device} --users ${batch} ` +
+    `--tpot ${1000 / speed}${first ? ` --ttft ${first}` : ''} ` +
+    `--prompt ${prompt} --answer ${answer}${wait ? ` --wait ${wait}` : ''}${recipe}` +
+    `${engine === EXACT ? '' : ` --engine ${engine}`}${price ? ` --price ${price}` : ''}`
+  );
+}
+
 /** A line of Python. */
 export function python(choice, file) {
   const given = Object.entries(asked(choice)).map(named);

@@ -8,6 +8,7 @@ import {
 } from './generated/formulas.js';
 import { faster, tokens } from './generated/of_speculative.js';
 import {
+  beyond,
   deviceChoices,
   deviceNamed,
   ledger,
@@ -302,6 +303,8 @@ export function summary(_state, { here, crossings, rate, bandwidth, ridge: bend,
     ]),
   ];
 }
+
+export const warning = (state) => beyond(state.model, state.cached, state.fresh);
 
 export const note = () =>
   'The slips corrected: both K and V are read, and the new tokens attend to one another. ' +

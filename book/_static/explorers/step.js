@@ -1,7 +1,15 @@
 // One step of a model on a device: every op under the roofline, and where the time goes.
 import { make } from './dom.js';
 import { attainable, op_time, ridge, sent } from './generated/formulas.js';
-import { deviceChoices, deviceNamed, ledger, modelChoices, modelNamed, moved } from './models.js';
+import {
+  beyond,
+  deviceChoices,
+  deviceNamed,
+  ledger,
+  modelChoices,
+  modelNamed,
+  moved,
+} from './models.js';
 import { percent, plain, quantity } from './numbers.js';
 import { wrapped } from './picture.js';
 
@@ -395,6 +403,9 @@ export function draw(explorer, _state, { ops, parts, link }) {
     ),
   );
 }
+
+export const warning = (state) =>
+  beyond(state.model, state.context, state.phase === 'decode' ? 1 : 0);
 
 export const note = () =>
   'Time is op by op the larger of computing and moving, at the peak rates of the datasheet; ' +

@@ -1,7 +1,7 @@
 // The first page: one device, one model, and users who join: what fills, what is read, what
 // computes.
 import { hold, make } from './dom.js';
-import { modelChoices } from './models.js';
+import { beyond, modelChoices } from './models.js';
 import { counted, percent, plain, quantity, sweep } from './numbers.js';
 import {
   held,
@@ -507,6 +507,8 @@ export function build(explorer) {
     draw(explorer, explorer.state, explorer.result);
   }).observe(explorer.stage);
 }
+
+export const warning = (state) => beyond(state.model, state.context, 1);
 
 export const note = ({ context }) =>
   `Each user has sent ${plain(context, 9)} tokens, whose keys and values are kept: a cache. ` +

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from costlib import devices
-from explorer_settings import NAMES, page_of
+from explorer_settings import FIRST, NAMES, page_of
 from in_node import in_page
 from paths import SITE
 from tools.pages import explorers
@@ -108,6 +108,31 @@ def test_what_was_typed_is_said_exactly() -> None:
     assert len(said) > 5
     assert sum("1,048,577" in text for text in said) > 2
     assert not [text for text in said if "1,049,000" in text or "1.049 million" in text]
+
+
+#: Explorers with a model and a context, and what of a setting makes the context.
+LONG = {"memory": "context", "prefill": "seq", "step": "context", "frontier": "context"}
+LONG |= {"users": "context", "speculative": "cached", "serving_film": "prompt"}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_context_beyond_a_model_is_told(name: str) -> None:
+    """Where the library refuses more than the learned positions, and warns of more than training;
+    nothing is said as it opens.
+    """
+    body = f"((s) => page.warning(s, page.compute(s)))({{ ...{FIRST}, ...state }})"
+    tokens = LONG[name]
+    cases = [{}, {"model": "gpt2", tokens: 1000}, {"model": "gpt2", tokens: 1100}]
+    cases += [{"model": "phi-4", tokens: 20_000}]
+    given = {"fresh": 1, "answer": 1}
+    opens, *rest = in_page(
+        f"{name}.js", body, [cases[0], *({**given, **each} for each in cases[1:])]
+    )
+    within, learned, trained = rest
+    assert opens == ""
+    assert within == "" or name == "serving_film", "whose prompts are drawn around their mean"
+    assert learned.startswith("gpt2 has learned 1,024 positions")
+    assert trained.startswith("phi-4 was trained for 16,384 tokens")
 
 
 @pytest.mark.parametrize("name", NAMES)
