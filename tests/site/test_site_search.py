@@ -70,6 +70,14 @@ QUERIES = {
     "ITL": "serving#latency-and glossary#term-tpot glossary#term-itl",
     "TPOT": "serving#latency-and glossary#term-tpot",
     "grade notebooks": "instructors#grade",
+    "late submissions": "instructors#late",
+    "max batch size": "kvcache#capacity",
+    "time per output token": "serving#latency-and",
+    "RoPE": "transformer#rotary",
+    "MLP": "transformer#transformer-block",
+    "SwiGLU": "transformer#gated",
+    "tensor core": "roofline#peak",
+    "MAC vs FLOP": "matmul#the-convention",
 }
 ASK = """
 import { engine, find, snippet } from './find.js';

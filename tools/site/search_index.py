@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import textwrap
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -27,6 +28,8 @@ LATER = (
     *(("book/explore_calculator", 1.0), ("book/explore_", 0.5)),
 )
 LATER_SECTIONS = {"exercises": 0.4, "further-reading": 0.4, "what-this-leaves-out": 0.7}
+#: Characters of a docstring that the search knows.
+BEGINNING = 400
 #: Terms of the glossary and exercises come after the sections that explain.
 NAMED = 0.3
 NOT_TEXT = (
@@ -68,7 +71,10 @@ def entries(doctree: nodes.document, page: str, name: str) -> Iterator[tuple[Any
                 yield (part["ids"][0], named, words(part), "", NAMED)  # type: ignore[index]
             else:
                 texts.append(words(part))
-        yield anchor, title, " ".join(filter(None, texts)), also, weight
+        said = " ".join(filter(None, texts))
+        if page.startswith("book/api/"):  # found by its name: how a docstring begins is enough
+            said = textwrap.shorten(said, BEGINNING, placeholder=" …")
+        yield anchor, title, said, also, weight
 
 
 def addressed(part: nodes.Node, section: str) -> str:
