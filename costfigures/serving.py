@@ -23,6 +23,7 @@ from costlib.serving import (
     regimes,
     saturation,
     simulate,
+    tensor_limit,
     weight_gain,
 )
 from costlib.units.display import quantity
@@ -42,6 +43,7 @@ __all__ = [
     "reads",
     "refilled",
     "step",
+    "tensor_limits",
     "timelines",
 ]
 
@@ -254,6 +256,30 @@ def drafts(
         axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.set(xlabel="batch size", ylabel="speed-up", ylim=(0, None))
         name_ends(axes, [(line[-1], f"{n:,} tokens\ncached") for n, line in lines.items()], 0.15)
+    return drawing.result
+
+
+def tensor_limits(server: Server, context: int, waits: Sequence[float], most: int = 256) -> Figure:
+    """Milliseconds of a step for one sequence against the devices that share it, for each wait."""
+    devices = np.unique(np.rint(np.geomspace(1, most, 50)))
+    ends = {f"wait {1e6 * w:g} µs": tensor_limit(server, context, latency=w) for w in waits}
+    lines = {name: 1e3 * end.step(devices) for name, end in ends.items()}
+    told = "; ".join(
+        f"{name} {lines[name][-1]:.2g} ms, both parts are equal at {end.devices:,.0f} devices"
+        for name, end in ends.items()
+    )
+    title = "Longer waits end the gain from more devices earlier"
+    alt = f"Milliseconds of a decode step against devices, log-log. At {most} devices: {told}."
+    with canvas(title, alt, width=WIDTH) as drawing:
+        axes = drawing.axes
+        for number, (name, line) in enumerate(lines.items()):
+            axes.loglog(devices, line, **_look(number))
+            equal = ends[name].devices
+            if equal < most:
+                axes.plot(equal, 1e3 * ends[name].step(equal), "o", color=COLOURS[number])
+        axes.set(xlabel="devices", ylabel="milliseconds of a step")
+        _plain_ticks(axes)
+        name_ends(axes, [(line[-1], name) for name, line in lines.items()])
     return drawing.result
 
 

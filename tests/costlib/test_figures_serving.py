@@ -67,6 +67,15 @@ def test_drafts() -> None:
     assert f"with 100 cached {speed:.2f} for one" in alt
 
 
+def test_tensor_limits() -> None:
+    alt = figures.tensor_limits(LLAMA, 1000, [1e-5], most=64).alt
+    waits = 2 * 2 * MODEL.layers * 1e-5
+    read = float(MODEL.decode(1, 1000, logits="last").bytes(LLAMA.precision)) / H100.memory_rate
+    sent = 2 * 2 * MODEL.layers * 2 * MODEL.d_model / H100.link_rate
+    assert f"{1e3 * (waits + read / 64 + sent * 63 / 64):.2g} ms" in alt
+    assert f"equal at {read / (waits + sent):,.0f} devices" in alt
+
+
 def test_reads() -> None:
     alt = figures.reads({"llama": MODEL}, most=2**20).alt
     assert f"llama {130 * 131072 / 1e6:.3g} MB at 128 tokens" in alt
