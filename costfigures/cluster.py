@@ -59,10 +59,10 @@ def ring_rounds() -> Figure:
             drawing.text((corner[0] + 54, corner[1] + 8), name, align="middle", bold=True)
             _ring(drawing, (corner[0], corner[1] + 18), terms, parts)
         words = (
-            "A strip is a device, its squares are",
-            "the parts of its value. A number says",
-            "how many values are added up in it",
-            "after the round; without, it is its own.",
+            "A strip is a device, and its squares",
+            "are parts of its value. A number says",
+            "how many devices' numbers a part has",
+            "after the round, if more than its own.",
             "Framed parts go along the arrows.",
         )
         for number, line in enumerate(words):

@@ -98,10 +98,10 @@ def times(
 
 #: The four cases: what is cut, and where the product is wanted.
 CASES = {
-    "1 · k is whole": Layout("m", None, "m"),
-    "2 · one factor is cut along k": Layout("m", "k", "m"),
-    "3 · both are cut along k": Layout("k", "k", None),
-    "4 · one letter of each survives": Layout("m", "n", "m"),
+    "1 · A by m, B whole": Layout("m", None, "m"),
+    "2 · A by m, B by k": Layout("m", "k", "m"),
+    "3 · A by k, B by k": Layout("k", "k", None),
+    "4 · A by m, B by n": Layout("m", "n", "m"),
 }
 
 
@@ -129,7 +129,7 @@ def products(devices: int = 4) -> Figure:
 
 
 def _cut(letter: str | None) -> str:
-    return f"cut along {letter}" if letter else "whole everywhere"
+    return f"sharded along {letter}" if letter else "whole everywhere"
 
 
 def _sends(way: Way) -> str:
@@ -223,7 +223,7 @@ def _stacked(axes: Any, stages: Mapping[str, Mapping[str, float]]) -> None:
 _SAID = {
     "gpipe": "all forward, then all backward",
     "1f1b": "one forward, one backward",
-    "interleaved": "interleaved, two pieces a device",
+    "interleaved": "interleaved, two stages a device",
     "zb-h1": "ZB-H1, gradients of weights apart",
     "zb-h2": "ZB-H2, more forward passes early",
     "dualpipe": "DualPipe, microbatches from both ends",
@@ -384,7 +384,7 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
             axes.set(xscale="log", yscale="log")
             dots(axes, list(zip(*places, strict=True)), colour)
             axes.plot([], [], "o", color=colour, label=label)
-        axes.loglog(best["memory"] / 1e9, best["step"], color=INK, label="nobody beats these")
+        axes.loglog(best["memory"] / 1e9, best["step"], color=INK, label="frontier")
         for letter, (at, text) in zip("ABCDEF", told.items(), strict=False):
             row = best.iloc[at]
             axes.plot(row["memory"] / 1e9, row["step"], "o", color=INK, markersize=5)
