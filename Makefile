@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help env made book test quick soak sync bench bench-questions bench-search bench-fit bench-plans bench-served bench-engines bench-collectives bench-left-out sweep measure bench-grade bench-io \
-  mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope asked format lock \
+  mutants oracles audit publish-preview release colab-check colab-copies pythons book-next libs-next links serve course practice samples grade gradescope prairielearn asked decks format lock \
   clean
 
 help: ## List the targets
@@ -157,6 +157,14 @@ grade: asked env ## Grade notebooks: SUBMISSIONS=folder KEY=folder OUT=folder (J
 gradescope: NEEDS = KEY OUT
 gradescope: asked env ## An autograder for Gradescope: KEY=folder OUT=file.zip
 	@$(PY) -m course gradescope-zip "$(KEY)" "$(OUT)"
+
+prairielearn: NEEDS = OUT
+prairielearn: asked env ## Questions for PrairieLearn of the exercises that draw numbers, into OUT=folder
+	@$(PY) -m course prairielearn $(if $(COURSE),"$(COURSE)",book --checks course/practice) "$(OUT)" $(ARGS)
+
+decks: OUT ?= _build/decks
+decks: env ## Slides of each chapter in OUT, HTML and PDF, under your repository's name (WHICH="matmul attention")
+	@$(PY) -m tools.site.decks "$(OUT)" $(WHICH)
 
 format: env ## Format the code, Python and JavaScript
 	@$(PY) -m ruff check --fix -q . && $(PY) -m ruff format -q .

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,6 +60,14 @@ def _parser() -> argparse.ArgumentParser:
     archive.add_argument("key", type=Path)
     archive.add_argument("out", type=Path)
     archive.set_defaults(run=_zip)
+    questions = commands.add_parser(
+        "prairielearn", help="exercises that draw numbers, as questions"
+    )
+    questions.add_argument("course", type=Path, help="a folder of notebooks (.md) with solutions")
+    questions.add_argument("out", type=Path)
+    questions.add_argument("--checks", type=Path, help="where the .checks.py are (COURSE)")
+    questions.add_argument("--variants", type=int, default=50, help="of each question (50)")
+    questions.set_defaults(run=_questions)
     commands.add_parser("gradescope", help="what that autograder runs").set_defaults(run=_here)
     return parser
 
@@ -131,6 +140,22 @@ def _zip(options: argparse.Namespace) -> None:
 
     write_zip(options.key, options.out)
     print(f"{options.out}: holds the key, keep it private")
+
+
+def _questions(options: argparse.Namespace) -> None:
+    from course.builder.assignments import build
+    from course.builder.prairielearn import write_questions
+    from course.builder.roster import Roster
+
+    if options.variants < 1:
+        raise ValueError(f"--variants must be at least 1, got {options.variants}")
+    with TemporaryDirectory() as place:
+        keys = build(options.course, Path(place), Roster({}), options.checks, whole=False)
+    for key in keys:
+        written, others = write_questions(key, options.out, options.variants)
+        print(f"{key.assignment}: {len(written)} questions in {options.out}")
+        if others:
+            print(f"  not for PrairieLearn, as no single number is drawn for: {', '.join(others)}")
 
 
 def _here(_: argparse.Namespace) -> None:
