@@ -8,6 +8,7 @@ import json
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ class Submission:
     def code(self) -> list[tuple[str, str]]:
         """The code cells, in their order, without the notebook's own checks."""
         return [
-            (label, source)
+            (label, source.removeprefix("\ufeff"))  # a mark that an editor left
             for label, kind, source in self.cells
             if kind == "code" and not source.startswith(CHECK_TITLE)
         ]
@@ -57,6 +58,7 @@ GIVES = re.compile(r"=|\b(?:def|class|import|as|for)\b")
 
 def _defines(source: str, name: str, kind: str) -> bool:
     """Whether a cell may define a name: text is not parsed here, since that may end a process."""
+    source = unicodedata.normalize("NFKC", source)  # as Python reads names
     if kind == "code":
         word = re.compile(rf"\b{name}\b")
         return any(word.search(line) and GIVES.search(line) for line in source.splitlines())

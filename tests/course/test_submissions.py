@@ -136,6 +136,8 @@ HABITS = {
     "a lambda with a type": "best_seconds: object = lambda m, k, n: max(2 * m * k * n / 312e12,"
     " 2 * (m * k + k * n + m * n) / 2039e9)",
     "two names at once": RIGHT.replace("best_seconds", "mine") + "\nbest_seconds, x = mine, 1",
+    "a full-width letter in the name": RIGHT.replace("best_seconds", "best_second\uff53"),
+    "the mark of another editor": f"\ufeff{RIGHT}",
     "an await": "import asyncio\nwait = await asyncio.sleep(0.001, 1)\n" + RIGHT,
     "a sum of 330 terms": f"from math import *\nx = {' + '.join(['1'] * 330)}\n{RIGHT}",
     "250 calls in a chain": f"from math import *\nx = ''{'.strip()' * 250}\n{RIGHT}",
