@@ -338,3 +338,22 @@ def test_without_overrides_git_speaks_and_then_the_configuration(
     for command in (["init", "-q"], ["remote", "add", "origin", "git@github.com:Ada/Fork.git"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     assert identity(tmp_path, {}).site == "https://ada.github.io/Fork"
+
+
+def test_binder_has_what_the_pages_import_in_the_versions_of_the_lock() -> None:
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    lines = (ROOT / "binder" / "requirements.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    held = {line.split(" ")[0] for line in lock.splitlines()}
+    assert {re.sub(r"\[.*\]", "", pin) for pin in pins} <= held
+    here = {re.split(r"[=\[]", pin)[0] for pin in pins} | {"IPython", *PACKAGES}  # a kernel has it
+    for page in pairs.paired():
+        for cell in pairs.read_markdown(page).cells:
+            tree = ast.parse(cell.source) if cell.cell_type == "code" else ast.parse("")
+            for node in ast.walk(tree):
+                names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+                names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+                wanted = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+                assert wanted <= here, (page.name, wanted - here)
+    assert "pip install" in (ROOT / "binder" / "postBuild").read_text("utf-8")
+    assert os.access(ROOT / "binder" / "postBuild", os.X_OK)
