@@ -91,6 +91,11 @@ def _book() -> str:
 
 
 def asked_for(given: Namespace, *names: str) -> dict[str, Any]:
+    """What was asked, by these names, where it was.
+
+    >>> asked_for(Namespace(model="gpt2", price=None), "model", "price", "watts")
+    {'model': 'gpt2'}
+    """
     told = {name: getattr(given, name, None) for name in names}
     return {name: value for name, value in told.items() if value is not None}
 
@@ -221,7 +226,11 @@ def _paid(given: Namespace, place: str) -> float | None:
 
 
 def device_in(place: str) -> str:
-    """The name of the device that a place is made of."""
+    """The name of the device that a place is made of.
+
+    >>> device_in("DGX-H100x2"), device_in("T4x4")
+    ('H100-SXM', 'T4')
+    """
     name, _ = asked.times(place)
     return catalog.nodes[name].device.name if name in catalog.nodes else name
 
@@ -472,7 +481,11 @@ def _of_a_fleet(name: str, value: Any) -> str:
 
 
 def rents(places: Iterable[str]) -> list[str]:
-    """Whose rents are taken of which day, of the devices that were named."""
+    """Whose rents are taken of which day, of the devices that were named.
+
+    >>> rents(["H200x8", "T4"])
+    ['H200: $3.99 an hour (Hyperstack, one device on demand, 2026-08-26).']
+    """
     inside = sorted({device_in(place) for place in places})
     return [f"{name}: {listed(name).why}." for name in inside if listed(name).why]
 

@@ -35,7 +35,13 @@ _PLANS = "parallel.html#device-meshes-combining-the-cuts"
 
 
 def searched(given: Namespace) -> tuple[Cluster, dict[str, Any]]:
-    """The cluster, and every plan that fits it, the fastest first."""
+    """The cluster, and every plan that fits it, the fastest first.
+
+    >>> given = Namespace(model="gpt2", on="H100-SXM", batch=8, context=1024, recipe=None)
+    >>> where, found = searched(given)
+    >>> where.devices, len(found["step"]) > 5
+    (1, True)
+    """
     where = cluster_of(given.on)
     asks = {"batch": given.batch, "seq": given.context, "recipe": given.recipe}
     found = search(asked.model(given.model), where, **asks, as_arrays=True)

@@ -96,8 +96,7 @@ def sweep(
         import pandas as pd
 
     choose("phase", phase, PHASES)
-    if context is None:
-        context = usual_context(*_several(model))
+    context = _contexts(model, context)
     for name, value in (("paired", paired), ("all_rows", all_rows), ("progress", progress)):
         flag(name, value)
     cases = [
@@ -106,9 +105,6 @@ def sweep(
         for d in _several(device)
         for p in _several(precision)
     ]
-    longest = _axis("context", context).max(initial=0)
-    for name, m in _named(_several(model)):
-        model_of(m).check_trained(longest, name)
     pieces = [
         partial(_piece, case, rows, all_rows, keep)
         for case in cases
@@ -120,6 +116,16 @@ def sweep(
         _say_that_nothing_fits(cases, batch, context)
     tables = filled or found[:1]
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def _contexts(models: Any, context: Any) -> Any:
+    """The contexts that are asked for, or the usual one; a model that knows less is named."""
+    if context is None:
+        return usual_context(*_several(models))
+    longest = _axis("context", context).max(initial=0)
+    for name, model in _named(_several(models)):
+        model_of(model).check_trained(longest, name)
+    return context
 
 
 def usual_context(*models: Transformer | str) -> int:

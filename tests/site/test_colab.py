@@ -342,7 +342,7 @@ def test_without_overrides_git_speaks_and_then_the_configuration(
 
 def test_binder_has_what_the_pages_import_in_the_versions_of_the_lock() -> None:
     lock = (ROOT / "requirements.lock").read_text("utf-8")
-    lines = (ROOT / "binder" / "requirements.txt").read_text("utf-8").splitlines()
+    lines = (ROOT / ".binder" / "requirements.txt").read_text("utf-8").splitlines()
     pins = [line for line in lines if not line.startswith("#")]
     held = {line.split(" ")[0] for line in lock.splitlines()}
     assert {re.sub(r"\[.*\]", "", pin) for pin in pins} <= held
@@ -355,5 +355,5 @@ def test_binder_has_what_the_pages_import_in_the_versions_of_the_lock() -> None:
                 names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
                 wanted = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
                 assert wanted <= here, (page.name, wanted - here)
-    assert "pip install" in (ROOT / "binder" / "postBuild").read_text("utf-8")
-    assert os.access(ROOT / "binder" / "postBuild", os.X_OK)
+    assert "pip install" in (ROOT / ".binder" / "postBuild").read_text("utf-8")
+    assert os.access(ROOT / ".binder" / "postBuild", os.X_OK)
