@@ -694,6 +694,24 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     assert "cut off or damaged" in page.locator(".own-wrong").last.inner_text()
 
 
+def test_a_config_of_ones_own_is_filmed(browser: Any, address: str) -> None:
+    """Pasted under More settings; and a link to it opens the same film."""
+    own = costlib.Transformer.from_hf(json.loads(CONFIG))
+    step = float(costlib.serving.Server(own, "H100-SXM").step(1, 8192))
+    time = "document.querySelector('[data-explorer]').explorer.result.film.time"
+    with Visit(browser, address, "book/explore_token_film.html") as visit:
+        visit.page.click("text=More settings")
+        visit.page.click("text=Your own config.json")
+        with change(visit.page):
+            visit.page.get_by_label("A config.json", exact=True).fill(CONFIG)
+        assert same(visit.page.evaluate(time), step)
+        visit.page.wait_for_function("location.hash.includes('config.')")
+        visit.page.reload()
+        visit.page.wait_for_function(f"{time} > 0")
+        assert same(visit.page.evaluate(time), step)
+        assert visit.errors == []
+
+
 def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
     """While a list is open they are read, and not before; a change in between ends nothing."""
     unread = "import('./../_static/explorers/costs.js').then(({ readAll }) => readAll())"

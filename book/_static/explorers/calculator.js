@@ -7,7 +7,7 @@ import {
   EXACT,
   engines,
   formats,
-  models,
+  modelChoices,
   nameOf,
   places,
   prepared,
@@ -16,7 +16,6 @@ import {
   readAll,
   rounds,
   same,
-  sized,
   wattsOf,
   wholeNameOf,
 } from './costs.js';
@@ -24,7 +23,7 @@ import { make, otherThings } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
 import { counted, dollars, plain, quantity, sweep } from './numbers.js';
-import { codes, decoded, isOwn, PATTERN, textOf } from './own_models.js';
+import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
 import {
   filesOf,
@@ -63,17 +62,6 @@ const kind = (id, label) => ({
     ]),
   ],
 });
-let offered = sized; // made again when a model is brought
-function modelChoices() {
-  const own = codes();
-  if (own.length + models.length !== offered.length)
-    offered = [
-      ...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code), 'yours']),
-      ...sized,
-    ];
-  return offered;
-}
-
 const settings = [
   {
     id: 'model',
@@ -505,17 +493,13 @@ const nearest = (points, x) =>
 
 export function build(explorer) {
   const home = explorer.root.dataset.home ?? '';
-  const bring = (code, name) => {
-    explorer.set({ ...explorer.state, model: code });
-    explorer.say(`${name} is read.`);
-  };
   const add = make(
     'button',
     { type: 'button', '.onclick': () => beside(explorer) },
     'Add a choice beside',
   );
   const form = explorer.root.querySelector('.explorer-controls');
-  form.append(make('div', { class: 'calculator-more' }, panel(explorer, bring), add));
+  form.append(make('div', { class: 'calculator-more' }, panel(explorer), add));
   form.prepend(question(explorer));
   const choose = (at) => explorer.set(showing(explorer.state, explorer.result.choices, at));
   const remove = (at) => takeAway(explorer, at);

@@ -26,7 +26,7 @@ export { engines, families, formats, hosts, modelIn, models, recipes, sizeOf };
 /** The first letters of a name: llama, qwen, deepseek. */
 const familyOf = (name) => name.match(/^[A-Za-z]+/)[0];
 /** Models of the catalogue in families, small ones first, each with its parameters. */
-export const sized = models
+const sized = models
   .map((name) => [name, `${name} · ${plain(sizeOf(name) / 1e9, 3)}B`, '', familyOf(name)])
   .sort(([one], [other]) =>
     familyOf(one) === familyOf(other)
@@ -35,6 +35,21 @@ export const sized = models
         ? -1
         : 1,
   );
+/**
+ * Models to choose from: those of the catalogue, and before them whatever was brought.
+ * @returns {Choice[]}
+ */
+export function modelChoices() {
+  const own = codes();
+  if (own.length + models.length !== offered.length)
+    offered = [
+      ...own.map((code) => [code, `${nameOf(code)} (yours)`, wholeNameOf(code), 'yours']),
+      ...sized,
+    ];
+  return offered;
+}
+let offered = sized; // made again when a model is brought
+
 /** What a server can stand on: devices, and nodes of them. */
 export const places = [...hosts, ...nodes];
 

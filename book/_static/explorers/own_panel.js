@@ -12,10 +12,14 @@ const IN_PYTHON = /; it knows .*$|, as list\(costlib\.families\.FAMILIES\).*$/;
 const LATER = 300; // milliseconds after the last letter
 
 /**
- * A fold that reads a config, and gives its code to whoever asked for it; what is wrong with one is
- * said in place.
+ * A fold that reads a config, which is then the explorer's model; what is wrong with one is said in
+ * place.
  */
-export function panel(explorer, bring) {
+export function panel(explorer) {
+  const bring = (model, name) => {
+    explorer.set({ ...explorer.state, model });
+    explorer.say(`${name} is read.`);
+  };
   const wrong = make('p', { class: 'own-wrong', role: 'alert' });
   const area = make('textarea', {
     rows: 4,

@@ -1,9 +1,11 @@
 // The film of a token: one decode step on its way through a model's layers, op by op. What each op
 // reads, computes and sends is costlib's own ledger, and its seconds are costlib's roofline.
-import { hosts, journeyOf, prepared, rounds, same, sized } from './costs.js';
+import { hosts, journeyOf, modelChoices, prepared, readAll, rounds, same } from './costs.js';
 import { calm, hold, make } from './dom.js';
 import { finder } from './finder.js';
 import { counted, percent, plain, quantity } from './numbers.js';
+import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
+import { panel } from './own_panel.js';
 import { Player } from './player.js';
 
 const SECONDS = 20; // that a film takes
@@ -11,7 +13,14 @@ const TICKS = 30; // a second
 
 /** @type {Control[]} */
 export const controls = [
-  { id: 'model', label: 'Model', type: 'choice', options: sized, value: 'llama-3.1-8b' },
+  {
+    id: 'model',
+    label: 'Model',
+    type: 'choice',
+    options: modelChoices,
+    value: 'llama-3.1-8b',
+    pattern: PATTERN,
+  },
   {
     id: 'batch',
     label: 'Users at once',
@@ -102,13 +111,25 @@ export const tries = [
 
 // ---------------------------------------------------------------- what is computed
 
-let last = { key: '', film: null };
+const kept = new Map(); // the last films, by their settings
+const MOST_KEPT = 60;
 
 /** The film of a setting, which stays while only the frame changes. */
 function filmOf({ frame, ...state }) {
+  if (isOwn(state.model) && textOf(state.model) === undefined)
+    return { reading: true, error: 'its config is being read' };
   const key = JSON.stringify(state);
-  if (last.key !== key) last = { key, film: made(state) };
-  return last.film;
+  if (kept.size > MOST_KEPT) kept.clear();
+  if (!kept.has(key)) kept.set(key, made(state));
+  return kept.get(key);
+}
+
+const NEAREST = 8; // states that come before all models are read
+
+/** What a change of a setting to one of these states will need, the likeliest first. */
+export function* foreseen(states, { id }) {
+  for (const state of states.slice(0, NEAREST)) yield* ahead(state);
+  if (id === 'model') yield* readAll();
 }
 
 const KINDS = ['weights', 'cache', 'others', 'flops', 'sent'];
@@ -140,6 +161,7 @@ export function* ahead(state) {
   prepared(state);
   yield;
   filmOf(state);
+  yield;
 }
 
 export function compute(state) {
@@ -455,15 +477,21 @@ function lay(explorer) {
   );
 }
 
-export function draw(explorer, _state, { film, frame, now }) {
+export function draw(explorer, state, { film, frame, now }) {
+  if (film.reading)
+    explorer.defer(
+      'config',
+      () => explorer.redraw(),
+      (run) => decoded(state.model).then(run),
+    );
   explorer.stage.hidden = Boolean(film.error);
   if (film.error) return;
   if (!explorer.line) lay(explorer);
   explorer.wide ||= Math.max(200, explorer.stage.clientWidth);
   const { wide: width, line } = explorer;
-  const key = `${last.key} ${width}`;
-  if (explorer.drawn !== key) explorer.over = overview(film, width);
-  explorer.drawn = key;
+  const { over } = explorer;
+  if (over?.film !== film || over.width !== width)
+    explorer.over = { film, width, ...overview(film, width) };
   explorer.title.textContent = now ? called(film, now.layer) : 'Before the step';
   explorer.doing.textContent = now ? doing(now) : 'nothing has been read yet';
   const { svg, high } = drawing(film, now, explorer.over, width);
@@ -530,6 +558,7 @@ export function build(explorer) {
     leap: (frame, way) => leap(film(), frame, way),
   });
   finder(explorer, 'model', '70b…');
+  explorer.root.querySelector('.explorer-fields').append(panel(explorer));
   scrubbed(explorer, player);
   new ResizeObserver(() => {
     const wide = Math.max(200, explorer.stage.clientWidth);
