@@ -285,9 +285,9 @@ export class Explorer {
     );
     this.root.replaceChildren(
       form,
-      this.warning,
       this.stage,
       ...this.tries(),
+      this.warning,
       this.summary,
       ...more,
       this.rest,
