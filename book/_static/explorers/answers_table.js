@@ -2,25 +2,25 @@
 import { make } from './dom.js';
 
 const LOWER = new Set([
-  'first_token_s',
-  'per_token_s',
-  'dollars_per_million_read',
-  'dollars_per_million_written',
-  'joules_per_million_read',
-  'joules_per_million_written',
+  'ttft_s',
+  'tpot_s',
+  'usd_per_million_input_tokens',
+  'usd_per_million_output_tokens',
+  'joules_per_million_input_tokens',
+  'joules_per_million_output_tokens',
 ]);
 const HIGHER = new Set([
   'largest_batch',
   'largest_context',
-  'one_tokens_per_s',
-  'all_tokens_per_s',
+  'output_tokens_per_s_per_user',
+  'output_tokens_per_s',
 ]);
 
 /** What would be so if it did fit. */
-const IF_IT_RUNS = /_s$|_bound$|_million_/;
+const IF_IT_RUNS = /_s(_per_user)?$|_bound$|_million_/;
 /** @type {[keys: RegExp, figure: string, said: (value: number) => string][]} */
 const OF_THE_DEVICE = [
-  [/^dollars_/, 'price', (value) => `at $${value} an hour`],
+  [/^usd_/, 'price', (value) => `at $${value} an hour`],
   [/^joules_/, 'watts', (value) => `at ${value} W`],
 ];
 

@@ -386,7 +386,7 @@ export function summary(state, r) {
     [
       'Time',
       `${span(r.seconds)} if nothing fails, ` +
-        `${finite(lost.days) ? span(DAY * lost.days) : 'without end'} with failures; ` +
+        `${finite(lost.days) ? span(DAY * lost.days) : 'never finished'} with failures; ` +
         `${plain(r.speed / state.devices)} tokens a second each`,
     ],
     ['Cost', `${plain(Math.round(r.hours))} device-hours: ${money(r.dollars)}`],

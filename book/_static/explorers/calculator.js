@@ -73,9 +73,9 @@ const settings = [
   },
   { id: 'device', label: 'Device', type: 'choice', options: same(places), value: 'H100-SXM' },
   whole('many', 'How many devices', '', 1, 65536),
-  whole('batch', 'Users at once', '', 8, 65536),
-  more(whole('prompt', 'Input', 'tokens a user', 7000, 1048576)),
-  more(whole('answer', 'Output', 'tokens a user', 1000, 1048576)),
+  whole('batch', 'Users', '', 8, 65536),
+  more(whole('prompt', 'Input', 'tokens per user', 7000, 1048576)),
+  more(whole('answer', 'Output', 'tokens per user', 1000, 1048576)),
   more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
@@ -87,8 +87,8 @@ const settings = [
     type: 'choice',
     value: EXACT,
     options: [
-      [EXACT, 'exact bytes, a tenth kept back'],
-      ...engines.map((name) => [name, `as ${name} takes it on`]),
+      [EXACT, 'exact bytes, a tenth reserved'],
+      ...engines.map((name) => [name, `as ${name} counts`]),
     ],
     more: true,
   },
@@ -98,7 +98,7 @@ const settings = [
   {
     id: 'price',
     label: 'Price',
-    unit: 'dollars a device hour',
+    unit: '$ per device-hour',
     type: 'number',
     min: 0,
     max: 1000,
@@ -110,7 +110,7 @@ const settings = [
   {
     id: 'watts',
     label: 'Power',
-    unit: 'watts a device',
+    unit: 'watts per device',
     type: 'number',
     min: 0,
     max: 100000,
@@ -135,8 +135,8 @@ const turned = [
     ],
     elsewhere: true,
   },
-  { ...whole('speed', 'Each at least', 'tokens/s', 30, 1000), min: 1 },
-  { ...whole('first', 'First token', 'ms at most', 0, 60000), min: 0, blank: () => 'any' },
+  { ...whole('speed', 'Each user at least', 'tokens/s', 30, 1000), min: 1 },
+  { ...whole('first', 'TTFT', 'ms at most', 0, 60000), min: 0, blank: () => 'any' },
 ];
 /** @type {Control[]} */
 export const controls = [...withOthers(settings), ...turned];
@@ -156,15 +156,15 @@ export const tries = [
     label: 'One user',
     state: { batch: 1 },
     say:
-      'A step reads all weights for a single token, and that token pays for it alone: five ' +
-      'times what it costs among eight.',
+      'A step reads all weights for a single token, so this one token costs five times as much ' +
+      'as it does in a batch of eight.',
   },
   {
     label: 'As many as fit',
     state: { batch: 58 },
     say:
-      'Seven times as many users share each read of the weights, but every one brings a ' +
-      'cache: all get twice as much together, and each waits three times as long.',
+      'Seven times as many users share each read of the weights, but each of them has a KV ' +
+      'cache to be read. So total throughput doubles, and TPOT is three times as long.',
   },
   {
     label: 'A device too small',
@@ -177,15 +177,15 @@ export const tries = [
     label: '70 billion on four',
     state: { model: 'llama-3.1-70b', many: 4 },
     say:
-      'Each device holds a quarter of the weights and of the cache, and sends its share of ' +
-      'every sum to the others.',
+      'Each device holds a quarter of the weights and of the KV cache, and takes part in two ' +
+      'all-reduces in each layer.',
   },
   {
     label: 'Two side by side',
     state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' },
     say:
-      'The smaller device is a quarter of the price an hour. Which one writes a million tokens ' +
-      'for less, the table says.',
+      'The smaller device costs a quarter as much an hour. The table shows which one costs less ' +
+      'per million output tokens.',
   },
   {
     label: '200 users at 30 tokens/s',
@@ -198,20 +198,20 @@ export const tries = [
     label: 'What vLLM takes on',
     state: { beside: 'model=llama-3.1-8b&engine=vllm' },
     say:
-      'An engine hands its memory out in pages and keeps some for itself. Beside the exact bytes ' +
-      'stands what vLLM would take on.',
+      'An engine allocates the KV cache in pages and keeps some memory for itself. The second ' +
+      'column counts as vLLM does.',
   },
 ];
 
 const FIRST = [
   'fits',
   'largest_batch',
-  'first_token_s',
-  'per_token_s',
-  'per_token_bound',
-  'one_tokens_per_s',
-  'all_tokens_per_s',
-  'dollars_per_million_written',
+  'ttft_s',
+  'tpot_s',
+  'decode_bound',
+  'output_tokens_per_s_per_user',
+  'output_tokens_per_s',
+  'usd_per_million_output_tokens',
 ];
 // times, at most, until as many devices, in as many stages, hold a model
 const [DOUBLED, STAGED] = [9, 5];
@@ -345,7 +345,7 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
   const who =
     `${wordsOf('model', choice)} on ` +
     `${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
-  if (reading) return `${who}: its config is being read`;
+  if (reading) return `${who}: loading its config`;
   if (error) return `${who}: ${refusal(error)}`;
   const most = by.get('largest_batch').value;
   const copies = choice.data > 1 ? ' in each copy' : '';
@@ -358,13 +358,13 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
           `${priceOf(choice) ? `, at ${dollars(priceOf(choice) * devices)} an hour` : ''}.`
       : `${who}: no. ${by.get('fits').why}.`;
   const price = priceOf(choice);
-  const million = by.get('dollars_per_million_written');
+  const million = by.get('usd_per_million_output_tokens');
   const paid = price
     ? ` ${dollars(price * devices)} an hour, ${million.shown} per million output tokens.`
-    : ' No rent of it is listed: type yours as Price.';
+    : ' No price of this device is listed, so type yours under Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +
-    `With ${users(choice.batch)}, each gets ${by.get('one_tokens_per_s').shown}.${paid}` +
+    `With ${users(choice.batch)}, each gets ${by.get('output_tokens_per_s_per_user').shown}.${paid}` +
     warnings.map((text) => ` But ${text}.`).join('')
   );
 }
@@ -409,8 +409,8 @@ const NOTE_OF_FLEETS =
   'servers reach about half. Prompts that arrive together and wait for one another are left out.';
 const NOTE =
   'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A ' +
-  'tenth of the memory is kept back. Prompts that are read in between are left out. A step ' +
-  'is the last of an answer, when prompt and answer are cached.';
+  'tenth of the memory is reserved. The prefill of other prompts in between is left out. A ' +
+  'decode step is the last of a request, when all its tokens are cached.';
 
 export function table(_state, { keys, found, names }) {
   return {
@@ -439,7 +439,7 @@ export function charts(state, { choices, place, found, names }) {
   const held = curves[place];
   const label = (at) => (choices.length > 1 ? `${at + 1}: ${names[at]}` : 'every batch that fits');
   const ends = ({ points: every, all, most }) =>
-    `from ${plain(1 / every[0].seconds)} tokens a second for one alone to ` +
+    `from ${plain(1 / every[0].seconds)} tokens/s for one user alone to ` +
     `${plain(all(every.at(-1)))} for ${plain(most)} together`;
   return [
     {
@@ -450,8 +450,8 @@ export function charts(state, { choices, place, found, names }) {
           each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [],
         )
         .join(' '),
-      x: { label: 'tokens a second for one', fives: true },
-      y: { label: 'tokens a second for all', fives: true },
+      x: { label: 'tokens/s per user', fives: true },
+      y: { label: 'tokens/s in total', fives: true },
       xs: points.map(({ seconds }) => 1 / seconds),
       names: points.map(
         ({ batch, at }) => `${choices.length > 1 ? `${at + 1}: ` : ''}batch ${plain(batch)}`,
@@ -496,7 +496,7 @@ export function build(explorer) {
   const add = make(
     'button',
     { type: 'button', '.onclick': () => beside(explorer) },
-    'Add a choice beside',
+    'Add a choice',
   );
   const form = explorer.root.querySelector('.explorer-controls');
   form.append(make('div', { class: 'calculator-more' }, panel(explorer), add));
@@ -504,8 +504,8 @@ export function build(explorer) {
   const choose = (at) => explorer.set(showing(explorer.state, explorer.result.choices, at));
   const remove = (at) => takeAway(explorer, at);
   const [first, others] = [
-    new Answers('The first answers', home, choose, remove),
-    new Answers('Everything else', home, choose),
+    new Answers('Main answers', home, choose, remove),
+    new Answers('All other answers', home, choose),
   ];
   const refused = make('p', { class: 'own-wrong' });
   const verdict = make('p', { class: 'calculator-verdict' });
@@ -513,7 +513,7 @@ export function build(explorer) {
   const enough = make(
     'button',
     { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) },
-    'Take as many devices as hold it',
+    'Use as many devices as it needs',
   );
   explorer.stage.append(refused, verdict, memory.box, enough);
   explorer.stage.after(first.box, fleets.part);
@@ -557,7 +557,7 @@ class MemoryBars {
       ['memory-activations', 'activations', activations],
     ];
     const asked = choice.engine !== EXACT;
-    fill(this.exact, `${asked ? 'exact, ' : ''}each device`, parts, capacity, usable, 'kept back');
+    fill(this.exact, `${asked ? 'exact, ' : ''}each device`, parts, capacity, usable, 'reserved');
     for (const each of Object.values(this.engine)) each.hidden = !asked;
     if (!asked) return;
     const engine = charged();
@@ -566,7 +566,7 @@ class MemoryBars {
       ['memory-caches', `${caches} as charged`, engine.kv],
     ];
     const given = capacity - engine.buffers;
-    fill(this.engine, `as ${choice.engine} charges`, taken, capacity, given, 'kept for the rest');
+    fill(this.engine, `as ${choice.engine} charges`, taken, capacity, given, 'kept by the engine');
   }
 }
 
@@ -679,7 +679,8 @@ async function hold(explorer) {
     if (explorer.state !== state) return; // another was chosen meanwhile
   }
   explorer.say(
-    'No number of these devices holds it: fewer bits, fewer sequences or another device would.',
+    'It does not fit on any number of these devices. Fewer bits, fewer users or another ' +
+      'device would help.',
   );
 }
 
@@ -742,7 +743,7 @@ function takenAlong(explorer) {
   const box = make(
     'details',
     { class: 'explorer-more', '.ontoggle': () => fillTaken(explorer) },
-    make('summary', {}, 'Take it along: Python, terminal, table, JSON, another page'),
+    make('summary', {}, 'Export: Python, terminal, table, JSON, another page'),
     make('div', { class: 'explorer-buttons' }, ...buttons),
     ...lines.map((line) => line.box),
   );

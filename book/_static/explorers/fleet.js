@@ -69,7 +69,7 @@ export const stateFor = ({ device, fleet }) => ({
 
 /** The answer for the chosen device in a sentence. */
 export function sentence(choice, { speed, first }, row) {
-  const within = first ? `, the first within ${plain(first)} ms` : '';
+  const within = first ? `, TTFT of at most ${plain(first)} ms` : '';
   const asked =
     `${counted(choice.batch, 'users')} of ${nameOf(choice.model)}, ` +
     `each at ${plain(speed)} tokens/s or more${within}`;
@@ -79,10 +79,10 @@ export function sentence(choice, { speed, first }, row) {
   const paid = perHour
     ? ` ${dollars(perHour)} an hour, ${dollars(perHour * MONTH)} a month, ` +
       `${dollars(input)} per million input tokens, ${dollars(output)} per million output tokens.`
-    : ' No rent of it is listed: type yours as Price.';
+    : ' No price of this device is listed, so type yours under Price.';
   return (
     `${asked}: ${plain(fleet.devices)} × ${standing(row)} (${planOf(fleet)}). ` +
-    `Each gets ${plain(1 / fleet.perToken, 3)} tokens/s, the first after ` +
+    `Each gets ${plain(1 / fleet.perToken, 3)} tokens/s, with a TTFT of ` +
     `${quantity(fleet.firstToken, 's', 3)}.${paid}`
   );
 }
@@ -98,7 +98,7 @@ export class Fleets {
     this.rows = [];
     this.body = make('tbody');
     this.note = make('p', { class: 'explorer-note' });
-    const heads = ['device', 'how many', '$ an hour', '$ per M input', '$ per M output'];
+    const heads = ['device', 'count', '$ an hour', '$ per M input', '$ per M output'];
     this.box = make(
       'div',
       { class: 'answers calculator-fleets', tabindex: '0', role: 'region' },
@@ -112,7 +112,7 @@ export class Fleets {
           make(
             'tr',
             {},
-            ...[...heads, 'each gets', 'first token', 'divided by'].map((head) =>
+            ...[...heads, 'each user gets', 'TTFT', 'plan'].map((head) =>
               make('th', { scope: 'col' }, head),
             ),
           ),
@@ -179,11 +179,11 @@ export class Fleets {
     const out = this.rows.filter(({ error }) => error).map(({ device }) => device);
     const left = kinds.length - this.rows.length;
     this.note.textContent =
-      (left ? `${counted(left, 'kinds of device')} still to be searched. ` : '') +
+      (left ? `${counted(left, 'kinds of device')} left to search. ` : '') +
       (out.length ? `Out of reach: ${out.join(', ')}. ` : '') +
-      'A press on a device shows its plan. Every user always has a request running: prompts are ' +
-      'prefilled between the steps of the others, and their time is counted' +
-      (choice.engine === EXACT ? '.' : `; memory is as ${choice.engine} takes it on.`);
+      'Press a device to see its plan. Every user always has a request running. Prompts are ' +
+      'prefilled between the decode steps of the others, and this time is counted' +
+      (choice.engine === EXACT ? '.' : `. Memory is counted as ${choice.engine} does.`);
   }
 
   row(row, choice) {

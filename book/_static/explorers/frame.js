@@ -505,8 +505,8 @@ export class Explorer {
     const link = this.root.dataset.home ? this.own.href : this.remember();
     if (link.length > LONGEST)
       this.say(
-        `A link to this would have ${plain(link.length)} letters, and many programs cut ` +
-          `links after ${plain(LONGEST)}: take its settings along as JSON instead.`,
+        `A link to this would have ${plain(link.length)} characters, and many programs cut ` +
+          `links after ${plain(LONGEST)}. Copy its settings as JSON instead.`,
       );
     else this.copied(link, 'The link is copied.');
   }

@@ -21,8 +21,8 @@ import {
 export const controls = [
   {
     id: 'target',
-    label: 'Target',
-    unit: 'ms a token',
+    label: 'TPOT at most',
+    unit: 'ms',
     type: 'number',
     min: 0.1,
     max: 1000,
@@ -72,7 +72,7 @@ export const controls = [
     type: 'choice',
     value: 'own',
     options: [
-      ['own', 'as usual with that'],
+      ['own', 'the same precision'],
       ['2', '2 bytes'],
       ['1', '1 byte'],
       ['0.5', 'half a byte'],
@@ -82,7 +82,7 @@ export const controls = [
   {
     id: 'price',
     label: 'Price',
-    unit: 'dollars a device hour',
+    unit: '$ per device-hour',
     type: 'number',
     min: 0,
     max: 1000,
@@ -93,7 +93,7 @@ export const controls = [
   {
     id: 'used',
     label: 'In use',
-    unit: 'per cent of the time',
+    unit: '% of the time',
     type: 'number',
     min: 1,
     max: 100,
@@ -109,37 +109,37 @@ export const tries = [
     label: 'Ask for 6 ms',
     state: { target: 6 },
     say:
-      'Most of the step now goes into reading weights. A reader gets four times as many tokens ' +
-      'a second, and all together a third.',
+      'Most of the step now goes into reading weights. Each user gets four times as many tokens ' +
+      'a second, and the total throughput falls to a third.',
   },
   {
     label: 'Weights in 4 bits',
     state: { target: 6, precision: 'int4' },
     say:
-      'Within the same 6 ms three times as many are served, for weights are read in a quarter ' +
-      'of the time. The top of the curve stays where it was: arithmetic ends it, and is still ' +
-      'done in 16 bits. Take 16,000 tokens, and memory ends it: fewer bits make room.',
+      'Within the same 6 ms three times as many users are served, because weights are read in a ' +
+      'quarter of the time. The top of the curve stays where it was, because arithmetic limits ' +
+      'it and is still done in 16 bits. With 16,000 tokens memory limits it, so fewer bits help.',
   },
   {
     label: 'A long context',
     state: { context: 32000 },
     say:
-      'A cache of 32,000 tokens is long to read and large to keep: memory is full before ' +
-      'arithmetic counts.',
+      'A KV cache of 32,000 tokens takes long to read and much room, so memory is full before ' +
+      'arithmetic limits the step.',
   },
   {
     label: 'A mixture',
     state: { model: 'qwen3-30b-a3b', target: 10 },
     say:
-      'A few sequences touch most experts, and little is computed with each: arithmetic begins ' +
-      'where no memory reaches.',
+      'A few sequences already use most experts, and little is computed with each. Therefore ' +
+      'memory is full long before arithmetic would limit the step.',
   },
   {
-    label: 'Too fast',
+    label: 'Out of reach',
     state: { target: 3 },
     say:
-      'No batch is that fast: one sequence alone has to read all weights. The line below says ' +
-      'how many devices would do.',
+      'No batch is that fast, because even one sequence has to read all weights. The line below ' +
+      'says how many devices would be fast enough.',
   },
 ];
 
@@ -242,14 +242,14 @@ export function charts(state, { frontier, best, lines, most, one }) {
   return [
     {
       title: best
-        ? `${counted(best.batch, 'readers')}, ${together(best.throughput)} tokens a second for all`
-        : `No batch writes a token in ${plain(state.target)} ms`,
+        ? `${counted(best.batch, 'users')}, ${together(best.throughput)} tokens/s in total`
+        : `No batch has a TPOT of ${plain(state.target)} ms`,
       alt:
         `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the ` +
         `most that fit, get ${plain(slow[0].perUser)} each and ${together(slow[0].throughput)} ` +
         'together.',
-      x: { label: 'tokens a second for one user', fives: true },
-      y: { label: 'tokens a second for all' },
+      x: { label: 'tokens/s per user', fives: true },
+      y: { label: 'tokens/s in total' },
       xs: slow.map((point) => point.perUser),
       names: slow.map(({ batch }) => `batch ${plain(batch)}`),
       series: [
@@ -276,12 +276,12 @@ export function charts(state, { frontier, best, lines, most, one }) {
         `Milliseconds from ${plain(1000 * one)} for one to ${plain(1000 * slow[0].perToken)} ` +
         `for ${plain(most)}.`,
       x: { label: 'batch', fives: true },
-      y: { label: 'ms a token', fives: true },
+      y: { label: 'TPOT in ms', fives: true },
       xs: frontier.map(({ batch }) => batch),
       series: [
         { label: 'a step', dash: 0, ys: frontier.map((point) => 1000 * point.perToken) },
         {
-          label: 'weights and caches read',
+          label: 'reading weights and caches',
           colour: 2,
           dash: 1,
           quiet: true,
@@ -371,24 +371,24 @@ export function summary(state, result) {
     ];
   if (!best)
     return [
-      ['Too fast', `one sequence alone takes ${quantity(one, 's')}; ${helps}`],
+      ['Out of reach', `one sequence alone takes ${quantity(one, 's')}; ${helps}`],
       ['Limits', limitsInWords(lines, most)],
     ];
   const [what, share] = binding(parts);
   return [
     [
-      'For one',
+      'Each user',
       `${plain(1 / best.perToken)} tokens a second, ${quantity(best.perToken, 's')} each; ` +
-        `the first after ${quantity(first, 's')}`,
+        `TTFT ${quantity(first, 's')}`,
     ],
     [
-      'For all',
+      'All users',
       `${together(best.throughput)} tokens a second from a batch of ${plain(best.batch)}; ` +
         `${best.limit === 'memory' ? 'memory ends it' : 'the target ends it'}`,
     ],
-    ['A million tokens', `${money(dollars)} to write, ${money(read)} to read`],
+    ['Per million tokens', `output ${money(dollars)}, input ${money(read)}`],
     ['Binds', `${what}, ${percent(share)} of the step`],
-    ['What counts', limitsInWords(lines, most)],
+    ['What limits', limitsInWords(lines, most)],
   ];
 }
 
@@ -457,17 +457,17 @@ export const warning = (state) => beyond(state.model, state.context, 1);
 export const note = () =>
   'A step is op by op the larger of computing and moving, at the peak rates of the ' +
   'datasheet, and its bar shows that one alone: what is read while more is computed is not ' +
-  'in it. Messages are added. A tenth of the memory is kept back. Prompts that are read in ' +
-  'between are left out: the film of a server has them.';
+  'in it. Messages are added. A tenth of the memory is reserved. The prefill of prompts in ' +
+  'between is left out here, and the film of a server shows it.';
 
 export function table(state, { frontier, server }) {
   return {
     columns: [
       'batch',
-      'seconds a token',
-      'tokens a second for one',
-      'tokens a second for all',
-      'price of a million',
+      'TPOT s',
+      'tokens/s per user',
+      'tokens/s in total',
+      '$ per million output tokens',
     ],
     rows: frontier.map(({ batch, perToken, perUser, throughput }) => [
       batch,

@@ -114,8 +114,8 @@ export const tries = [
     label: 'A long context',
     state: { batch: 1, context: 1048576 },
     say:
-      'The line with a window is the lowest by far, for it stopped growing at 4,096 tokens. ' +
-      'All others grow on.',
+      'The line with a window is the lowest by far, because it stopped growing at 4,096 tokens. ' +
+      'All others keep growing.',
   },
 ];
 
@@ -372,7 +372,7 @@ export const warning = (state) => beyond(state.model, state.context);
 
 export const note = () =>
   'Only the cache differs between the bars: weights are those of the model as it is. A tenth ' +
-  'of the device is kept back for the driver, workspaces and gaps. Left out: other programs ' +
+  'of the device is reserved for the driver, workspaces and gaps. Left out: other programs ' +
   'on it.';
 
 export function table(_state, { rows }) {

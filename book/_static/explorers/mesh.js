@@ -171,7 +171,7 @@ export const controls = [
   },
   {
     id: 'recompute',
-    label: 'Computed again',
+    label: 'Recomputed',
     type: 'choice',
     options: Object.entries(WORDS),
     value: 'none',
@@ -179,7 +179,7 @@ export const controls = [
   },
   {
     id: 'chunks',
-    label: 'Pieces of a stage',
+    label: 'Chunks of a stage',
     type: 'choice',
     more: true,
     options: (state) => options(chunkDegrees(planOf(state))),
@@ -322,7 +322,7 @@ export const tries = [
     }),
     say:
       'The degrees that Meta printed for Llama 3.1: tensor 8, pipeline 16, data 128. Each ' +
-      'stage’s layers come in 8 pieces; make it one (under More settings), and the bubble ' +
+      'stage’s layers come in 8 chunks. Choose one chunk (under More settings), and the bubble ' +
       'takes nearly half of a step.',
   },
   {
@@ -340,7 +340,7 @@ export const tries = [
     }),
     say:
       'Sixteen devices share each sequence, and keys and values go round them over the ' +
-      'network. Attention takes longer still, so that nothing of it is in the way.',
+      'network. Attention takes longer than that, so all of this sending is hidden.',
   },
   {
     label: '256 experts',
@@ -552,7 +552,7 @@ function foldTo(explorer, best) {
     `The fastest that fits, of all folds with context ${best.context}: tensor ` +
       `${best.tensor}, pipeline ${best.pipeline}, data ${best.data}` +
       `${best.expert > 1 ? `, of which ${best.expert} share the experts` : ''}, ZeRO ` +
-      `${best.zero}, stages in ${counted(best.chunks, 'pieces')}, microbatch ` +
+      `${best.zero}, stages in ${counted(best.chunks, 'chunks')}, microbatch ` +
       `${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed ` +
       'again.',
   );
@@ -687,7 +687,7 @@ export function summary(
       'Messages',
       total(sending)
         ? `${quantity(total(sending), 's', 3)} of sending a step, ${quantity(exposed, 's', 3)} ` +
-          'of it in the way'
+          'of it exposed'
         : 'none',
     ],
     ['Utilisation', `MFU ${percent(mfu)}, HFU ${percent(hfu)}`],
@@ -696,11 +696,11 @@ export function summary(
 }
 
 export const note = (state) =>
-  'Seconds are op by op those of the datasheet: what is measured is slower. Where tensor ' +
-  'divides, it divides the sequence between the products too. Gradients, gathered weights ' +
+  'Seconds are those of the datasheet, op by op, and measured steps take longer. Tensor ' +
+  'parallelism divides the sequence between the products too. Gradients, gathered weights ' +
   'and a ring’s keys and values hide as far as there is something to hide behind; other ' +
-  'messages wait. A tenth of the memory is kept back.' +
-  `${modelNamed(state.model).experts ? ' Experts get tokens evenly.' : ''}`;
+  'messages are exposed. A tenth of the memory is reserved.' +
+  `${modelNamed(state.model).experts ? ' All experts get as many tokens.' : ''}`;
 
 export function table(_state, { parts, sending, memory, total: held, step: spent }) {
   const rows = [

@@ -13,7 +13,7 @@ export const controls = [
   {
     id: 'rate',
     label: 'Arrivals',
-    unit: 'requests a second',
+    unit: 'requests/s',
     type: 'number',
     min: 0.1,
     max: 100,
@@ -32,7 +32,7 @@ export const controls = [
   },
   {
     id: 'piece',
-    label: 'Pieces',
+    label: 'Chunk',
     unit: 'tokens',
     type: 'number',
     min: 16,
@@ -43,7 +43,7 @@ export const controls = [
   },
   {
     id: 'prompt',
-    label: 'Prompts, on average',
+    label: 'Input, on average',
     unit: 'tokens',
     type: 'number',
     min: 1,
@@ -54,7 +54,7 @@ export const controls = [
   },
   {
     id: 'answer',
-    label: 'Answers, on average',
+    label: 'Output, on average',
     unit: 'tokens',
     type: 'number',
     min: 1,
@@ -75,8 +75,7 @@ export const controls = [
   },
   {
     id: 'most',
-    label: 'Places',
-    unit: 'at once',
+    label: 'Batch slots',
     type: 'number',
     min: 1,
     max: 64,
@@ -86,10 +85,10 @@ export const controls = [
   },
   {
     id: 'reserve',
-    label: 'Memory is taken',
+    label: 'Memory is reserved',
     type: 'choice',
     options: [
-      ['answer', 'for the whole answer'],
+      ['answer', 'for the whole output'],
       ['blocks', 'block by block'],
     ],
     value: 'answer',
@@ -129,9 +128,9 @@ export const controls = [
   },
   {
     id: 'seed',
-    label: 'Chance',
+    label: 'Random arrivals',
     type: 'choice',
-    options: Object.keys(arrivals).map((seed) => [seed, `draw ${seed}`]),
+    options: Object.keys(arrivals).map((seed) => [seed, `seed ${seed}`]),
     value: '1',
     more: true,
   },
@@ -143,8 +142,8 @@ export const tries = [
     label: 'A quiet hour',
     state: { rate: 0.5 },
     say:
-      'Few meet. Whoever does stands still for a prompt above, and hardly below; in pieces the ' +
-      'first token comes a little later.',
+      'Few requests overlap. Where they do, decoding pauses for a prefill above and hardly ' +
+      'below. With chunks, however, TTFT is a little longer.',
   },
   {
     label: 'All at once',
@@ -169,11 +168,9 @@ export const tries = [
       'newest request is preempted, and all its tokens are prefilled again.',
   },
   {
-    label: 'Tiny pieces',
+    label: 'Tiny chunks',
     state: { piece: 32 },
-    say:
-      'Each piece reads all weights, so a prompt takes dozens of steps, and the first tokens ' +
-      'come late.',
+    say: 'Each chunk reads all weights, and a prompt takes dozens of steps, so TTFT is long.',
   },
 ];
 
@@ -272,19 +269,19 @@ export function summary(state, { felt: both, tooLong, both: [one], now, at }) {
       [
         'Does not fit',
         `a request of ${plain(tooLong)} tokens needs more than the ${plain(one.blocks * 16)} ` +
-          'that memory has room for; a larger device, more of them, fewer bits or shorter ' +
-          'prompts would do',
+          'that memory has room for; a larger device, more devices, fewer bits or shorter ' +
+          'prompts would help',
       ],
     ];
   const words = ({ first, slowest, gap, pause }) =>
-    `first token after ${quantity(first, 's', 3)} (half of them), ` +
-    `${quantity(slowest, 's', 3)} at worst; then one in ${quantity(gap, 's', 3)}, the ` +
+    `TTFT ${quantity(first, 's', 3)} in the median, ` +
+    `${quantity(slowest, 's', 3)} at worst; TPOT ${quantity(gap, 's', 3)}, the ` +
     `longest pause ${quantity(pause, 's', 3)}`;
   const standing = ([, writing, waiting, used]) =>
-    `${writing} write, ${waiting} wait, memory ${percent(used / one.blocks)}`;
+    `${writing} decode, ${waiting} wait, memory ${percent(used / one.blocks)}`;
   return [
     ...NAMES(state).map((name, which) => [name, words(both[which])]),
-    ['This moment', `${quantity(now, 's', 3)}: ${at.map(standing).join('; in pieces ')}`],
+    ['This moment', `${quantity(now, 's', 3)}: ${at.map(standing).join('; chunked ')}`],
   ];
 }
 
@@ -535,17 +532,17 @@ export function table(_state, { both, requests, tooLong }) {
     'arrives s',
     'prompt',
     'answer',
-    'begun s',
+    'prefill starts s',
     'first token s',
     'last token s',
-    'put back',
+    'preempted',
   ];
   if (tooLong) return { columns, rows: [] };
   return {
     columns,
     rows: both.flatMap((run, which) =>
       run.runs.map((each, at) => [
-        which ? 'in pieces' : 'whole',
+        which ? 'chunked' : 'whole',
         at + 1,
         requests.arrival[at],
         requests.prompt[at],

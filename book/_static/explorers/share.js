@@ -36,9 +36,9 @@ const named = ([name, value]) => `${name}=${typeof value === 'string' ? `"${valu
 
 /** A line of Python that finds the fewest devices. */
 export function pythonOfFleet(choice, file, { speed, first }) {
-  const given = Object.entries({ ...load(choice, { speed, first }), per_token: `1 / ${speed}` });
+  const given = Object.entries({ ...load(choice, { speed, first }), tpot: `1 / ${speed}` });
   const said = given.map(([name, value]) =>
-    name === 'per_token' ? `${name}=${value}` : named([name, value]),
+    name === 'tpot' ? `${name}=${value}` : named([name, value]),
   );
   const all = [modelIn(choice.model, file), `"${choice.device}"`, ...said];
   return `costlib.serving.fewest_devices(${[...all, ...precisionIn(choice, file)].join(', ')})`;
@@ -52,7 +52,7 @@ export function shellOfFleet(choice, file, { speed, first }) {
   return (
     `costlib serve ${isOwn(model) ? file : model} --on ${device} --users ${batch} ` +
     `--tpot ${1000 / speed}${first ? ` --ttft ${first}` : ''} ` +
-    `--prompt ${prompt} --answer ${answer}${wait ? ` --wait ${wait}` : ''}${recipe}` +
+    `--input-tokens ${prompt} --output-tokens ${answer}${wait ? ` --wait ${wait}` : ''}${recipe}` +
     `${engine === EXACT ? '' : ` --engine ${engine}`}${price ? ` --price ${price}` : ''}`
   );
 }
@@ -76,7 +76,7 @@ export function shell(choice, file) {
   return (
     `costlib ${isOwn(model) ? file : model} --on ` +
     `${deviceOf(choice)}${cut ? ` --plan ${cut}` : ''}${wait ? ` --wait ${wait}` : ''}${recipe} ` +
-    `--batch ${batch} --context ${prompt + answer} --prompt ${prompt}` +
+    `--batch ${batch} --context ${prompt + answer} --input-tokens ${prompt}` +
     `${engine === EXACT ? '' : flag('engine', engine)}` +
     `${flag('price', priceOf(choice))}${flag('watts', wattsOf(choice))}`
   );

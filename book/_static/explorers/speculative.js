@@ -122,7 +122,7 @@ export const tries = [
       'times.',
   },
   {
-    label: 'One reader',
+    label: 'One user',
     state: { batch: 1, cached: 1024 },
     say:
       'Weights are nearly all that is read, and each new token shares them. Below, three lines ' +
@@ -132,8 +132,8 @@ export const tries = [
     label: 'A long cache',
     state: { batch: 1, cached: 131072 },
     say:
-      'The cache is most of the traffic now. Below, the published line counts only one of keys ' +
-      'and values, so it promises the ridge at 90 tokens; counted, it takes 156.',
+      'The cache is most of the traffic now. Below, the published line counts only keys or ' +
+      'values, so it reaches the ridge at 90 tokens. Every op counted, it takes 156.',
   },
   {
     label: 'Shared heads',

@@ -23,7 +23,7 @@ export const controls = [
   },
   {
     id: 'batch',
-    label: 'Users at once',
+    label: 'Concurrent users',
     type: 'number',
     min: 1,
     max: 4096,

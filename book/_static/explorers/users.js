@@ -35,7 +35,7 @@ export const controls = [
   },
   {
     id: 'context',
-    label: 'Each has sent',
+    label: 'Context of each',
     unit: 'tokens',
     type: 'number',
     min: 1,
@@ -52,14 +52,14 @@ export const tries = [
     label: 'Thirty users',
     state: { users: 30 },
     say:
-      'Everyone waits twice as long as one alone, and together they get fifteen times the ' +
+      'Everyone waits twice as long as one user alone, and together they get fifteen times the ' +
       'tokens.',
   },
   {
     label: 'Fill the memory',
     state: { users: 1000000 },
     say:
-      'Most of what is read now are caches. Nothing computes much: the arithmetic units are ' +
+      'Most of what is read now are KV caches. Little is computed, so the arithmetic units are ' +
       'still idle most of the time.',
   },
   {
@@ -73,8 +73,8 @@ export const tries = [
     label: 'Short conversations',
     state: { context: 512, users: 161 },
     say:
-      'Small caches let hundreds in. From here on arithmetic takes longer than reading ' +
-      'weights, and each user more costs computing.',
+      'Small caches leave room for hundreds of users. From here on arithmetic takes longer than ' +
+      'reading weights, so each further user adds computing time.',
   },
   {
     label: 'A mixture of experts',
@@ -172,8 +172,8 @@ export function summary(_state, { users, here }) {
     ];
   return [
     ['Users', plain(users, 9)],
-    [`Tokens/s for ${users === 1 ? 'one' : 'each'}`, rate(1 / here.seconds)],
-    ['Tokens/s for all', rate(users / here.seconds)],
+    [`Tokens/s ${users === 1 ? 'for one user' : 'per user'}`, rate(1 / here.seconds)],
+    ['Tokens/s in total', rate(users / here.seconds)],
   ];
 }
 
@@ -511,16 +511,16 @@ export function build(explorer) {
 export const warning = (state) => beyond(state.model, state.context, 1);
 
 export const note = ({ context }) =>
-  `Each user has sent ${plain(context, 9)} tokens, whose keys and values are kept: a cache. ` +
+  `The KV cache of each user has the keys and values of ${plain(context, 9)} tokens. ` +
   'Op by op a step takes the longer of reading and computing, and its bar shows that one ' +
   'alone, at the peak rates of the datasheet: no machine is faster. A tenth of the memory is ' +
-  'kept back for the driver, workspaces and gaps.';
+  'reserved for the driver, workspaces and gaps.';
 
 export function table(_state, { most, now }) {
   const columns = [
     'users',
-    'tokens/s for each',
-    'tokens/s for all',
+    'tokens/s per user',
+    'tokens/s in total',
     'step s',
     'weights s',
     'caches s',

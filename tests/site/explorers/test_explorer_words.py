@@ -131,7 +131,8 @@ SAID_OF: dict[str, tuple[str, list[Any]]] = {
         """[at('Ask for 6 ms').best.throughput / at('').best.throughput,
         at('').best.perToken / at('Ask for 6 ms').best.perToken,
         at('Weights in 4 bits').best.batch / at('Ask for 6 ms').best.batch,
-        top('Weights in 4 bits') / top(''), at('Too fast').best, at('Too fast').instead.shared,
+        top('Weights in 4 bits') / top(''),
+        at('Out of reach').best, at('Out of reach').instead.shared,
         ...['A long context', 'A mixture'].map((one) => at(one).lines.bend > at(one).most)]""",
         [1 / 3, 4.2, 3.0, 1.0, None, "2", True, True],
     ),
@@ -171,7 +172,7 @@ SAID_OF: dict[str, tuple[str, list[Any]]] = {
         """[...['', 'Half accepted', 'Short caches, a batch of 32', 'A slow draft'].flatMap((one) =>
         [at(one).best.fresh, at(one).best.faster]), at('').here.intensity[0] > 1.5 *
         Math.max(...at('').here.intensity.slice(1)), at('Short caches, a batch of 32').crossings[2],
-        at('One reader').crossings[2], ...[0,
+        at('One user').crossings[2], ...[0,
         2].map((which) => at('A long cache').crossings[which]),
         at('Shared heads').crossings[2]]""",
         [9, 3.0, 4, 1.6, 5, 2.7, 3, 1.35, True, 13, 180, 90, 156, 61],
@@ -193,7 +194,7 @@ SAID_OF: dict[str, tuple[str, list[Any]]] = {
         """[...at('Block by block').both.map(({ runs }) => runs.some(({ back }) =>
         back.length > 0)),
         at('All at once').felt[0].pause / at('All at once').felt[0].slowest,
-        at('Tiny pieces').felt[1].first > 10 * at('').felt[1].first,
+        at('Tiny chunks').felt[1].first > 10 * at('').felt[1].first,
         at('A quiet hour').felt[0].pause > 10 * at('A quiet hour').felt[1].pause]""",
         [True, True, 1.0, True, True],
     ),

@@ -347,7 +347,7 @@ def test_a_target_is_dragged_on_the_chart(open_page: Opened) -> None:
         drag(page, middle(box, 0.25), middle(box, 0.75))
     assert page.evaluate(f"{EXPLORER}.state.target") < 12
     assert page.evaluate(f"{EXPLORER}.state.model") == "llama-3.1-8b"
-    press(page, "Too fast")
+    press(page, "Out of reach")
     assert "2 devices would do" in page.evaluate(SUMMARY)
     assert page.locator(".explorer-said:not(.explorer-over)").is_visible()
     with change(page):
