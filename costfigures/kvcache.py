@@ -281,12 +281,12 @@ def throughput(model: Transformer, device: Device, contexts: Sequence[int]) -> F
 
 
 def block_table(lengths: Sequence[int] = (10, 6, 13), block: int = 4, blocks: int = 12) -> Figure:
-    """The same memory, reserved in pieces and in pages, while sequences grow by turns."""
+    """The same memory, reserved for the longest answer or in pages, as sequences grow."""
     tables = _deal(lengths, block, blocks)
     piece = blocks * block // len(lengths)
     wasted = sum(ceil_div(length, block) * block - length for length in lengths)
     unused = sum(piece - length for length in lengths)
-    title = f"In pages {wasted} slots are wasted, in pieces for the longest answer {unused}"
+    title = f"Paging wastes {wasted} slots, reserving for the longest answer {unused}"
     told = "; ".join(
         f"sequence {name} of {length} tokens in blocks {', '.join(map(str, table))}"
         for name, length, table in zip(_NAMES, lengths, tables, strict=False)

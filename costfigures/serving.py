@@ -65,7 +65,7 @@ def step(server: Server, context: int, target: float) -> Figure:
     room = int(server.room(context + 1))
     batches = np.unique(np.rint(np.geomspace(1, 4 * max(room, best.batch), 120)))
     seconds = np.broadcast_to(server.step(batches, context), batches.shape)
-    title = f"{best.batch:,} sequences get a token each in {1000 * best.per_token:.1f} ms"
+    title = f"{best.batch:,} sequences get a token each in {1000 * best.tpot:.1f} ms"
     alt = (
         f"Milliseconds of a step against the batch, log-log. One sequence takes "
         f"{1000 * seconds[0]:.2f}, and {room:,}, the most that fit, "
@@ -82,7 +82,7 @@ def step(server: Server, context: int, target: float) -> Figure:
         axes.loglog(batches, 1000 * done, **_look(2))
         axes.axhline(1000 * target, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.axvline(room, color=COLOURS[4], linewidth=1.2, linestyle="-.")
-        axes.plot([best.batch], [1000 * best.per_token], "o", color=COLOURS[0])
+        axes.plot([best.batch], [1000 * best.tpot], "o", color=COLOURS[0])
         axes.set(xlabel="batch size", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
         at = (room, 0.5 * 1000 * seconds[0])
         axes.annotate("memory full", at, (4, 0), textcoords="offset points", fontsize=_SMALL)
@@ -118,7 +118,7 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
             each = found.throughput / found.server.devices
             axes.loglog(found.per_user, each, **_look(number))
             axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
-        axes.set(xlabel="tokens/s for each user", ylabel="tokens/s per device")
+        axes.set(xlabel="tokens/s per user", ylabel="tokens/s per device")
         _plain_ticks(axes)
         low = [float(found.throughput[0] / found.server.devices) for found in curves.values()]
         name_ends(axes, list(zip(low, curves, strict=True)))
@@ -143,7 +143,7 @@ def latencies(
     for share in shares:
         asked = poisson(share * full.requests_per_s, count, prompt=prompt, answer=answer, seed=1)
         run = simulate(asked, server, most=most)
-        first, later = run.time_to_first, run.per_token
+        first, later = run.ttft, run.tpot
         rows.append([*np.percentile(first, [50, 99]), *np.percentile(later, [50, 99])])
     table = 1000 * np.array(rows)
     names = ("TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99")

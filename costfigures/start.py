@@ -102,7 +102,13 @@ def users(
         ]
         for each in told
     ]
-    columns = ["users", "tokens/s for each", "for all", "ms a step", "reading weights, ms"]
+    columns = [
+        "users",
+        "tokens/s per user",
+        "tokens/s in total",
+        "ms a step",
+        "reading weights, ms",
+    ]
     columns += ["reading caches, ms", "computing, ms", "GB in memory"]
     return Explorer("users", _joining(told, on), columns, rows)
 

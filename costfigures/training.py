@@ -363,7 +363,7 @@ def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:
             axes.plot([best], [low], _MARKS[number], color=COLOURS[number], markersize=8)
         for (one, low, _), (other, lower, _) in pairwise(bottoms):
             axes.plot([one, other], [low, lower], ":", color=INK, linewidth=1)
-        axes.set(xlabel="parameters", ylabel="loss that the fit promises")
+        axes.set(xlabel="parameters", ylabel="loss that the fit predicts")
         axes.set(ylim=(min(low for _, low, _ in bottoms) - 0.05, bottoms[0][1] + 0.35))
         axes.legend(fontsize=_SMALL, loc="upper right")
     return drawing.result

@@ -36,7 +36,7 @@ def memory(
         longest = kvcache.largest_context(kind, capacity - weights + held.weights, batch).largest
         parts[name] = (weights, held.kv, held.activations)
         rows.append(
-            [name, f"{held.kv / 1e9:.2f}", "without end" if longest == np.inf else f"{longest:,}"]
+            [name, f"{held.kv / 1e9:.2f}", "unlimited" if longest == np.inf else f"{longest:,}"]
         )
     columns = ["cache", "GB of cache", f"longest context at batch {batch}"]
     figure = _held(parts, capacity, f"{model} on {device}: batch {batch}, {context:,} tokens")

@@ -38,7 +38,13 @@ def frontier(
                 f"{price:.3f}",
             ]
         )
-    columns = ["target", "batch", "tokens/s for all", "ended by", f"price at {per_hour} an hour"]
+    columns = [
+        "TPOT at most",
+        "batch",
+        "tokens/s in total",
+        "limited by",
+        f"$ per million at ${per_hour}/h",
+    ]
     ways = {"16 bits": server, "fp8": Server(model, device, "fp8")}
     return Explorer("frontier", frontiers(ways, context), columns, rows)
 
@@ -46,7 +52,8 @@ def frontier(
 def calculator(
     model: str = "llama-3.1-8b", device: str = "H100-SXM", batch: int = 8, context: int = 8000
 ) -> Explorer:
-    """All that a model on a device is asked before it is rented, each number with its sum."""
+    """Whether a model fits on a device, how fast it is and what it costs, each number with its
+    sum."""
     asked: Any = {"batch": batch, "context": context, "prompt": 7000}
     found = answer(model, device, **asked, price_per_hour=3.99, watts=700)
     rows = [[row.name, row.shown, f"= {row.why}"] for row in found]
@@ -75,15 +82,15 @@ def some_requests(rate: float, count: int, prompt: int, answer: int, seed: int) 
 
 
 def serving_film(rate: float = 2.5, count: int = 20, piece: int = 256) -> Explorer:
-    """Requests on one server in time, with prompts read whole and in pieces."""
+    """Requests on one server in time, with prompts prefilled whole and in chunks."""
     requests = some_requests(rate, count, 2000, 100, seed=1)
     server, runs, rows = Server("llama-3.1-8b", "RTX-4090"), {}, []
-    for name, chunk in (("whole", None), (f"in pieces of {piece}", piece)):
+    for name, chunk in (("whole", None), (f"chunks of {piece}", piece)):
         runs[name] = run = simulate(requests, server, chunk=chunk, most=32, one_by_one=True)
-        half, last = np.percentile(run.time_to_first, [50, 100], method="inverted_cdf")
+        half, last = np.percentile(run.ttft, [50, 100], method="inverted_cdf")
         pause = longest_pause(run)
         rows.append([name, *(f"{1000 * each:,.0f}" for each in (half, last, pause))])
     peak = max(run.column("blocks").max() / run.pages.blocks for run in runs.values())
-    rows.append(["memory taken, at most", f"{peak:.0%}", "", ""])
-    columns = ["prompts", "first token, ms, for half", "at worst", "longest pause, ms"]
+    rows.append(["memory in use, at most", f"{peak:.0%}", "", ""])
+    columns = ["prefill", "median TTFT, ms", "longest TTFT, ms", "longest pause, ms"]
     return Explorer("serving_film", timelines(runs, 6), columns, rows)

@@ -62,6 +62,6 @@ def _valley(fit: training.LossFit, spent: float, chosen: float, title: str) -> F
         axes.semilogx(sizes, fit.loss(sizes, spent / 6 / sizes), color=COLOURS[0])
         axes.plot([chosen], [here], "o", color=COLOURS[1], label="this run")
         axes.plot([size], [least], "s", color=COLOURS[2], label="the best size")
-        axes.set(xlabel="parameters", ylabel="loss that the fit promises", title=title)
+        axes.set(xlabel="parameters", ylabel="loss that the fit predicts", title=title)
         axes.legend(loc="upper center", fontsize=11)
     return drawing.result

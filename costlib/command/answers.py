@@ -91,13 +91,27 @@ def _book() -> str:
 
 
 def asked_for(given: Namespace, *names: str) -> dict[str, Any]:
-    """What was asked, by these names, where it was.
+    """What was asked, by its key: the field's word with its unit.
 
-    >>> asked_for(Namespace(model="gpt2", price=None), "model", "price", "watts")
-    {'model': 'gpt2'}
+    >>> asked_for(Namespace(on="T4", tpot=25.0, rate=None), "on", "tpot", "rate")
+    {'device': 'T4', 'tpot_ms': 25.0}
     """
-    told = {name: getattr(given, name, None) for name in names}
-    return {name: value for name, value in told.items() if value is not None}
+    told = {_KEYS.get(name, name): getattr(given, name, None) for name in names}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+#: Keys of what was asked, where the name in the parser says neither kind nor unit.
+_KEYS = {
+    "on": "device",
+    "wait": "wait_us",
+    "prompt": "input_tokens",
+    "answer": "output_tokens",
+    "tpot": "tpot_ms",
+    "ttft": "ttft_ms",
+    "rate": "requests_per_s",
+    "price": "usd_per_device_hour",
+    "watts": "watts_per_device",
+}
 
 
 def _answers(
@@ -188,7 +202,7 @@ def compare(given: Namespace) -> tuple[Any, int]:
     shown: dict[str, list[str]] = {"": list(keys.values())}
     differ = [len(values) > 1 for values in asks.values()]
     for case, each in zip(cases, found, strict=True):
-        paid = [row for row in each if each.fits or not row.key.startswith("dollars")]
+        paid = [row for row in each if each.fits or not row.key.startswith("usd")]
         values, texts = each.plain(), {row.key: _in_a_column(row) for row in paid}
         values = {row.key: values[row.key] for row in paid}
         columns[_case(*case)] = [values.get(key) for key in keys]
@@ -254,10 +268,9 @@ def params(given: Namespace) -> tuple[Any, int]:
         "parameters": [f"{each:,}" for each in counts],
         "share": [f"{each / total:.1%}" for each in counts],
     }
-    notes = [f"A token uses {model.active_params():,} of them."]
-    notes += [
-        f"As {given.precision or 'it ships'}: {model.weight_bytes(given.precision) / 1e9:,.4g} GB."
-    ]
+    notes = [f"Active parameters per token: {model.active_params():,}."]
+    size = model.weight_bytes(given.precision) / 1e9
+    notes += [f"In {given.precision or 'the formats it ships in'}: {size:,.4g} GB."]
     return Table(given.model, columns, shown, asked_for(given, "model", "precision"), notes), 0
 
 
@@ -289,8 +302,8 @@ def _charged_parts(server: Server, stage: Transformer, given: Namespace) -> dict
     weights = engine.weights(stage, precision)
     cache = given.batch * engine.charged(stage, given.context + 1, precision)
     room = engine.given(stage, server.device.capacity, precision) + weights
-    parts = {"weights as loaded": weights, "cache as charged": cache}
-    return parts | {"total": weights + cache, "given to both": room}
+    parts = {"weights as loaded": weights, "KV cache as charged": cache}
+    return parts | {"total": weights + cache, "usable for both": room}
 
 
 def time(given: Namespace) -> tuple[Any, int]:
@@ -304,21 +317,25 @@ def time(given: Namespace) -> tuple[Any, int]:
     points = tuple(point for point in points if point.time)
     names = [point.name for point in points]
     columns: dict[str, list[Any]] = {"op": names}
-    for name in ("flops", "bytes", "time", "bound"):
-        columns[name] = [getattr(point, name) for point in points]
-    whole = float(sum(columns["time"]))
+    for key, name in _POINT.items():
+        columns[key] = [getattr(point, name) for point in points]
+    whole = float(sum(columns["time_s"]))
     shown = {
         "op": [*names, "total"],
         "FLOP": [quantity(each) for each in _and_sum(columns["flops"])],
         "bytes": [quantity(each, "B") for each in _and_sum(columns["bytes"])],
-        "time": [quantity(each, "s") for each in _and_sum(columns["time"])],
-        "share": [f"{each / whole:.1%}" for each in _and_sum(columns["time"])],
+        "time": [quantity(each, "s") for each in _and_sum(columns["time_s"])],
+        "share": [f"{each / whole:.1%}" for each in _and_sum(columns["time_s"])],
         "bound by": [*columns["bound"], ""],
     }
     what = f"a prompt of {new:,}" if given.prompt else f"a step at {cached:,}"
     title = f"{_title(given)}: {what} tokens, batch {each:,}"
     title += ", the slowest stage" if server.pipeline > 1 else ""
     return Table(title, columns, shown, asked_for(given, *_CASE)), 0
+
+
+#: What is said of an op, by its key.
+_POINT = {"flops": "flops", "bytes": "bytes", "time_s": "time", "bound": "bound"}
 
 
 def _server(given: Namespace) -> Server:
@@ -368,8 +385,8 @@ def _swept(given: Namespace, model: Transformer, device: str) -> dict[str, list[
         "device": [device] * many,
         "batch": batch.ravel().tolist(),
         "context": context.ravel().tolist(),
-        "per_token_s": table["seconds"].ravel().tolist(),
-        "tokens_per_s": (batch / table["seconds"]).ravel().tolist(),
+        "tpot_s": table["seconds"].ravel().tolist(),
+        "output_tokens_per_s": (batch / table["seconds"]).ravel().tolist(),
         "bound": [BOUND[which] for which in table["bound"].ravel()],
         "memory_bytes": table["memory"].ravel().tolist(),
         "fits": (table["memory"] <= where.usable).ravel().tolist(),
@@ -379,7 +396,7 @@ def _swept(given: Namespace, model: Transformer, device: str) -> dict[str, list[
 def _short(name: str, value: Any) -> str:
     if name == "fits":
         return "yes" if value else "no"
-    units = {"per_token_s": "s", "memory_bytes": "B", "tokens_per_s": ""}
+    units = {"tpot_s": "s", "memory_bytes": "B", "output_tokens_per_s": ""}
     return quantity(value, units[name]) if name in units else f"{value}"
 
 
@@ -388,9 +405,9 @@ def serve(given: Namespace) -> tuple[Any, int]:
     if given.users is not None:
         return _fewest(given)
     if given.ttft is not None:
-        raise ValueError("--ttft is a target for many users: say how many with --users")
+        raise ValueError("--ttft needs the number of users: add --users")
     if len(given.on) > 1:
-        raise ValueError("several devices are compared for many users: say how many with --users")
+        raise ValueError("comparing several devices needs the number of users: add --users")
     [given.on] = given.on
     server = _server(given)
     context = given.prompt + given.answer // 2
@@ -398,7 +415,7 @@ def serve(given: Namespace) -> tuple[Any, int]:
     best = best_batch(server, context, target)
     batch = max(1, min(best.batch, int(server.room(given.prompt + given.answer))))
     full = saturation(server, given.prompt, given.answer, batch=batch)
-    title = f"{_title(given)}: prompts of {given.prompt:,}, answers of {given.answer:,}"
+    title = f"{_title(given)}: {given.prompt:,} input and {given.answer:,} output tokens"
     names = (*_OF_SERVERS, "prompt", "answer", "tpot", "rate")
     found = [*_served(given, server, batch, full), *_rented(given, server, full)]
     return Sheet(title, found, asked_for(given, *names), given.why), 0
@@ -408,7 +425,7 @@ def _fewest(given: Namespace) -> tuple[Any, int]:
     """The fewest devices of each kind that serve so many users in time, the cheapest kind first."""
     if given.plan or given.rate is not None:
         raise ValueError("--users finds the plan and the rate: leave out --plan and --rate")
-    targets = {"per_token": given.tpot, "first_token": given.ttft}
+    targets = {"tpot": given.tpot, "ttft": given.ttft}
     how: dict[str, Any] = {name: ms / 1000 for name, ms in targets.items() if ms is not None}
     how |= {name: getattr(given, name) for name in ("users", "prompt", "answer", "engine")}
     how |= {"precision": given.precision, "latency": _latency(given)}
@@ -418,14 +435,14 @@ def _fewest(given: Namespace) -> tuple[Any, int]:
             found.append(_of_fleet(on, fewest_devices(model, on, **how), given.price))
     if not found:
         raise Unmet(" ".join(notes).removesuffix("."))
-    found.sort(key=lambda row: (row["dollars_per_hour"] or inf, row["devices"]))
+    found.sort(key=lambda row: (row["usd_per_hour"] or inf, row["devices"]))
     shown = {"": list(_FLEET.values())}
     for row in found:
         shown[row["device"]] = [_of_a_fleet(name, row[name]) for name in _FLEET]
     columns = {name: [row[name] for row in found] for name in found[0]}
     notes += rents(given.on) if given.price is None else []
-    title = f"{_told(given, given.model)}: {given.users:,} users at once, prompts of "
-    title += f"{given.prompt:,}, answers of {given.answer:,} tokens"
+    title = f"{_told(given, given.model)}: {given.users:,} concurrent users, {given.prompt:,} "
+    title += f"input and {given.answer:,} output tokens"
     names = (*_OF_SERVERS, "users", "prompt", "answer", "tpot", "ttft")
     return Table(title, columns, shown, asked_for(given, *names), notes), 0
 
@@ -447,9 +464,9 @@ _FLEET = {
     "ttft_s": "time to first token (TTFT)",
     "tpot_s": "time per output token (TPOT)",
     "output_tokens_per_s": "output tokens a second",
-    "limit": "what ends a copy's users",
-    "dollars_per_hour": "$ an hour, all devices",
-    "dollars_per_million_output_tokens": "$ a million output tokens",
+    "limit": "what limits users of a copy",
+    "usd_per_hour": "$ an hour, all devices",
+    "usd_per_million_output_tokens": "$ a million output tokens",
 }
 
 
@@ -461,12 +478,12 @@ def _of_fleet(on: str, fleet: Fleet, price: float | None) -> dict[str, Any]:
         fleet.devices,
         _cuts({name: many for name, many in fleet.server.plan.items() if many > 1}),
         fleet.batch,
-        fleet.first_token,
-        fleet.per_token,
-        fleet.tokens_per_s,
+        fleet.ttft,
+        fleet.tpot,
+        fleet.output_tokens_per_s,
         fleet.limit,
         rent,
-        None if rent is None else per_million(1 / fleet.tokens_per_s, rent),
+        None if rent is None else per_million(1 / fleet.output_tokens_per_s, rent),
     )
     return {"device": on, **dict(zip(_FLEET, values, strict=True))}
 
@@ -477,7 +494,7 @@ def _of_a_fleet(name: str, value: Any) -> str:
         return quantity(value, "s")
     if value is None:
         return "not known"
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value}" or "each alone"
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value}" or "one device each"
 
 
 def rents(places: Iterable[str]) -> list[str]:
@@ -493,27 +510,29 @@ def rents(places: Iterable[str]) -> list[str]:
 def _served(given: Namespace, server: Server, batch: int, full: Saturation) -> Iterator[Answer]:
     gives, load = "serving.html#what-one-gives-up-all-get", "serving.html#requests-come-and-go"
     context, end = given.prompt + given.answer // 2, given.prompt + given.answer
-    why = f"{batch + 1:,} take longer than {given.tpot or 0:g} ms a token"
+    why = f"{batch + 1:,} sequences have a TPOT above {given.tpot or 0:g} ms"
     if batch >= server.room(end):
-        why = f"so many have room to the end of their answers, {end:,} tokens each"
+        why = f"as many as fit to the end of their output, {end:,} tokens each"
         packed = room_gain(server, end)
         if packed.after > packed.before:
             why += f" (weights in int4 would leave room for {packed.after:,})"
     why += ", in each copy" if server.data > 1 else ""
     name = "batch in each copy" if server.data > 1 else "batch"
     yield Answer("batch", name, batch, "", why, gives)
-    why = f"a step of {batch:,} sequences with {context:,} tokens each, amid their answers"
+    why = f"a decode step of {batch:,} sequences with {context:,} tokens each, halfway"
     yield Answer(
-        "per_token_s", "time per output token (TPOT)", server.step(batch, context), "s", why, gives
+        "tpot_s", "time per output token (TPOT)", server.step(batch, context), "s", why, gives
     )
-    why = f"one prompt of {given.prompt:,} tokens, nobody before it"
+    why = f"one prompt of {given.prompt:,} tokens and an empty queue"
     first = float(server.prefill(given.prompt))
-    yield Answer("first_token_s", "time to first token (TTFT)", first, "s", why, gives)
-    why = f"prompts take {full.reading:.0%} of the time, {batch:,} answers at once the rest"
+    yield Answer("ttft_s", "time to first token (TTFT)", first, "s", why, gives)
+    why = f"prefill takes {full.reading:.0%} of the time, decoding {batch:,} at once the rest"
     why += f"; {server.data} copies" if server.data > 1 else ""
-    yield Answer("requests_per_s", "requests a second", full.requests_per_s, "", why, load)
+    yield Answer("requests_per_s", "requests/s", full.requests_per_s, "", why, load)
     why = f"{full.requests_per_s:.4g} requests a second × {given.answer:,} tokens"
-    yield Answer("tokens_per_s", "tokens a second", full.tokens_per_s, "", why, load)
+    yield Answer(
+        "output_tokens_per_s", "output tokens/s in total", full.output_tokens_per_s, "", why, load
+    )
 
 
 def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answer]:
@@ -524,12 +543,19 @@ def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answ
         why += f"each of {server.machine}"
         yield Answer("servers", "servers", servers, "", why, where)
     if given.price is not None:
-        paid = per_million(1 / full.tokens_per_s, given.price * server.devices)
+        paid = per_million(1 / full.output_tokens_per_s, given.price * server.devices)
         of = "1 device" if server.devices == 1 else f"{server.devices} devices"
         why = f"10⁶ × ${given.price:g} an hour × {of} / "
-        why += f"{full.tokens_per_s:,.0f} tokens a second"
+        why += f"{full.output_tokens_per_s:,.0f} tokens a second"
         where = "serving.html#what-a-million-tokens-cost"
-        yield Answer("dollars_per_million", "a million output tokens", paid, "$", why, where)
+        yield Answer(
+            "usd_per_million_output_tokens",
+            "price per million output tokens",
+            paid,
+            "$",
+            why,
+            where,
+        )
 
 
 def explained(given: Namespace) -> tuple[Any, int]:
@@ -552,7 +578,7 @@ def explained(given: Namespace) -> tuple[Any, int]:
     shown["off"] = ["" if line.off is None else f"{line.off:+.1%}" for line in found.lines]
     notes = [f"Binds: {found.binds} ({found.why}).", f"One setting: {found.change}."]
     notes += ["Only the beginning of the log was read: it is very long."] if log.is_cut else []
-    asks = {"log": given.log, "on": given.place or None, "config": given.config}
+    asks = {"log": given.log, "device": given.place or None, "config": given.config}
     asks = {name: value for name, value in asks.items() if value}
     told = {"found": found.found, "binds": found.binds, "why": found.why, "change": found.change}
     return Report(found.about, columns, shown, asks, notes, told), 0
@@ -587,7 +613,7 @@ def names(given: Namespace) -> tuple[Any, int]:
     sought = lookup.plain(given.pattern or "")
     names = [name for name in kind if sought in lookup.plain(name)]
     if not names:
-        raise Unmet(f"no name among {len(kind)} {given.command} has {given.pattern!r} in it")
+        raise Unmet(f"none of the {len(kind)} {given.command} has {given.pattern!r} in its name")
     counted = given.command if len(names) != 1 else given.command[:-1]
     return Table(f"{len(names)} {counted}", {"name": names}, {"name": names}, {}), 0
 

@@ -39,6 +39,8 @@ __all__ = [
     "share",
     "spell",
     "times",
+    "tpot",
+    "ttft",
     "whole",
 ]
 
@@ -102,12 +104,11 @@ def spell(given: Namespace) -> None:
         elif value is not None:
             setattr(given, name, spelt(value))
     if getattr(given, "on", "") is None:
-        such = (
-            "--on DGX-H100x4"
-            if given.command in ("plan", "train")
-            else "--on H100-SXM or --on H100-SXMx8"
+        such = "--on H100-SXM or --on H100-SXMx8"
+        such = "--on DGX-H100x4" if given.command in ("plan", "train") else such
+        raise ValueError(
+            f"no device was given: add {such} (costlib {given.command} --help says more)"
         )
-        raise ValueError(f"on what? Add {such} (costlib {given.command} --help says more)")
 
 
 def fill_context(given: Namespace) -> None:
@@ -133,7 +134,9 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[s
     """
     flag = next((each.partition("=")[0] for each in unknown if each.startswith("-")), None)
     if flag is None:
-        raise ValueError(f"costlib {command} knows nothing to do with {' '.join(unknown)}")
+        raise ValueError(
+            f"costlib {command} does not take {' '.join(unknown)}: name a device with --on"
+        )
     near = get_close_matches(flag, flags[command], n=1, cutoff=0.7)
     others = [name for name, each in flags.items() if flag in each]
     text = f"costlib {command} has no {flag}"
@@ -165,7 +168,7 @@ def whole(text: str) -> int:
     try:
         return int(text) if text.strip().isdecimal() else numbers_of.whole_number("it", float(text))
     except ValueError as problem:
-        raise ValueError(f"{text!r} is no whole number such as 8, 1e3 or 128k") from problem
+        raise ValueError(f"{text!r} is not a whole number such as 8, 1e3 or 128k") from problem
 
 
 #: A whole number of a range, by digits, as 4096, 4k or 1e3.
@@ -184,7 +187,7 @@ def amount(text: str) -> float:
     try:
         return float(numbers_of.amount("it", float(text), least=0))
     except ValueError as problem:
-        raise ValueError(f"{text!r} is no number such as 25 or 3.99, from 0 up") from problem
+        raise ValueError(f"{text!r} is not a number of at least 0, such as 25 or 3.99") from problem
 
 
 def positive(text: str) -> float:
@@ -207,7 +210,9 @@ def share(text: str) -> float:
     number, percent = text.strip(), text.strip().endswith("%")
     value = amount(number.removesuffix("%")) / (100 if percent else 1)
     if not 0 < value <= 1:
-        raise ValueError(f"{text!r} is no share such as 0.4 or 40%, more than 0 and at most 1")
+        raise ValueError(
+            f"{text!r} is not a share of more than 0 and at most 1, such as 0.4 or 40%"
+        )
     return value
 
 
@@ -227,6 +232,30 @@ def frozen(text: str) -> str:
     'nf4'
     """
     return _among(FORMATS, text)
+
+
+def tpot(text: str) -> float:
+    """Milliseconds of an output token.
+
+    >>> tpot("25")
+    25.0
+    """
+    return _milliseconds(text, 1000)
+
+
+def ttft(text: str) -> float:
+    """Milliseconds until the first token.
+
+    >>> ttft("500")
+    500.0
+    """
+    return _milliseconds(text, 60_000)
+
+
+def _milliseconds(text: str, most: int) -> float:
+    if (value := positive(text)) > most:
+        raise ValueError(f"{text!r} is more than {most:,} milliseconds")
+    return value
 
 
 def precision(text: str) -> str:
@@ -258,7 +287,7 @@ def engine(text: str) -> str:
 
 def _among(names: Iterable[str], text: str) -> str:
     if (name := text.casefold()) not in names:
-        raise ValueError(f"{text!r} is none of {', '.join(names)}")
+        raise ValueError(f"{text!r} is not one of {', '.join(names)}")
     return name
 
 
@@ -274,9 +303,9 @@ def plan(text: str) -> dict[str, int]:
         if name not in CUTS or not many.isdecimal():
             meant = [f"{cut}={many}" for cut in CUTS if cut[0] == name[:1] and many.isdecimal()]
             such = meant or [f"{cut}=2" for cut in CUTS]  # tp, pp, ep and dp have initials alike
-            raise ValueError(f"{part!r} is no cut such as {', '.join(such)}")
+            raise ValueError(f"{part!r} is not a part of a plan such as {', '.join(such)}")
         if name in found:
-            raise ValueError(f"{name} is said twice")
+            raise ValueError(f"{name} is given twice")
         found[name] = one_size(name, int(many))
     return found
 
@@ -287,15 +316,15 @@ def more_than_a_node(text: str) -> str:
     >>> more_than_a_node("H100-SXMx8"), more_than_a_node("DGX-H100x2")
     ('', '')
     >>> more_than_a_node("H100-SXMx16")
-    'H100-SXMx16 are 16 on one switch; nodes of 8 are --on DGX-H100x2.'
+    'H100-SXMx16 is taken as 16 devices on one switch. For nodes of 8, write --on DGX-H100x2.'
     """
     name, many = times(text)
     widths = {node.devices: kind for kind, node in nodes.items() if node.device.name == name}
     if many is None or name in nodes or not widths or many <= (most := max(widths)):
         return ""
     node = widths[most].replace(" ", "-")
-    so_many = f"{node}x{ceil_div(many, most)}"
-    return f"{text} are {many} on one switch; nodes of {most} are --on {so_many}."
+    text += f" is taken as {many} devices on one switch. For nodes of {most}, write --on "
+    return f"{text}{node}x{ceil_div(many, most)}."
 
 
 def numbers(text: str) -> list[int]:
@@ -309,14 +338,14 @@ def numbers(text: str) -> list[int]:
         ends = re.fullmatch(rf"\s*{_ONE}(?::{_ONE}(?::(x?){_ONE})?)?\s*", part)
         if not ends:
             raise ValueError(
-                f"{part!r} is no number or range such as 8, 4k, 1:64, 1:64:8 or 1:64:x2"
+                f"{part!r} is not a number or range such as 8, 4k, 1:64, 1:64:8 or 1:64:x2"
             )
         first, last, step = whole(ends[1]), whole(ends[2] or ends[1]), whole(ends[4] or "1")
         if last < first:
             raise ValueError(f"{part!r} ends before it begins; write {last}:{first}")
         some = _doubled(first, last, step) if ends[3] else range(first, last + 1, max(1, step))
         if len(some) > MOST:
-            raise ValueError(f"{part!r} are more than {MOST:,} numbers: take steps, as 1:64:8")
+            raise ValueError(f"{part!r} has more than {MOST:,} numbers: use a step, as in 1:64:8")
         found += some
     return [one_size("numbers", each) for each in found]
 
@@ -324,7 +353,7 @@ def numbers(text: str) -> list[int]:
 def _doubled(first: int, last: int, factor: int) -> list[int]:
     if factor < 2 or first < 1:
         raise ValueError(
-            f"a range by factors needs a start from 1 and a factor from 2, not {factor}"
+            f"a range by factors starts at 1 or more and has a factor of 2 or more, got {factor}"
         )
     found: list[Any] = []
     while first <= last:

@@ -18,27 +18,28 @@ __all__ = ["COMMANDS", "flags", "parser"]
 
 #: What can be asked, and in a few words what comes.
 COMMANDS = {
-    "answer": "say if it fits, how fast it is, what binds, what it costs (or without this word)",
+    "answer": "say whether it fits, how fast it is, what binds and what it costs",
     "params": "count parameters by what they are for",
-    "memory": "list what lies in each device's memory, and say how far it goes",
-    "time": "time each op of a step or a prompt, and say what binds it",
-    "compare": "set the answers for several models or devices side by side",
+    "memory": "list what is in each device's memory, and say what is left",
+    "time": "time each op of a decode step or a prefill, and say what binds it",
+    "compare": "compare the answers for several models, devices or plans",
     "sweep": "print a row for each batch and context",
     "plan": "find ways to train a model on a cluster",
-    "train": "say how long a training run takes, in what memory, for how much",
+    "train": "say how long a training run takes, in what memory and at what price",
     "lora": "say whether LoRA or QLoRA fits a device, and how fast it trains",
-    "serve": "find the batch, or the fewest devices, and the price of a latency target",
-    "explain": "set an engine's log beside what was to be expected, and say what binds",
+    "serve": "find the largest batch, or the fewest devices, within targets for TPOT and TTFT",
+    "explain": "compare an engine's log with what was to be expected, and say what binds",
     "models": "list names of models",
     "devices": "list names of devices",
-    "nodes": "list names of nodes, of which clusters are made",
-    "measure": "time this machine, and draw its roofline if told where to",
-    "completion": "print a script that completes all this in bash or zsh",
+    "nodes": "list names of nodes, from which clusters are made",
+    "measure": "time this machine: its GEMMs and its memory, as a roofline",
+    "completion": "print a script that completes names and options in bash or zsh",
 }
 
-_HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once; MODEL is a name of the
-catalogue or a config.json. Exit codes: 0 answered; 1 the answer is no: it does
-not fit, no batch meets the target, no name is like it; 2 asked wrongly."""
+_HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once. MODEL is a name of the
+catalogue or a config.json. Exit codes: 0 for an answer; 1 where the answer is
+no (it does not fit, no batch meets the target, no name matches); 2 for an error
+in the question."""
 
 _EXAMPLES = """examples:
   costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99
@@ -54,7 +55,10 @@ _EXAMPLES = """examples:
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
 
 
-_USUAL = f"({CONTEXT}, or as many as the model was trained for)"
+#: What every option's help ends with: what is taken where the option is not given.
+_DEFAULT = "{says}; default: {default}"
+_USUAL = f"{CONTEXT}, or as many as the model was trained for"
+_NONE = "none"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -87,15 +91,10 @@ def parser() -> argparse.ArgumentParser:
         _FILL[name](command)
         if name not in ("measure", "completion"):
             form = command.add_mutually_exclusive_group()
-            for kind, reader in (("json", "a program"), ("csv", "a spreadsheet")):
-                form.add_argument(
-                    f"--{kind}",
-                    action="store_const",
-                    const=kind,
-                    dest="form",
-                    default="text",
-                    help=f"print the same for {reader}",
-                )
+            for kind in ("json", "csv"):
+                says = _says(f"print the answer as {kind.upper()}", "a table")
+                how: dict[str, Any] = {"const": kind, "dest": "form", "default": "text"}
+                form.add_argument(f"--{kind}", action="store_const", help=says, **how)
     return top
 
 
@@ -118,13 +117,18 @@ def _version() -> str:
     return str(sys.modules["costlib"].__version__)
 
 
-_WHY = "show the sum that made each number, and the section of the book that derives it"
+def _says(says: str, default: Any) -> str:
+    return _DEFAULT.format(says=says, default=default)
+
+
+_WHY = _says("show the sum behind each number, and the section of the book that derives it", "off")
 
 
 _WHERE = {
-    "DEVICE[xN]": "run on a device, as H100-SXM or H100-SXMx8, or nodes, as DGX-H100x2",
-    "DEVICE": "run on a device, as H100-SXM",
-    "NODE[xN]": "run on nodes, as DGX-H100x16, or devices side by side, as H100-SXMx8",
+    "DEVICE[xN]": "run on a device, such as H100-SXM or H100-SXMx8, or on nodes, such as "
+    "DGX-H100x2",
+    "DEVICE": "run on a device, such as H100-SXM",
+    "NODE[xN]": "run on nodes, such as DGX-H100x16, or on the devices of one, such as H100-SXMx8",
 }
 
 
@@ -132,74 +136,94 @@ def _of(
     command: Any, *, several: bool = False, on: str = "DEVICE[xN]", devices: bool = False
 ) -> None:
     many: dict[str, Any] = {"nargs": "+"} if several else {}
-    says = "name a model of the catalogue, the path of a config.json, or - to read one"
+    says = "name a model of the catalogue or the path of a config.json; - reads one from stdin"
     command.add_argument("model", metavar="MODEL", help=says, **many)
     how: dict[str, Any] = {"nargs": "+"} if several or devices else {}
     if on:
-        command.add_argument("--on", "--gpu", metavar=on, help=_WHERE[on], **how)
+        says = _says(_WHERE[on], "none, required")
+        command.add_argument("--on", "--gpu", metavar=on, help=says, **how)
 
 
-def _cut(command: Any, *, several: bool = False) -> None:
+def _plan_of(command: Any, *, several: bool = False) -> None:
     """How the devices share a server."""
-    says = "share it so: tensor=4,pipeline=2,expert=8,data=2,dcp=4 (every layer by all)"
+    says = "divide the model over the devices, such as tensor=4,pipeline=2,expert=8,data=2,dcp=4"
+    says = _says(says, "tensor parallelism over all of them")
     how: dict[str, Any] = {"nargs": "+", "default": [{}]} if several else {"default": {}}
-    command.add_argument("--plan", type=_read(asked.plan), metavar="CUTS", help=says, **how)
+    command.add_argument("--plan", type=_read(asked.plan), metavar="PLAN", help=says, **how)
 
 
 def _wait(command: Any) -> None:
-    _amount(command, "--wait", "wait so many microseconds in each round of messages (0)")
+    says = "add this many microseconds to each round of messages between devices"
+    _amount(command, "--wait", "MICROSECONDS", says, 0)
 
 
 def _engine(command: Any) -> None:
-    says = f"count memory as an engine does: {', '.join(ENGINES)} (exact bytes)"
-    command.add_argument("--engine", type=_read(asked.engine), metavar="NAME", help=says)
+    says = f"count memory as an engine does: {', '.join(ENGINES)}"
+    says = _says(says, "none, exact bytes")
+    command.add_argument("--engine", type=_read(asked.engine), metavar="ENGINE", help=says)
 
 
 def _step(command: Any) -> None:
     """What a step is."""
-    _whole(command, "--batch", 1, "run so many sequences at once in each copy")
-    _whole(command, "--context", None, f"keep so many tokens cached of each sequence {_USUAL}")
+    _whole(command, "--batch", "SEQUENCES", 1, "run this many sequences at once in each copy")
+    _context(command, "keep this many tokens of each sequence in the KV cache")
+
+
+def _context(command: Any, says: str) -> None:
+    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "TOKENS"}
+    command.add_argument("--context", help=_says(says, _USUAL), **how)
 
 
 def _case(command: Any, *, several: bool = False) -> None:
     """What a step or a prompt is, and what it is paid with."""
     _step(command)
-    _whole(command, "--prompt", None, "prefill a prompt of so many tokens (as many as the context)")
+    _input(command, "prefill a prompt of this many input tokens", "as many as the context")
     _precision(command)
     _engine(command)
     _money(command, several=several)
 
 
+def _input(command: Any, says: str, default: Any) -> None:
+    value = default if isinstance(default, int) else None
+    how: dict[str, Any] = {"dest": "prompt", "metavar": "TOKENS", "default": value}
+    how |= {"type": _read(asked.whole), "help": _says(says, default)}
+    command.add_argument("--input-tokens", "--prompt", **how)
+
+
 def _money(command: Any, *, several: bool = False) -> None:
-    says = "pay so many dollars for an hour of one device"
+    says = "charge this many US dollars an hour for each device"
     if several:
-        says += ", one for all or one for each (its dated rent, where one is known)"
-        how: dict[str, Any] = {"nargs": "+", "metavar": "X", "help": says}
+        says = _says(f"{says}, one price for all or one for each", "the dated rent, if known")
+        how: dict[str, Any] = {"nargs": "+", "metavar": "DOLLARS", "help": says}
         command.add_argument("--price", type=_read(asked.amount), **how)
     else:
-        _amount(command, "--price", f"{says} (not asked)")
-    _amount(command, "--watts", "draw so many watts with one device (not asked)")
+        _amount(command, "--price", "DOLLARS", says, _NONE)
+    _amount(command, "--watts", "WATTS", "count energy at this many watts for each device", _NONE)
 
 
 def _precision(command: Any) -> None:
-    says = f"store and compute in {', '.join(RECIPES)} (as the model ships, else 16 bits)"
+    says = f"store and compute in {', '.join(RECIPES)}"
+    says = _says(says, "as the model ships, else 16 bits")
     command.add_argument("--precision", type=_read(asked.precision), metavar="FORMAT", help=says)
 
 
-def _whole(command: Any, name: str, default: int | None, says: str) -> None:
-    more = "" if default is None else f" ({default})"
-    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "N"}
-    command.add_argument(name, default=default, help=says + more, **how)
-
-
-def _amount(command: Any, name: Any, says: str, reads: Any = asked.amount) -> None:
+def _whole(command: Any, name: Any, unit: str, default: Any, says: str) -> None:
     names = [name] if isinstance(name, str) else name
-    command.add_argument(*names, type=_read(reads), metavar="X", help=says)
+    value = default if isinstance(default, int) else None
+    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": unit, "default": value}
+    command.add_argument(*names, help=_says(says, default), **how)
+
+
+def _amount(
+    command: Any, name: Any, unit: str, says: str, default: Any, reads: Any = asked.amount
+) -> None:
+    names = [name] if isinstance(name, str) else name
+    command.add_argument(*names, type=_read(reads), metavar=unit, help=_says(says, default))
 
 
 def _answer(command: Any) -> None:
     _of(command)
-    _cut(command)
+    _plan_of(command)
     _wait(command)
     _case(command)
     command.add_argument("--why", action="store_true", help=_WHY)
@@ -212,7 +236,7 @@ def _params(command: Any) -> None:
 
 def _memory(command: Any) -> None:
     _of(command)
-    _cut(command)
+    _plan_of(command)
     _step(command)
     _precision(command)
     _engine(command)
@@ -220,33 +244,33 @@ def _memory(command: Any) -> None:
 
 def _time(command: Any) -> None:
     _of(command)
-    _cut(command)
+    _plan_of(command)
     _step(command)
     _precision(command)
     _wait(command)
-    _whole(
-        command, "--prompt", None, "prefill a prompt of so many tokens in place of a step (a step)"
-    )
+    _input(command, "time the prefill of this many input tokens", "none, a decode step is timed")
 
 
 def _compare(command: Any) -> None:
     _of(command, several=True)
-    _cut(command, several=True)
+    _plan_of(command, several=True)
     _wait(command)
     _case(command, several=True)
 
 
 def _sweep(command: Any) -> None:
     _of(command, several=True, on="DEVICE")
-    says = "take these numbers: 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
-    how: dict[str, Any] = {"type": _read(asked.numbers), "metavar": "N"}
-    command.add_argument("--batch", default=[1], **how | {"help": f"{says} (1)"})
-    command.add_argument("--context", **how | {"help": f"{says} {_USUAL}"})
+    such = ", such as 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
+    how: dict[str, Any] = {"type": _read(asked.numbers)}
+    says = _says(f"take these numbers of sequences{such}", 1)
+    command.add_argument("--batch", default=[1], metavar="SEQUENCES", help=says, **how)
+    says = _says("take these numbers of tokens in the KV cache, written in the same ways", _USUAL)
+    command.add_argument("--context", metavar="TOKENS", help=says, **how)
     _precision(command)
 
 
 def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A reader whose errors argparse passes on: it knows this kind alone."""
+    """The same function with the kind of error that argparse passes on."""
 
     def read(text: str) -> Any:
         try:
@@ -258,95 +282,107 @@ def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _plan(command: Any) -> None:
-    _of(command, on="NODE[xN]")  # so many devices are a node of their own
-    _whole(command, "--batch", 256, "train with so many sequences a step")
-    _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
+    _of(command, on="NODE[xN]")  # several devices are a node of their own
+    _trained(command, 256)
     _recipe(command)
-    _whole(command, "--top", 10, "show so many plans")
+    _whole(command, "--top", "PLANS", 10, "show at most this many plans")
+
+
+def _trained(command: Any, batch: int) -> None:
+    """What a training step is."""
+    _whole(command, "--batch", "SEQUENCES", batch, "train with this many sequences in a step")
+    _context(command, "take sequences of this many tokens")
 
 
 def _train(command: Any) -> None:
     _of(command, on="NODE[xN]")
-    says = "train with so many tokens in all, as 300e9 or 2T"
-    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "N", "required": True}
+    says = _says("train with this many tokens in all, such as 300e9 or 2T", "none, required")
+    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "TOKENS", "required": True}
     command.add_argument("--tokens", help=says, **how)
-    _whole(command, "--batch", 256, "train with so many sequences a step")
-    _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
+    _trained(command, 256)
     _recipe(command)
-    says = "reach this share of the peak, as 0.4 or 40%% (what published runs reached)"
-    command.add_argument("--mfu", type=_read(asked.share), metavar="X", help=says)
-    _hours(command)
-    _amount(command, "--watts", "draw so many watts with one device (not asked)")
+    says = _says("reach this share of the peak, such as 0.4 or 40%%", "what published runs reached")
+    command.add_argument("--mfu", type=_read(asked.share), metavar="SHARE", help=says)
+    _rent(command)
+    _amount(command, "--watts", "WATTS", "count energy at this many watts for each device", _NONE)
     command.add_argument("--why", action="store_true", help=_WHY)
 
 
 def _lora(command: Any) -> None:
     _of(command, on="DEVICE")
-    _whole(command, "--rank", 16, "train adapters of this rank")
-    says = "put adapters beside these products: q_proj,v_proj (q_proj,v_proj)"
+    _whole(command, "--rank", "RANK", 16, "train adapters of this rank")
+    says = _says("add adapters to these products, with commas between", "q_proj,v_proj")
     how: dict[str, Any] = {"type": asked.names, "metavar": "NAMES", "help": says}
     command.add_argument("--targets", default=["q_proj", "v_proj"], **how)
-    says = "freeze matrices in this format: nf4 is QLoRA (bf16)"
-    command.add_argument("--base", type=_read(asked.frozen), default="bf16", metavar="X", help=says)
-    _whole(command, "--batch", 1, "train with so many sequences a step")
-    _whole(command, "--context", None, f"take sequences of so many tokens {_USUAL}")
-    says = "keep less for the backward pass, and compute it again (keep all)"
+    says = _says("store the frozen matrices in this format; nf4 is QLoRA", "bf16")
+    how = {"type": _read(asked.frozen), "metavar": "FORMAT", "help": says}
+    command.add_argument("--base", default="bf16", **how)
+    _trained(command, 1)
+    says = _says("recompute these activations in the backward pass", "none, all are kept")
     command.add_argument("--recompute", choices=("selective", "full"), help=says)
-    _whole(command, "--tokens", None, "train with so many tokens in all, as 10M (not asked)")
-    _hours(command)
+    says = "train with this many tokens in all, such as 10M"
+    _whole(command, "--tokens", "TOKENS", _NONE, says)
+    _rent(command)
     command.add_argument("--why", action="store_true", help=_WHY)
 
 
-def _hours(command: Any) -> None:
-    says = "pay so many dollars for an hour of one device (its dated rent, where one is known)"
-    _amount(command, "--price", says)
+def _rent(command: Any) -> None:
+    says = "charge this many US dollars an hour for each device"
+    _amount(command, "--price", "DOLLARS", says, "the dated rent, if known")
 
 
 def _recipe(command: Any) -> None:
-    says = f"keep of a parameter what {', '.join(TRAINED)} keeps (bf16)"
-    command.add_argument("--recipe", type=_read(asked.recipe), metavar="NAME", help=says)
+    says = _says(f"keep the optimizer states of a recipe: {', '.join(TRAINED)}", "bf16")
+    command.add_argument("--recipe", type=_read(asked.recipe), metavar="RECIPE", help=says)
 
 
 def _serve(command: Any) -> None:
     _of(command, devices=True)
-    _cut(command)
+    _plan_of(command)
     _wait(command)
-    _whole(command, "--prompt", 1000, "read prompts of so many tokens")
-    _whole(command, "--answer", 200, "write answers of so many tokens")
-    _whole(command, "--users", None, "find the fewest devices for so many at once (not asked)")
-    says = "allow so many milliseconds for each output token (no limit)"
-    _amount(command, ("--tpot", "--within"), says, asked.positive)
-    says = "with --users, allow so many milliseconds for the first token (no limit)"
-    _amount(command, "--ttft", says, asked.positive)
-    _amount(command, "--rate", "meet so many requests a second (not asked)", asked.positive)
+    _input(command, "take requests of this many input tokens", 1000)
+    says = _says("generate this many output tokens for each request", 200)
+    how: dict[str, Any] = {"dest": "answer", "metavar": "TOKENS", "default": 200}
+    command.add_argument("--output-tokens", "--answer", type=_read(asked.whole), help=says, **how)
+    says = "find the fewest devices for this many concurrent users"
+    _whole(command, "--users", "USERS", "none, find the batch instead", says)
+    says = "allow this many milliseconds for each output token"
+    _amount(command, ("--tpot", "--within"), "MILLISECONDS", says, _NONE, asked.tpot)
+    says = "allow this many milliseconds for the first token, together with --users"
+    _amount(command, "--ttft", "MILLISECONDS", says, _NONE, asked.ttft)
+    says = "find how many servers take this many requests per second"
+    _amount(command, "--rate", "REQUESTS", says, _NONE, asked.positive)
     _precision(command)
     _engine(command)
-    _amount(command, "--price", "pay so many dollars for an hour of one device (not asked)")
+    says = "charge this many US dollars an hour for each device"
+    _amount(command, "--price", "DOLLARS", says, "none; with --users the dated rent, if known")
     command.add_argument("--why", action="store_true", help=_WHY)
 
 
 def _explain(command: Any) -> None:
-    says = "name the log of a vLLM, SGLang, TensorRT-LLM or llama.cpp, or - to read one"
+    says = "name the log of vLLM, SGLang, TensorRT-LLM or llama.cpp; - reads one from stdin"
     command.add_argument("log", metavar="LOG", help=says)
-    says = "name the device, as H100-SXM, where the log does not (what the log says)"
-    command.add_argument("--on", dest="place", default="", metavar="DEVICE", help=says)
-    says = "take the model from its config.json (the catalogue's, by the log's name)"
+    says = _says("name the device, such as H100-SXM", "the one that the log names")
+    command.add_argument("--on", "--gpu", dest="place", default="", metavar="DEVICE", help=says)
+    says = _says("read the model from its config.json", "the catalogue's, by the log's name")
     command.add_argument("--config", metavar="FILE", help=says)
 
 
 def _listed(command: Any) -> None:
-    command.add_argument("pattern", nargs="?", help="name a part of the name (all)")
+    says = _says("list the names that contain this text", "all names")
+    command.add_argument("pattern", nargs="?", metavar="TEXT", help=says)
 
 
 def _measure(command: Any) -> None:
-    command.add_argument(
-        "--device", choices=("cpu", "cuda"), default="cpu", help="time this kind (cpu)"
-    )
-    command.add_argument("--quick", action="store_true", help="repeat less often")
+    how: dict[str, Any] = {"choices": ("cpu", "cuda"), "default": "cpu"}
+    command.add_argument("--device", help=_says("time the CPU, or a GPU with CUDA", "cpu"), **how)
+    says = _says("repeat each timing once instead of seven times", "off")
+    command.add_argument("--quick", action="store_true", help=says)
 
 
 def _completion(command: Any) -> None:
-    command.add_argument("shell", choices=("bash", "zsh"))
+    says = "name the shell that will read the script: bash or zsh"
+    command.add_argument("shell", choices=("bash", "zsh"), help=says)
 
 
 _FILL: dict[str, Callable[[Any], None]] = {

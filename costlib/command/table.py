@@ -20,7 +20,7 @@ WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows by column, with their values, and as a reader wants to see them.
+    """Rows by column: their values, and how a table shows them.
 
     ``asked`` repeats what was asked, and ``notes`` say what to make of the rows.
     """

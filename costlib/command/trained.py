@@ -1,4 +1,4 @@
-"""What training costs: plans of a cluster, a run of so many tokens, adapters on one device."""
+"""What training costs: plans of a cluster, a whole run, adapters on one device."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def searched(given: Namespace) -> tuple[Cluster, dict[str, Any]]:
     found = search(asked.model(given.model), where, **asks, as_arrays=True)
     if not len(found["step"]):
         text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
-        raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; take more")
+        raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; use more devices")
     return where, found
 
 
@@ -65,21 +65,23 @@ def usual_mfu() -> tuple[float, int]:
 
 
 def plan(given: Namespace) -> tuple[Any, int]:
-    """Ways to train a model on a cluster: those that no other one beats in time and memory."""
+    """Ways to train a model on a cluster that no other plan beats in both time and memory."""
     most = one_size("top", given.top)
     _, found = searched(given)
     kept = np.flatnonzero(found["frontier"])[:most]
-    columns = {name: list(column[kept]) for name, column in found.items() if name not in _UNSEEN}
+    columns = {
+        _PLANNED.get(name, name): list(column[kept])
+        for name, column in found.items()
+        if name not in _UNSEEN
+    }
     shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}
     shown = {title: column for title, column in shown.items() if {*column} != {"1"}}
     shown["recompute"] = [str(each or "nothing") for each in columns["recompute"]]
-    shown["step"] = [quantity(each, "s", 3) for each in columns["step"]]
-    shown["memory"] = [quantity(each, "B", 3) for each in columns["memory"]]
+    shown["step"] = [quantity(each, "s", 3) for each in columns["step_s"]]
+    shown["memory"] = [quantity(each, "B", 3) for each in columns["memory_bytes"]]
     shown["MFU"] = [f"{each:.1%}" for each in columns["mfu"]]
-    notes = [
-        f"{len(found['step']):,} legal plans fit; these no other one beats in time and memory."
-    ]
-    notes += ["Times are a datasheet's: published steps take longer (parallel.html)."]
+    notes = [f"{len(found['step']):,} legal plans fit; none beats these in both time and memory."]
+    notes += ["Times are those of the datasheet: published steps take longer (parallel.html)."]
     many = "1 sequence" if given.batch == 1 else f"{given.batch:,} sequences"
     title = f"{given.model} on {given.on}: {many} of {given.context:,} tokens"
     asks = asked_for(given, "model", "on", "batch", "context", "recipe")
@@ -87,12 +89,15 @@ def plan(given: Namespace) -> tuple[Any, int]:
 
 
 _UNSEEN = ("frontier", "fits", "microbatches")
-_DEGREES = {"data": "data", "tensor": "tensor", "pipe": "pipeline", "ring": "context"}
-_DEGREES |= {"expert": "expert", "zero": "zero", "micro": "microbatch", "chunks": "chunks"}
+#: Keys of a plan that say their unit.
+_PLANNED = {"step": "step_s", "memory": "memory_bytes"}
+#: How a table heads the degrees of a plan.
+_DEGREES = {"DP": "data", "TP": "tensor", "PP": "pipeline", "CP": "context", "EP": "expert"}
+_DEGREES |= {"ZeRO": "zero", "microbatch": "microbatch", "chunks": "chunks"}
 
 
 def train(given: Namespace) -> tuple[Any, int]:
-    """How long so many tokens take, in what memory, for how much."""
+    """How long a training run takes, in what memory and at what price."""
     where, found = searched(given)
     model, row = asked.model(given.model), {name: each[0] for name, each in found.items()}
     share, count = usual_mfu()
@@ -151,7 +156,7 @@ class _Case:
         if self.cost is not None:
             why = f"device hours × ${self.cost:g}"
             price = float(run.dollars(per_device_hour=self.cost))
-            yield Answer("dollars", "price of the run", price, "$", why, _RUN)
+            yield Answer("usd", "price of the run", price, "$", why, _RUN)
 
     def planned(self) -> Iterator[Answer]:
         """The fastest plan that fits, and what a datasheet lets it reach."""
@@ -207,7 +212,7 @@ def _held(given: Namespace, model: Transformer, base: str, recompute: str | None
 def _memory(given: Namespace, model: Transformer, held: Memory, device: Device) -> Iterator[Answer]:
     trained = int(adapter_params(model, _recipe(given, given.base)))
     why = f"rank × (rows + columns) of {', '.join(given.targets)}: {trained / model.params():.2%}"
-    yield Answer("trained", "trained parameters", trained, "", f"{why} of the model", _LORA)
+    yield Answer("trained_params", "trained parameters", trained, "", f"{why} of the model", _LORA)
     said = {
         "weights": f"frozen matrices in {given.base}, the rest in 16 bits, adapters in 32",
         "gradients": "of the adapters alone",
@@ -216,9 +221,9 @@ def _memory(given: Namespace, model: Transformer, held: Memory, device: Device) 
     }
     for name, why in said.items():
         yield Answer(f"{name}_bytes", name, float(getattr(held, name)), "B", why, _LORA)
-    yield Answer("total_bytes", "total", float(held.total), "B", "their sum", _LORA)
+    yield Answer("memory_bytes", "memory needed", float(held.total), "B", "their sum", _LORA)
     why = "the device's memory less its reserve"
-    yield Answer("usable_bytes", "usable", float(device.usable), "B", why, _LORA)
+    yield Answer("usable_bytes", "usable memory", float(device.usable), "B", why, _LORA)
     yield Answer("fits", "fits", bool(held.total <= device.usable), "", "total ≤ usable", _LORA)
     most = max(
         0, int((device.usable - held.total + held.activations) * given.batch // held.activations)
@@ -238,18 +243,18 @@ def _speed(given: Namespace, model: Transformer, device: Device) -> Iterator[Ans
     why = "every op at the datasheet's rates"
     yield Answer("step_s", "step, at best", seconds, "s", why, _LORA)
     speed = given.batch * given.context / seconds
-    yield Answer("tokens_per_s", "tokens a second, at best", speed, "", "tokens / step", _LORA)
+    yield Answer("tokens_per_s", "tokens/s, at best", speed, "", "tokens / step", _LORA)
     if given.tokens is None:
         return
     hours = given.tokens / speed / HOUR
     why = f"{given.tokens:,} tokens / {speed:,.0f} a second"
     yield Answer("hours", "hours, at best", hours, "", why, _LORA)
     if (cost := _paid(given)) is not None:
-        yield Answer("dollars", "price", hours * cost, "$", f"hours × ${cost:g}", _LORA)
+        yield Answer("usd", "price", hours * cost, "$", f"hours × ${cost:g}", _LORA)
 
 
 def _instead(given: Namespace, model: Transformer, device: Device) -> str:
-    """What would do, of what does not fit."""
+    """What would fit, if this does not."""
     ways = {
         "--recompute full": (given.base, "full"),
         "--base nf4": ("nf4", given.recompute),

@@ -4,11 +4,12 @@ A layer is a list of parts. A part that mixes tokens (attention, a scan, a convo
 each alone (a feed-forward layer, a mixture of experts) says three things about itself:
 
 - the steps that treat all tokens alike, before and after the mixing: a table of `PerToken`;
-- the ops that mix tokens, for a pass over so many new tokens after so many cached;
-- what it keeps for later tokens: `Cache`, so many elements a token, or a state that never grows.
+- the ops that mix tokens, for a pass over new tokens that follow cached ones;
+- what it keeps for later tokens: `Cache`, a number of elements for each token, or a state that
+never grows.
 
-A `Block` is so many layers of the same parts, and a model is blocks in a given order. Every number
-can be an int, an array or a symbol, as everywhere.
+A `Block` is a number of layers with the same parts, and a model is blocks in a given order. Every
+number can be an int, an array or a symbol, as everywhere.
 """
 
 from costlib.layers.attention_kinds import (

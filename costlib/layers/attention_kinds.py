@@ -1,4 +1,4 @@
-"""Attention with something more: experts, differences, masks made of values, convolutions."""
+"""Attention with experts, differences of heads, masks made of values, or convolutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache that several devices share by tokens: decode context parallelism, as engines call it.
+"""Decode context parallelism: a KV cache that several devices share by tokens.
 
 Heads divide a cache only while there are as many of them as devices; a latent is kept whole by
 every device. Tokens divide both: of n devices each keeps every n-th token, meets it with the

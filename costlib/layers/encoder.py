@@ -1,4 +1,4 @@
-"""Layers beside a decoder's own: an encoder, and what runs where there is something to see."""
+"""Layers beside a decoder's own: an encoder, and layers that run only on encoded input."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Encoder(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhereSeen(Part):
-    """Layers that run where there is something to see, and are passed over where there is not.
+    """Layers that run only where a pass has encoded tokens, such as those of an image.
 
     With ``encoded`` tokens of pictures they attend to those (attention of kind ``cross``), and are
     then as any other; without, their weights lie in memory and nothing else is done.

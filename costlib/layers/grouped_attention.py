@@ -36,8 +36,9 @@ class Attention(Part):
     """Softmax attention: every query meets the keys it may see.
 
     ``kv_heads`` keys and values are shared by ``heads`` queries; a value may have another width.
-    ``window``: a query sees so many tokens, itself included. ``chunk``: it sees those of its own
-    chunk of the text (Llama 4). Not ``causal``: it sees all (encoders), or a window to both sides.
+    ``window``: a query sees that number of tokens, itself included. ``chunk``: it sees those of its
+    own chunk of the text (Llama 4). Not ``causal``: it sees all (encoders), or a window to both
+    sides.
 
     ``qk_norm`` is "head" (one norm for all heads), "each" (one for every head) or "full";
     ``value_norm`` one without weights on values. ``gate`` multiplies the output by a sigmoid, one

@@ -22,7 +22,7 @@ from costlib.units.numbers import Number, is_zero, minimum, triangle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexer:
-    """What picks the keys that a sparse layer attends to: DeepSeek's lightning indexer.
+    """The indexer of a sparse layer, which selects the keys: DeepSeek's lightning indexer.
 
     ``heads`` small queries a token, made of a vector of ``query_width`` (None: of the layer's own
     input), meet one key a token of ``head_dim``; the ``top`` best keys are attended to. The keys

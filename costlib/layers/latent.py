@@ -36,10 +36,10 @@ class Latent(Part):
     """Multi-head latent attention: one latent and one rotary key a token serve all heads.
 
     ``biases`` names those of q_proj, q_a_proj, q_b_proj, kv_a_proj and o_proj that have one.
-    ``top``: so many keys are attended to, which the indexer of an earlier layer chose; ``window``:
-    the last ones. ``gate`` is one for each "element" or one a "head", or made with the queries from
-    their middle before its norm and after it ("fused": A.X K2). ``shares_kv``: latents are those of
-    an earlier layer, and expanded anew. ``context_parallel`` is that of `Attention`.
+    ``top``: the number of keys that are attended to, which the indexer of an earlier layer chose;
+    ``window``: the last ones. ``gate`` is one for each "element" or one a "head", or made with the
+    queries from their middle before its norm and after it ("fused": A.X K2). ``shares_kv``: latents
+    are those of an earlier layer, and expanded anew. ``context_parallel`` is that of `Attention`.
     """
 
     heads: Number

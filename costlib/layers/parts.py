@@ -93,7 +93,7 @@ class PerToken:
         return not is_zero(self.experts)
 
     def __mul__(self, times: Number) -> PerToken:
-        """The step so many times over."""
+        """The step, ``times`` over."""
         return self._scaled(times, (*_PER_TOKEN, "weights", "table", "times"))
 
     def routed(
@@ -118,7 +118,7 @@ class PerToken:
         return replace(self, **{k: v * by for k, v in values.items() if not is_zero(v)})
 
     def parameters(self, experts: Number | None = None) -> Any:
-        """Parameters stored; of a routed step those of all experts, or of so many."""
+        """Parameters stored; of a routed step those of all experts, or of ``experts``."""
         if self.tied:
             return 0
         if not self.is_expert:
@@ -127,7 +127,7 @@ class PerToken:
         return self.weights * count
 
     def read_weights(self, tokens: Number, experts: str) -> Any:
-        """Weights that a pass over so many tokens reads."""
+        """Weights that a pass over ``tokens`` tokens reads."""
         if not self.is_expert:
             return self.weights
         if experts == "all":
@@ -140,7 +140,7 @@ class PerToken:
         return self.weights * met / self.expert_parallel
 
     def op(self, tokens: Number, experts: str = "expected", masked: str = "skipped") -> Op:
-        """The step for so many tokens."""
+        """The step for ``tokens`` tokens."""
         weights = self.read_weights(tokens, experts) if self.is_expert else self.weights
         if not is_zero(self.rows):
             weights = weights + self.rows * tokens
@@ -234,7 +234,7 @@ class Pass:
         return self.one_by_one or (type(self.seq) is int and self.seq == 1 and not self.is_first)
 
     def of(self, step: PerToken, layers: Number) -> Op:
-        """A step that treats all tokens alike, in so many layers."""
+        """A step that treats all tokens alike, in ``layers`` layers."""
         op = (step * layers).op(self.tokens, self.experts, self.masked)
         once: Op = op * self.steps if self.one_by_one else op
         return once
@@ -259,7 +259,7 @@ class Cache:
     state: Number = 0
 
     def elements(self, context: Number) -> Any:
-        """Elements that a context of so many tokens leaves behind."""
+        """Elements in the cache of ``context`` tokens."""
         if is_zero(self.per_token):
             return self.state
         kept = context if self.window is None else minimum(context, self.window)
@@ -291,7 +291,7 @@ class Saved:
     by_kernel: bool = False
 
     def __mul__(self, times: Number) -> Saved:
-        """So many times as much."""
+        """``times`` as much."""
         return replace(self, elements=self.elements * times)
 
     def is_needed(self, learning: tuple[str, ...] | None, *, on_chip: bool) -> bool:
@@ -341,7 +341,7 @@ class Part:
         return ()
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """What depends on more than the number of tokens, in so many layers."""
+        """What depends on more than the number of tokens, in ``layers`` layers."""
         return ()
 
     def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
@@ -354,7 +354,8 @@ class Part:
         return False
 
     def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
-        """What a device sends in so many layers for the part's sake, beside sums over all."""
+        """What a device sends for this part in ``layers`` layers, besides the sums over all
+        devices."""
         return Ledger()
 
     @property
@@ -420,7 +421,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """So many layers of the same parts, each part added to the residual stream.
+    """``layers`` layers of the same parts, each part added to the residual stream.
 
     ``norms`` are those of d_model in each layer. ``parallel``: all parts read the same input.
     ``shared_parameters``: how many of a layer's parameters are those of an earlier layer (Zamba
@@ -524,7 +525,7 @@ def normalisation(name: str, width: Number, norm: str, stored: Number | None = N
 
 
 def elementwise(name: str, width: Number, kind: str, **others: Number) -> PerToken:
-    """So many FLOPs for each of ``width`` elements; as many are read and written unless given.
+    """A number of FLOPs for each of ``width`` elements; as many are read and written unless given.
 
     >>> elementwise("rotary", 64, "rotary").flops
     192

@@ -426,7 +426,7 @@ class ShortConvolution(Scan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelConvolution(Scan):
-    """A convolution of a few tokens in each of so many channels, and nothing else (Inkling).
+    """A convolution of a few tokens in each channel, and nothing else (Inkling).
 
     ``groups``: to each channel's own kernel that of its group is added, which a projection makes
     for every token; the products are then element by element.

@@ -276,7 +276,7 @@ def _end(is_likely: Callable[[float], bool], start: float, factor: float, ideal:
 def _told(search: _Search, flat: _Flat, measured: Any) -> tuple[_Search, tuple[_Constants, float]]:
     """The search with as few constants as the rows can tell, and the best of them.
 
-    A constant is told if without it the rows are so much less likely (under errors of Laplace's
+    A constant is fitted if without it the rows are so much less likely (under errors of Laplace's
     kind, of whatever size fits best) that its interval of 95 per cent would not hold the ideal.
     """
     best = _best(search, flat, measured)

@@ -81,7 +81,7 @@ class Collective:
         return [float(self.predicted(n)) / t - 1 for n, t in self.seconds.items()]
 
     def by_rate(self, shares: Mapping[str, float]) -> list[float]:
-        """The same of the rival: bytes over a constant share of the wire's rate (`one_rate`)."""
+        """The same of the rival: bytes over a constant share of the link's rate (`one_rate`)."""
         rate = shares["network" if self.nodes > 1 else "link"] * self.wire
         factor = bus_factor(self.does, self.devices)
         return [factor * n / rate / t - 1 for n, t in self.seconds.items()]
@@ -281,7 +281,7 @@ def _machine(text: str) -> tuple[Node, int, int]:
     kind = next((name for word, name in _KINDS if word in low), None)
     many = re.search(r"(\d+)(?: of \d+)? ?x ", low)
     if kind is None or many is None:
-        raise _Unread(f"devices {text!r}: which and how many is not told")
+        raise _Unread(f"devices {text!r}: which and how many is not given")
     if re.search(r"pcie|\bnvl\b(?! ?72)", low) and "nvl72" not in low:
         raise _Unread(f"devices {text!r}: links of PCIe cards are in no node that is known")
     node, count = nodes[kind], int(many[1])
@@ -293,7 +293,7 @@ def _machine(text: str) -> tuple[Node, int, int]:
 def _number(line: Mapping[str, str]) -> float:
     found = re.fullmatch(r"[\d,]+(\.\d+)?", line["value"].strip())
     if found is None:
-        raise _Unread(f"its value, {line['value']!r}, is no number")
+        raise _Unread(f"its value, {line['value']!r}, is not a number")
     return float(line["value"].replace(",", ""))
 
 

@@ -28,7 +28,7 @@ _REAL = r"(-?\d{1,12}(?:\.\d{1,9})?)"
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A line about a running engine: sequences at once and those that wait, the share of the cache
-    in use, tokens a second, and tokens held where they are told."""
+    in use, tokens a second, and tokens held, where a log has them."""
 
     running: int
     waiting: int = 0

@@ -340,7 +340,7 @@ def read_model(text: str, plan: str = "") -> tuple[Transformer, tuple[str, ...]]
 
 
 def _with_heads(model: Transformer, key: str, text: str) -> Transformer:
-    """DeepSeek-V3 trains with the layer that predicts a further token, unless told not to."""
+    """DeepSeek-V3 trains with its MTP layer, unless told not to."""
     if key != "deepseekv3" or "w/o mtp" in text or not model.mtp_blocks:
         return model
     return _further(model)
@@ -378,7 +378,7 @@ _GPTS = r"(?:an? )?(?:~?[\d.]+ ?[bmt]\b|gpt|mt-nlg|t-nlg|turing|megatron|opt\b|b
 
 
 def _by_parameters(text: str, plan: str) -> Transformer:
-    """A GPT whose width is 128 times its depth, unless its width is told.
+    """A GPT whose width is 128 times its depth, unless its width is given.
 
     >>> _by_parameters("Grok MoE 314B", "")
     Traceback (most recent call last):
@@ -511,7 +511,7 @@ def read_devices(text: str) -> tuple[Device, Node, int]:
         )
         times = next((m for pattern in patterns if (m := re.search(pattern, low))), None)
         if not times:
-            raise UnreadRow(f"devices {text!r}: how many is not told")
+            raise UnreadRow(f"devices {text!r}: how many is not given")
         count = int(int(times[1]) * max(each, 1))
     stands_in = _node(node, name)
     return stands_in.device, stands_in, count
@@ -541,7 +541,7 @@ def read_plan(text: str, what: str, model_text: str, count: int) -> dict[str, An
     """
     low = _in_letters(f"{text} {what}".lower())
     if "best config" in low:
-        raise UnreadRow(f"plan {text!r}: not told")
+        raise UnreadRow(f"plan {text!r}: not given")
 
     def number(*names: str) -> int | None:
         for name in names:
@@ -614,7 +614,7 @@ def _in_letters(low: str) -> str:
 def _sharded_fully(
     low: str, batch: int | None, seq: int, count: int
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The usual plan on TPUs, where a table sends its readers elsewhere: weights in parts, and
+    """The usual plan on TPUs, to which tables refer: weights sharded, and
     sequences too where there are fewer of them than devices."""
     tokens = _tokens(low)
     batch = tokens // seq if tokens else batch
@@ -683,7 +683,7 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
     batch = batch or (tokens and max(1, tokens // seq)) or (each and each * data)
     assumed: tuple[str, ...] = ()
     if batch is None and pipeline > 1 and again == 1:
-        raise UnreadRow("its batch is not told, and the bubble of its stages hangs on it")
+        raise UnreadRow("its batch is not given, and the bubble of its stages depends on it")
     if batch is None and micro is not None:
         batch = micro * data * again
     elif batch is None:
@@ -699,7 +699,7 @@ def _batch(low: str, number: Any, data: int, seq: int, pipeline: int) -> dict[st
 
 
 def _tokens(low: str) -> int | None:
-    """Tokens of a batch, where it is told by them."""
+    """Tokens of a batch, where it is given in them."""
     if told := _number(r"gbs tokens=(\d+)", low):
         return told
     found = re.search(r"(\d+(?:\.\d+)?) ?([km]) tokens", low)

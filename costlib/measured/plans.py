@@ -409,7 +409,7 @@ class PlanErrors:
 def plan_errors(
     rows: Iterable[PlanRow] | None = None, *, pairs: int = 60, least: int = 4, seed: int = 0
 ) -> list[PlanErrors]:
-    """The errors of every table with at least so many rows; of all carried ones unless told.
+    """The errors of every table with at least ``least`` rows; of all carried ones by default.
 
     Of a table with fewer than three rows nothing can be held out: its fitted levels are empty.
 

@@ -1,5 +1,5 @@
-"""Published throughputs of served models, predicted: what a datasheet says of them, what is told by
-two rows of the same table, and what is left.
+"""Published throughputs of served models, predicted from a datasheet, then with constants fitted on
+two rows of the same table, and the errors that are left.
 
 A copy of a model that serves B requests, each of S prompt tokens and R answered ones, spends on
 each of its rounds R decode steps for all and a prefill for each,
@@ -87,7 +87,7 @@ class Constants:
     devices divide experts, their number to the power ``uneven`` longer. ``step`` and ``sequence``
     are the host's seconds for each step, and for each sequence in it; ``blend`` is the exponent
     with which computing and moving overlap; ``margin`` is the mean time per token that a server
-    runs at, as a share of the 99th percentile that it promises. Of llama.cpp, ``ported`` is a
+    runs at, as a share of its target for the 99th percentile. Of llama.cpp, ``ported`` is a
     further share of computing and ``compiled`` of the host's seconds for a step.
 
     >>> TYPICAL.scaled(rates=0.5, host=2).step / TYPICAL.step, DATASHEET.compute
@@ -288,7 +288,7 @@ class Served:
         return 1 / found if self.is_latency else found
 
     def at_rate(self, flops_per_s: float) -> float:
-        """What the row would measure if each device did so many FLOP/s: the simplest rival."""
+        """What the row would measure if each device did ``flops_per_s``: the simplest rival."""
         return self.of_a_flop * (1 / flops_per_s if self.is_latency else flops_per_s)
 
     @property
@@ -403,7 +403,7 @@ def understood(
 
     >>> rows, others = understood([dict.fromkeys(COLUMNS, "")])
     >>> rows, others[0][1]
-    ([], ' is no throughput')
+    ([], ' is not a throughput')
     """
     found, others, rows = [], [], list(rows)
     told = {_where(row) for row in rows if row["unit"].startswith("tokens/s")}
@@ -620,7 +620,7 @@ def _by_precision(
 
 
 def _is_packed(op: Op, ran: Setup) -> bool:
-    """Products with weights are computed in their own format; attention, the unembedding, and what
+    """GEMMs with the weights are computed in their own format; attention, the unembedding, and what
     a checkpoint leaves in 16 bits, in 16 bits."""
     if not op.is_matmul or op.name == "unembedding":
         return False
@@ -768,7 +768,8 @@ def held_errors(
 ) -> list[float]:
     """Errors without sign on the rows that were not fitted, over many pairs of rows that were.
 
-    All pairs where there are no more than ``pairs``, else so many of them, drawn with a fixed seed.
+    All pairs where there are no more than ``pairs``, else that number of them, drawn with a fixed
+    seed.
 
     >>> len(held_errors(served_rows("LMDeploy A100")[:4]))
     12

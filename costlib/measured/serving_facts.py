@@ -115,7 +115,7 @@ class Trace:
     prefix_hits: float | None = None
 
     def draw(self, count: int, seed: int = 0) -> tuple[Any, Any]:
-        """So many prompts and answers, whole tokens, with the trace's quantiles.
+        """Lengths of ``count`` prompts and answers in tokens, with the trace's quantiles.
 
         Between two quantiles the logarithm of a length is spread evenly; prompts and answers are
         drawn apart.

@@ -55,7 +55,7 @@ _DRAWS = (0, 11)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A number as it was printed, as it was predicted, and as a rival has it."""
+    """A number as it was printed, as it was predicted, and as the simplest rival predicts it."""
 
     printed: float
     predicted: float

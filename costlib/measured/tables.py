@@ -5,8 +5,8 @@ A row is a dict of texts with the columns of `COLUMNS`, as a CSV gives them. `se
 of it, or says in an `Unread` what the row does not tell. Names are matched by pattern, and looked
 up in the catalogue; models and devices that it lacks are in served.json, each with its source.
 
-Left out: rows about money, percentiles of latencies, which hang on queues, and rows whose speed
-hangs on drafts, on a prefix cache, or on lengths that their source does not give.
+Left out: rows about money, percentiles of latencies, which depend on queues, and rows whose speed
+depends on drafts, on a prefix cache, or on lengths that their source does not give.
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ def setup(row: Row) -> Setup:
     >>> setup(row | {"metric": "TTFT p99", "unit": "ms"})
     Traceback (most recent call last):
         ...
-    costlib.measured.tables.Unread: TTFT p99 hangs on a queue, whose percentiles are not predicted
+    costlib.measured.tables.Unread: TTFT p99 depends on a queue, whose percentiles are not predicted
     """
     if row["read"].lower().startswith("no"):
         raise Unread("nobody has read its source")
     measures, per = _measures(row), _per(row)
     _refuse(row, measures)
     if not re.fullmatch(r"(?!0*\.?0*$)[\d,]+(\.\d+)?", row["value"].strip()):
-        raise Unread(f"its value, {row['value']!r}, is no number above 0")
+        raise Unread(f"its value, {row['value']!r}, is not a number above 0")
     name, model = _model(row["model"])
     device, count = _device(row)
     prompt, answer, requests = _lengths(row, measures)
@@ -178,7 +178,7 @@ def _measures(row: Row) -> str:
     if unit in SECONDS:
         return _latency(row, metric)
     if not unit.startswith(("tokens/s", "tok/s")):
-        raise Unread(f"{row['metric']} is no throughput")
+        raise Unread(f"{row['metric']} is not a throughput")
     for pattern, kind in _COUNTED:
         if re.search(pattern, metric):
             return kind
@@ -190,16 +190,16 @@ SECONDS = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "µs": 1e-6, "ms/token": 1e-3, "s/t
 
 
 def _latency(row: Row, metric: str) -> str:
-    """Which latency is meant: of a further token, or of the first one."""
+    """Which latency is meant: TPOT or TTFT."""
     if re.search(r"p9\d|max|min\b|std", metric):
-        raise Unread(f"{row['metric']} hangs on a queue, whose percentiles are not predicted")
+        raise Unread(f"{row['metric']} depends on a queue, whose percentiles are not predicted")
     if re.search(r"itl may be|chunk", row["load"], re.I):
         raise Unread("its times between tokens are of several tokens at once")
     if re.search(r"ttft|first.?token", metric):
         return "first token"
     if re.search(r"tpot|\bitl\b|per.?token|inter.?token|token latency", metric):
         return "per token"
-    raise Unread(f"{row['metric']} is no throughput and no time of a token")
+    raise Unread(f"{row['metric']} is neither a throughput nor the latency of a token")
 
 
 def _per(row: Row) -> str:
@@ -228,8 +228,8 @@ def _beams(row: Row) -> int:
 
 
 def _passes(row: Row, products: Precision, device: Device) -> dict[str, Any]:
-    """How a prompt is read: llama.cpp takes 512 tokens at a time, and on CUDA writes packed weights
-    to memory in 16 bits, and reads them back, for each."""
+    """How a prompt is prefilled: llama.cpp takes 512 tokens at a time, and on CUDA writes packed
+    weights to memory in 16 bits, and reads them back, for each."""
     if "llama.cpp" not in row["framework+version"]:
         return {}
     writes = products.weights < 2 and "bf16" in device.flops_per_s

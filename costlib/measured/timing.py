@@ -51,7 +51,7 @@ COPIES = (10**5, 10**6, 10**7, 3 * 10**7)
 
 
 def best_seconds(run: Callable[[], Any], repeats: int = 5, least: float = 0.1) -> float:
-    """The shortest of so many runs, and of more until ``least`` seconds are over; in seconds.
+    """Seconds of the fastest of ``repeats`` runs, or of more until ``least`` seconds have passed.
 
     The shortest and not the mean: other programs can only make a run longer.
 
@@ -68,7 +68,7 @@ def best_seconds(run: Callable[[], Any], repeats: int = 5, least: float = 0.1) -
 
 
 def copy(elements: int) -> Op:
-    """So many elements read and written, and no FLOPs.
+    """A copy of ``elements`` elements: each is read and written, and there are no FLOPs.
 
     >>> copy(1000).flops, copy(1000).bytes("fp32")
     (0, 8000)
@@ -106,7 +106,7 @@ def measure(
 
 
 def machine(rows: Sequence[Measurement], name: str = "this machine") -> Device:
-    """The best product and the largest copy, as a device: rates are measured, not promised.
+    """A device with the measured rates of the best product and the largest copy.
 
     A small copy may be served from a cache, and then it is faster than the memory.
 

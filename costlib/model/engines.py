@@ -1,8 +1,8 @@
 """Chapter 4: what inference engines charge for weights and caches, beside the bytes that they take.
 
-An engine gives its cache a share of the memory, after weights and what a pass needs, and hands it
-out in pieces: pages, windows with room for a prompt's next chunk, states beside them. `Engine` says
-what is given out and what a sequence is charged; one of `ENGINES` for each of four engines, each a
+An engine gives its cache a share of the memory, after weights and what a pass needs, and divides it
+into pages, windows with room for a prompt's next chunk, and states. `Engine` says how much memory
+the caches get and what a sequence is charged; one of `ENGINES` for each of four engines, each a
 rule in a sentence about the version that it names.
 
 - vLLM: layers of a kind form groups as large as the rarest kind, the last one padded; every page is
@@ -131,7 +131,7 @@ class Engine:
         """
         return replace(self, **changes)
 
-    # ------------------------------------------------------------ what is given out
+    # ------------------------------------------------------------ memory for caches
 
     def given(self, model: Any, memory: Any, precision: Precision | str | None = None) -> Any:
         """Bytes of a device's memory that are left for caches, below 0 where weights do not fit.
@@ -192,7 +192,7 @@ class Engine:
     # ------------------------------------------------------------ what a sequence is charged
 
     def charged(self, model: Any, context: Number, precision: Precision | str | None = None) -> Any:
-        """Bytes of the cache that a sequence of so many tokens takes from all others.
+        """Bytes that a sequence of ``context`` tokens takes of the memory for caches.
 
         >>> from costlib import models
         >>> gemma = models["gemma-3-27b"]
@@ -230,7 +230,7 @@ class Engine:
     # ------------------------------------------------------------ what it prints
 
     def tokens(self, model: Any, pool: Any, precision: Precision | str | None = None) -> Any:
-        """The tokens that the engine says its cache has, if it has so many bytes.
+        """The tokens that the engine says its cache has, if it has ``pool`` bytes.
 
         >>> from costlib import models
         >>> ENGINES["vllm"].tokens(models["gpt-oss-20b"], 12.94 * 2**30)
@@ -251,7 +251,8 @@ class Engine:
     def concurrency(
         self, model: Any, pool: Any, context: Number, precision: Precision | str | None = None
     ) -> Any:
-        """Sequences of so many tokens that a cache of so many bytes has room for, not rounded.
+        """Sequences of ``context`` tokens for which a cache of ``pool`` bytes has room, not
+        rounded.
 
         >>> from costlib import models
         >>> pool = 12.94 * 2**30
@@ -298,7 +299,7 @@ class Paged:
     each: tuple[tuple[LayerKind, int, Any], ...]
 
     def of(self, context: Any, chunk: int) -> Any:
-        """Pages of a sequence, while the next chunk of its prompt is read."""
+        """Pages of a sequence, while the next chunk of its prompt is prefilled."""
         pages: Any = 0
         for kind, groups, tokens in self.each:
             if is_zero(kind.token):

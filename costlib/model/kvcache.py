@@ -4,7 +4,7 @@ Every token leaves a key and a value in each layer's cache. A layer with a windo
 ``window`` tokens, so its cache stops growing. Weights, cache and activations share a device's
 memory: what they leave free is how far batch and context can go.
 
-What a device gives out is its memory less a `RESERVE`. Left out: fragmentation, and whatever else
+Of a device's memory a `RESERVE` is not usable. Left out: fragmentation, and whatever else
 runs on the device.
 """
 

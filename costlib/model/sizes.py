@@ -89,7 +89,7 @@ def completed(model: Any) -> dict[str, Any]:
     choose("activation", model.activation, ACTIVATIONS)
     choose("qk_norm", model.qk_norm, (None, "head", "full"))
     if mla and (window is not None or model.qk_norm or model.biases or model.sinks):
-        raise ValueError("mla goes with no window, qk_norm, biases or sinks")
+        raise ValueError("mla cannot be combined with a window, qk_norm, biases or sinks")
     return {**found, "head_dim": head_dim}
 
 

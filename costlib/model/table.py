@@ -97,7 +97,7 @@ def _rows(shapes: list[tuple[Part, Number]], side: str, d: Number) -> list[PerTo
 
 
 def _first(model: Any) -> list[PerToken]:
-    """The embedding and what belongs to it, and that of heads for further tokens, which stand
+    """The embedding and what belongs to it, and that of the MTP layers, which stand
     behind the last layer."""
     first = _embedding(model) if model.is_first else []
     if not is_zero(model.mtp_layers) and not model.sends_over:
@@ -108,7 +108,7 @@ def _first(model: Any) -> list[PerToken]:
 
 
 def _last(model: Any) -> tuple[PerToken, ...]:
-    """The unembedding or a classifier in its place, and that of heads for further tokens."""
+    """The unembedding or a classifier in its place, and that of the MTP layers."""
     width = model.d_model if model.embedding_width is None else model.embedding_width
     bias = "unembedding" in model.biases
     unembedding = linear_step("unembedding", width, model.vocab, bias=bias)

@@ -1,8 +1,8 @@
 """Chapter 3: what a transformer costs.
 
-Nearly every step treats all tokens alike: so many FLOPs and elements a token, and weights that are
-read once however many tokens there are. A model is a table of such steps, made once, and what mixes
-tokens. Parameters, prefill, decode and training are four readings of that table.
+Nearly every step treats all tokens alike: a number of FLOPs and elements per token, and weights
+that are read once however many tokens there are. A model is a table of such steps, made once, and
+what mixes tokens. Parameters, prefill, decode and training are four readings of that table.
 
 Each step reads its inputs from memory and writes its outputs. Left out: the scales of scores and
 embeddings, soft caps, dropout, sampling, and the optimizer's own arithmetic.
@@ -82,11 +82,11 @@ class Transformer:
     write blocks, and are read back from blocks where they say the same. ``first`` and ``last`` are
     steps beside the embedding, and before the unembedding. ``embedding_width`` is that of both
     where it is not d_model. ``head`` has the steps of a classifier in place of the unembedding,
-    done once a token or, if ``pooled``, once a sequence. ``mtp_blocks`` holds layers that predict
-    further tokens, which `with_mtp_layers` counts: ``mtp_layers`` is then their number, and
+    done once a token or, if ``pooled``, once a sequence. ``mtp_blocks`` holds the layers for
+    multi-token prediction, which `with_mtp_layers` counts: ``mtp_layers`` is then their number, and
     ``mtp_embeddings`` whether each has embeddings of its own. ``left_out`` names what a config had
-    beside the language model (eyes, ears), which is not counted. ``context_length`` is how many
-    tokens of a sequence it was trained for, where that is known: no cost depends on it.
+    beside the language model (for images or sound), which is not counted. ``context_length`` is how
+    many tokens of a sequence it was trained for, where that is known: no cost depends on it.
     ``storage`` says how a checkpoint packs the weights. ``tensor_parallel`` is how many devices
     share each layer, in so many ``tensor_nodes``: see `costlib.parallel.tensor_parallel`. Of a
     pipeline's stages (see `costlib.parallel.stage_models`) the first alone has an embedding,
@@ -220,14 +220,14 @@ class Transformer:
         return found.with_(**changes)
 
     def with_mtp_layers(self, *, own_embeddings: bool = False) -> Transformer:
-        """The same model with its heads for further tokens, where a config says it has some.
+        """The same model with its layers for multi-token prediction, where its config has some.
 
         DeepSeek-V3, GLM 4.5 and others are trained to predict more than the next token, and draft
-        with those heads when they are served. A head joins the last layer's output and the next
-        token's embedding, and is one more layer, with a cache, and the unembedding once more. Every
+        with their MTP layers when they are served. An MTP layer joins the last layer's output and
+        the next token's embedding, has a cache, and is followed by the unembedding once more. Every
         pass runs each of them once, over all its tokens; verifying drafts is a decode of as many
-        ``new`` tokens. Embedding and unembedding are the model's, unless it has ``own_embeddings``
-        of each head, as some checkpoints do.
+        ``new`` tokens. Embedding and unembedding are the model's, unless each
+        has ``own_embeddings``, as in some checkpoints.
 
         >>> from costlib import models
         >>> model = models["deepseek-v3"]
@@ -236,7 +236,7 @@ class Transformer:
         (11.6, 1)
         """
         if not self.mtp_blocks:
-            raise ValueError("nothing is known of heads for further tokens of this model")
+            raise ValueError("this model has no MTP layers: its config names none")
         heads: Number = 0
         for block in self.mtp_blocks:
             heads = plus(heads, block.layers)
@@ -369,7 +369,7 @@ class Transformer:
         return facts_html(shown)
 
     def decode_steps(self, batch: Number, context: Number, steps: Number, **options: Any) -> Ledger:
-        """So many decode steps of one token, the cache growing by one each: a closed form.
+        """``steps`` decode steps of one token each, while the cache grows: a closed form.
 
         >>> model = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
         >>> model.decode_steps(1, 10, 2).flops == (model.decode(1, 10) + model.decode(1, 11)).flops
@@ -532,16 +532,17 @@ class Transformer:
         >>> gpt.decode(1, 4096)
         Traceback (most recent call last):
             ...
-        ValueError: context must be at most 1,024 tokens, as many as the model has learned \
-positions for, got 4097 with those that are new
+        ValueError: context must be at most 1,024 tokens, because the model has no more learned \
+positions, got 4,097 with the new ones
         """
         most = self.learned_positions
         if most is not None and exceeds(tokens, most + 1):
-            text = f"context must be at most {most:,} tokens, as many as the model has learned"
-            raise ValueError(f"{text} positions for, got {tokens!s:.60} with those that are new")
+            got = f"{tokens:,}" if isinstance(tokens, int) else f"{tokens!s:.60}"
+            text = f"context must be at most {most:,} tokens, because the model has no more learned"
+            raise ValueError(f"{text} positions, got {got} with the new ones")
 
     def check_trained(self, context: Number, called: str = "the model") -> None:
-        """Warn of more tokens than the model was trained for: costs are right, answers may not be.
+        """Warn of more tokens than the model was trained for: the costs hold, answers may be poor.
 
         >>> from costlib.model.catalog import models
         >>> models["llama-3.1-8b"].check_trained(128_000)
@@ -550,8 +551,8 @@ positions for, got 4097 with those that are new
         if known is None or self.learned_positions is not None:  # beyond those passes are refused
             return
         if exceeds(context, known + 1):  # one is being written
-            text = f"{called} was trained for {known:,} tokens: costs of more are as counted, but "
-            warn(f"{text}its answers may be worth little", BeyondTraining, stacklevel=4)
+            text = f"{called} was trained for {known:,} tokens: costs beyond that are counted as"
+            warn(f"{text} usual, but its answers may be poor", BeyondTraining, stacklevel=4)
 
     def alike(self, run: Pass) -> tuple[list[Op], list[Op]]:
         """What treats all tokens of a pass alike, before tokens are mixed and after."""
@@ -604,7 +605,7 @@ positions for, got 4097 with those that are new
         return list(found)
 
     def sums(self, run: Pass, count: Number) -> Ledger:
-        """So many sums of the residual stream over the devices that share each layer."""
+        """``count`` sums of the residual stream over the devices that share each layer."""
         if is_one(self.tensor_parallel):
             return Ledger()
         tiers = {"inside": exact_div(self.tensor_parallel, self.tensor_nodes)}

@@ -77,7 +77,8 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """So many nodes of one kind; a node is a `costlib.catalog.Node`, a device, or a name of either.
+    """A number of nodes of one kind; a node is a `costlib.catalog.Node`, a device, or a name of
+    either.
 
     ``per_node`` uses fewer devices of each node than it has: jobs on racks of 72 often use 64.
     ``latency`` is the seconds that each round of a collective waits inside a node. Unless given,
@@ -112,7 +113,8 @@ class Cluster:
         object.__setattr__(self, "node", found)
 
     def with_(self, *, nodes: int | None = None, **changes: Any) -> Cluster:
-        """The same cluster with so many nodes, or with changes to its devices: see `Device.with_`.
+        """The same cluster with another number of nodes, or with changes to its devices: see
+        `Device.with_`.
 
         >>> slower = Cluster("DGX-H100").with_(nodes=4, interconnect_efficiency=0.8)
         >>> slower.nodes, slower.device.link("data.network")
@@ -158,7 +160,7 @@ class Cluster:
         return node.device.with_(links=links)
 
     def tiers(self, devices: Number, stride: Number = 1) -> Tiers:
-        """How an axis of so many devices, each ``stride`` from the next, lies in the nodes.
+        """How an axis of ``devices`` devices, each ``stride`` from the next, lies in the nodes.
 
         >>> cluster = Cluster("DGX-H100", nodes=4)
         >>> cluster.tiers(8), cluster.tiers(16, 2), cluster.tiers(4, 8)
@@ -215,7 +217,8 @@ def cluster_of(given: Cluster | Node | Device | str) -> Cluster:
         return Cluster(nodes[name], nodes=many or 1)
     one, many = devices[name], many or 1
     if one.interconnect is None and many > 1:
-        raise ValueError(f"no link joins {given}: list(costlib.nodes) has machines with one")
+        text = f"no link between devices of {given} is known"
+        raise ValueError(f"{text}: list(costlib.nodes) lists machines with one")
     alike = (nodes[each] for each in nodes if nodes[each].device.name == one.name)
     wait = next((node.latency for node in alike), None)
     node = Node(name=given, device=one, devices=many, link=one.interconnect, latency=wait)
@@ -228,7 +231,7 @@ _TIMES = re.compile(
 
 
 def times(text: str) -> tuple[str, int | None]:
-    """A name, and how many where that is said: ``H100-SXMx8`` and ``8xH100-SXM`` are eight.
+    """A name, and the number if one is given: ``H100-SXMx8`` and ``8xH100-SXM`` are eight.
 
     >>> times("H100-SXMx8"), times("8 x T4"), times("RTX-4090")
     (('H100-SXM', 8), ('T4', 8), ('RTX-4090', None))
@@ -243,7 +246,8 @@ def times(text: str) -> tuple[str, int | None]:
 
 
 def machine_of(given: Cluster | Node | Device | str) -> tuple[Cluster | Device, int | None]:
-    """What a model is served on: a cluster, or a device and how many of it, where that is said.
+    """The machine that a name stands for: a cluster, or a device with its number where one is
+    given.
 
     >>> machine_of("A100-80GBx4")[1], machine_of("DGX-H100x2")[0].devices
     (4, 16)

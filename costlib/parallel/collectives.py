@@ -1,4 +1,4 @@
-"""What devices do together: programs for the counted machine, and how much each must send.
+"""Collectives as programs for the counted machine, and how much each device must send.
 
 A collective is known by what every device holds before and after. Here x_r is the value of device
 r, E its elements, n the devices, and a part of a value is one of its n equal pieces of ⌈E/n⌉
@@ -45,7 +45,7 @@ __all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts", "tw
 
 
 def parts(value: Any, count: int) -> list[Any]:
-    """A value cut into so many equal pieces, the last padded with zeros.
+    """A value divided into ``count`` equal pieces, the last padded with zeros.
 
     >>> [part.tolist() for part in parts(np.array([1, 2, 3]), 2)]
     [[1, 2], [3, 0]]
@@ -98,7 +98,8 @@ def two_way_ring_all_reduce(rank: int, devices: int, value: Any) -> Program:
 
 
 def tree_broadcast(rank: int, devices: int, value: Any) -> Program:
-    """Whoever has the value sends it on, so that twice as many have it after each round."""
+    """Every device that has the value sends it on, so that twice as many have it after each
+    round."""
     reach = 1
     while reach < devices:
         if rank < reach:

@@ -1,7 +1,7 @@
 """When sending hides behind computing: closed forms, in every reading.
 
 A message hides if what can go on meanwhile takes as long. Both sides grow alike, so that what
-decides is the `ridge` of a wire: the FLOPs π/β that a device does while a byte leaves it, times the
+decides is the `ridge` of a link: the FLOPs π/β that a device does while a byte leaves it, times the
 part of a value that leaves. Messages (`units.messages`) are priced in the tiers of a cluster.
 
     data      4·P·T/π ≥ 2·g·P·(G−1)/(G·β)             T ≥ g/2 · ridge
@@ -88,7 +88,7 @@ def tensor_devices(
     sums: Number = 2,
     activations: Number = 2,
 ) -> Any:
-    """Devices among which a layer of so many weights still computes as long as it sends.
+    """The most devices among which a layer still computes as long as it sends.
 
     >>> round(tensor_devices(989e12, 450e9, parameters=218_103_808, d_model=4096), 1)
     10.1

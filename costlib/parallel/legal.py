@@ -118,7 +118,7 @@ def _other_mixers(asked: Asked) -> list[str]:
 
 
 def _heads_go_round(asked: Asked) -> Any:
-    """Whether heads can be dealt out among the context's devices."""
+    """Whether heads can be divided among the context's devices."""
     among = asked.plan.tensor * asked.plan.context
     found: Any = True
     for block in asked.model.blocks:

@@ -51,7 +51,7 @@ class Reached:
     large values reach 0.78 to 0.82 of NVLink's rate on three generations, because every packet
     carries a header. ``network_share``: network cards lose less to theirs. ``gain``: sums in
     switches are 1.25 to 1.31 times as fast as a ring, and of few devices ``sums_share`` of what
-    their bytes promise.
+    their bytes alone would allow.
     """
 
     launch: float = 35e-6

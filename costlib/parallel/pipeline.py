@@ -1,7 +1,7 @@
-"""Pipelines: stages that pass microbatches on, in an order; when each is done, and what it holds.
+"""Pipelines: in which order stages run microbatches, when each is done, and what it holds.
 
 The layers are cut into stages·chunks pieces, and piece j lies on device j mod stages: with one
-chunk a stage each, with more the pieces are dealt out in turns ("interleaved", virtual stages). A
+chunk a stage each, with more the pieces are distributed in turns ("interleaved", virtual stages). A
 task is the forward or the backward pass of one microbatch through one piece. It can begin when its
 device is free and the piece before it (after it, going back) is done with that microbatch. An order
 says which task a device does next; `played` follows it and gives begin and end of every task.
@@ -277,7 +277,7 @@ def played(
     weights: Number | Sequence[Number] = 1,
     together: Number | None = None,
 ) -> Timeline:
-    """Begin and end of every task, with so many seconds for each piece, or a list of each one's.
+    """When every task begins and ends, with the same seconds for each piece, or a list of them.
 
     Where an order cuts the backward pass in two, ``weights`` of its seconds go to the gradients of
     weights. ``together``: the seconds of a forward and a backward pass that "dualpipe" overlaps, at

@@ -7,7 +7,7 @@
 (True, 'products')
 
 Every field may be an array, for many plans at once, but for the pipeline's own (``pipeline``,
-``chunks``, ``schedule``) and what is no number: `search` reads the same formulas that way.
+``chunks``, ``schedule``) and what is not a number: `search` reads the same formulas that way.
 
 Left out: offloading, and layers that are cut otherwise than their neighbours.
 """

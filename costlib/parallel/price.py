@@ -1,4 +1,4 @@
-"""What a plan takes: seconds of a step and where they go, bytes of the fullest device.
+"""The seconds of a plan's step by what they are spent on, and the bytes of the fullest device.
 
 The formulas are plain arithmetic over layers, stages and microbatches, and so take one plan or
 arrays of them. With F and B the seconds of one microbatch on a stage, forward and back, messages

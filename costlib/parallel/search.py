@@ -1,4 +1,4 @@
-"""All legal plans of a model on a cluster: what each takes, and which of them nobody beats.
+"""All legal plans of a model on a cluster: time, memory, and the frontier of both.
 
 Every way to write the number of devices as tensor·context·pipeline·data, with every microbatch,
 stage of ZeRO, order of the pipeline and policy of recomputation. The formulas are those of

@@ -1,4 +1,4 @@
-"""Layers dealt out to the stages of a pipeline, and what each stage has of each kind.
+"""The layers of each stage of a pipeline, by kind.
 
 Pieces are as even as can be. Where layers do not divide, some pieces have one fewer: those at the
 ends first, as they have the unembedding and the embedding to do as well. (Llama 3.1 405B has 126

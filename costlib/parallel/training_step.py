@@ -75,7 +75,7 @@ def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: StepLayout) 
 
 
 def _precision(params: Params, layout: StepLayout) -> Precision:
-    """Bytes of gradients and weights on the wire, and of what the optimizer touches: on average
+    """Bytes of gradients and weights that are sent, and of what the optimizer touches: on average
     over a stage's parameters, each at its recipe's."""
     recipe, count = layout.recipe, params.count
     wire = {kind: sum(params.wire(kind, recipe)) / count for kind in ("gradients", "weights")}

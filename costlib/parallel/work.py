@@ -11,7 +11,7 @@ How each way of dividing a layer shows up in the ledger:
                 all-gather instead, what is done to the stream itself divided by t, and one more
                 all-gather back, of the input that was kept in parts
     context     tokens by c; keys and values travel around a ring ("ring": keys and values forward,
-                again with their gradients back) or heads are dealt out instead of tokens for the
+                again with their gradients back) or heads are divided instead of tokens for the
                 time of attention ("all_to_all")
     expert      each device has E/e experts; copies of tokens are sent to theirs and back
 
@@ -219,7 +219,7 @@ class _Passes:
     def _of_context(self, op: Op) -> Op:
         """A device's part of attention over the whole sequence.
 
-        On a ring it reads all keys and values, for its own queries; dealt out by heads, a part.
+        On a ring it reads all keys and values, for its own queries; divided by heads, a part.
         """
         by_heads = self.cut.context_by == "all_to_all"
         return _scaled(op, self.cut.context, kv=by_heads)
@@ -328,7 +328,7 @@ def _attentions(block: Block) -> list[Attention | Latent]:
 
 
 def _of_mixture(part: Mixture, cut: Cut, d: Number) -> Ledger:
-    """Copies of tokens are dealt out to their experts, and what comes of them goes back."""
+    """Copies of tokens are sent to their experts, and what comes of them goes back."""
     width = d if part.latent is None else part.latent
     copies = cut.between * part.per_token * width * cut.imbalance
     dealt = _dealt(part, cut, copies)
@@ -342,7 +342,7 @@ def _of_mixture(part: Mixture, cut: Cut, d: Number) -> Ledger:
 
 def _dealt(part: Mixture, cut: Cut, copies: Number) -> Ledger:
     """Tokens go to their experts and back: each copy by itself, or once to each node that has some
-    of its experts, where fast links hand it on."""
+    of its experts, whose fast links do the rest."""
     if cut.nodes_per_token is None:
         return cut.send("all_to_all", copies, "expert", count=2)
     tiers, fewer = cut.tiers["expert"], minimum(cut.nodes_per_token, part.per_token)

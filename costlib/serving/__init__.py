@@ -1,7 +1,7 @@
-"""Serving: from a latency target to a batch, a number of machines and a price.
+"""Serving: from a latency target to a batch size, a number of servers and a price.
 
 >>> server = Server("llama-3.1-8b", "H100-SXM")
->>> best = best_batch(server, context=2000, per_token=0.025)
+>>> best = best_batch(server, context=2000, tpot=0.025)
 >>> best.batch, best.limit, round(best.throughput)
 (233, 'memory', 9887)
 >>> requests = poisson(10, 1000, prompt=1000, answer=uniform(100, 300))

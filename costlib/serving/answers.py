@@ -1,6 +1,6 @@
-"""What everybody asks who serves a model: does it fit, how fast, what binds, what does it cost?
+"""Does a model fit, how fast is it, what binds it, and what does it cost to serve?
 
-`answer` asks the ledger all of it at once, and every number comes with the sum that made it and the
+`answer` answers these questions from the ledger, each with the sum behind its number and the
 section of the book that derives it. The command ``costlib`` prints the same answers.
 
 Left out: whatever `costlib.serving.Server` leaves out.
@@ -44,11 +44,11 @@ class Answer:
 
     @property
     def shown(self) -> str:
-        """The value as a reader wants to see it."""
+        """The value as text, with its unit."""
         if isinstance(self.value, (bool, str)):
             return self.value if isinstance(self.value, str) else "yes" if self.value else "no"
         if self.value == inf:
-            return "without end"
+            return "unlimited"
         if self.unit == "$":
             return f"${_digits(self.value)}"
         if self.unit in ("tokens", "tokens/s") or (self.unit == "" and self.value < _MILLION):
@@ -69,7 +69,7 @@ def _digits(value: float) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answers:
-    """What is asked, and every answer to it, in order; ``answers["per_token_s"]`` is one."""
+    """The answers about a model on a device, in order; ``answers["tpot_s"]`` is one of them."""
 
     server: Server
     batch: int
@@ -88,13 +88,13 @@ class Answers:
 
     @property
     def fits(self) -> bool:
-        """Whether so many sequences of so many tokens lie in the memory that is given out."""
+        """Whether all sequences of the batch fit in the usable memory."""
         return bool(self["fits"])
 
     @property
     def charged(self) -> Memory | None:
-        """What the engine takes on for them on the fullest device: weights as they are loaded,
-        caches as charged, and in ``buffers`` what it leaves to all else; without one, nothing.
+        """What the engine charges on the fullest device: weights as loaded, KV caches as charged,
+        and in ``buffers`` what it keeps for all else; None without an engine.
 
         >>> found = answer("gemma-3-12b", "A100-80GB", batch=8, context=16384, engine="vllm")
         >>> round(found.charged.kv / 1e9, 1), round(found.server.cache_bytes(16385, 8) / 1e9, 1)
@@ -110,7 +110,7 @@ class Answers:
         return Memory(weights=weights, kv=caches, buffers=left)
 
     def plain(self) -> dict[str, Any]:
-        """Values by key, as JSON can hold them: what has no end is None."""
+        """Values by key, as JSON can hold them; an unlimited value is None."""
         return {row.key: None if row.value == inf else row.value for row in self}
 
     def __repr__(self) -> str:
@@ -141,22 +141,23 @@ def answer(
     watts: float | None = None,
     engine: Any = None,
 ) -> Answers:
-    """All that a model on a device, or cut over many, is asked before it is rented.
+    """Whether a model fits on one or many devices, how fast it is, what binds it and what it costs.
 
-    Device and cuts are those of `costlib.serving.Server`: "H100-SXMx8" are eight that share every
-    layer unless told. A step writes one token for each of ``batch`` sequences of a copy with
-    ``context`` tokens cached (4,096, or as many as the model was trained for if these are fewer); a
-    prompt has as many, or ``prompt``. Price and watts, of one device,
-    are yours. With an ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm") what fits is what
-    that engine takes on, with its pages and what it keeps for itself.
+    Device and degrees are those of `costlib.serving.Server`: "H100-SXMx8" are eight devices with
+    tensor parallelism unless told otherwise. A decode step generates one token for each of
+    ``batch`` sequences of a copy, with ``context`` tokens cached (4,096, or as many as the model
+    was trained for if these are fewer). A prompt has ``prompt`` tokens, or as many as the context.
+    ``price_per_hour`` (dollars) and ``watts`` are of one device. With an ``engine`` ("vllm",
+    "sglang", "llama.cpp", "tensorrt-llm") memory is counted as that engine does, with its pages and
+    what it keeps for itself.
 
     >>> found = answer("llama-3.1-8b", "H100-SXM", batch=8, context=8192, price_per_hour=3.99)
-    >>> found.fits, found["largest_batch"], round(found["all_tokens_per_s"])
+    >>> found.fits, found["largest_batch"], round(found["output_tokens_per_s"])
     (True, 57, 1131)
-    >>> next(row.why for row in found if row.key == "token_cache_bytes")
+    >>> next(row.why for row in found if row.key == "kv_bytes_per_token")
     '32 layers × 2,048 elements × 2 bytes'
     >>> found = answer("llama-3.1-405b", "DGX-H100x2", pipeline=2, batch=64)
-    >>> next(row.why for row in found if row.key == "held_bytes").partition(": ")[2]
+    >>> next(row.why for row in found if row.key == "memory_bytes").partition(": ")[2]
     '63 of 126 layers and the unembedding, on the fullest of 16 devices'
     """
     server = Server(model, device, precision, tensor, pipeline, expert, data, latency, engine, dcp)
@@ -182,7 +183,7 @@ def _of_model(server: Server) -> Iterator[Answer]:
     if active != params:
         moe = "transformer.html#mixtures-of-experts-stored-used-read"
         why = f"{active / params:.1%} of them: a token meets the experts it is sent to"
-        yield Answer("active_params", "parameters a token uses", active, "", why, moe)
+        yield Answer("active_params", "active parameters per token", active, "", why, moe)
     each = model.weight_bytes(server.precision)
     why = f"{params:,} parameters × {each / params:.4g} bytes"
     yield Answer("weight_bytes", "weights", each, "B", why, "kvcache.html#what-fits")
@@ -197,13 +198,18 @@ def _of_a_token(server: Server) -> Iterator[Answer]:
         why = f"({why})" if len(grows) > 1 else why
         token = server.model.kv_elements_per_token() * width
         yield Answer(
-            "token_cache_bytes", "cache of a token", token, "B", f"{why} × {width:g} bytes", where
+            "kv_bytes_per_token",
+            "KV cache per token",
+            token,
+            "B",
+            f"{why} × {width:g} bytes",
+            where,
         )
     state = server.model.state_elements()
     if state:
         why = f"{state:,} elements × {width:g} bytes, however long the sequence"
         long = "serving_faster.html#a-long-past"
-        yield Answer("state_bytes", "state of a sequence", state * width, "B", why, long)
+        yield Answer("state_bytes", "state per sequence", state * width, "B", why, long)
 
 
 def _kept(cache: Any, layers: int) -> str:
@@ -219,12 +225,12 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     given, precision = server.device.usable, server.precision
     sums = f"weights {held.weights / 1e9:.4g} + cache {held.kv / 1e9:.4g} + activations "
     sums += f"{held.activations / 1e9:.2g} GB{_which(server, share)}"
-    yield Answer("held_bytes", "memory it takes", held.total, "B", sums, where)
+    yield Answer("memory_bytes", "memory needed", held.total, "B", sums, where)
     if server.engine is not None:
         yield from _as_charged(server, batch, context)
         return
     capacity = f"{server.device.capacity / 1e9:.4g} GB less {RESERVE:.0%} for what else needs room"
-    yield Answer("given_bytes", "memory given out", given, "B", capacity, where)
+    yield Answer("usable_bytes", "usable memory", given, "B", capacity, where)
     sign = "≤" if held.total <= given else ">"
     why = f"{held.total / 1e9:.4g} {sign} {given / 1e9:.4g} GB"
     yield Answer("fits", "fits", bool(held.total <= given), "", why, where)
@@ -255,12 +261,14 @@ def _as_charged(server: Server, batch: int, context: int) -> Iterator[Answer]:
     loaded = engine.weights(least, precision) / 1e9
     why = f"{engine.share:.0%} of the memory ({engine.setting} of {engine.name} {engine.version}) "
     why += f"less weights, {loaded:.4g} GB as loaded, and what a pass needs"
-    yield Answer("given_bytes", "memory for caches", given, "B", why, where)
+    yield Answer("kv_cache_capacity_bytes", "memory for KV caches", given, "B", why, where)
     each = engine.charged(least, context + 1, precision)
     exact = least.kv_bytes(1, context + 1, precision)
     times = f", {each / exact:.2f} times the {exact / 1e9:.4g} GB that it fills" if exact else ""
     why = f"a sequence of {context + 1:,} tokens in the pages of {engine.name}{times}"
-    yield Answer("charged_bytes", "cache as charged", each, "B", why, where)
+    yield Answer(
+        "charged_kv_bytes_per_sequence", "KV cache per sequence, as charged", each, "B", why, where
+    )
     most = server.room(context + 1)
     sign = "≤" if batch <= most else ">"
     why = f"{batch:,} × {each / 1e9:.4g} GB {sign} {given / 1e9:.4g} GB"
@@ -380,20 +388,22 @@ def _of_time(
 ) -> Iterator[Answer]:
     where, roof = "serving.html#one-step-four-limits", "roofline.html#every-op-is-a-point"
     why = f"a prompt of {prompt:,} tokens: {first.why}"
-    yield Answer("first_token_s", "time to first token (TTFT)", first.seconds, "s", why, where)
+    yield Answer("ttft_s", "time to first token (TTFT)", first.seconds, "s", why, where)
     most = "what most of that time goes into"
-    yield Answer("first_token_bound", "a prompt is bound by", first.binds, "", most, roof)
+    yield Answer("prefill_bound", "prefill is bound by", first.binds, "", most, roof)
     why = f"{batch:,} × {context:,} tokens: {step.why}"
-    yield Answer("per_token_s", "time per output token (TPOT)", step.seconds, "s", why, where)
-    yield Answer("per_token_bound", "a step is bound by", step.binds, "", most, roof)
+    yield Answer("tpot_s", "time per output token (TPOT)", step.seconds, "s", why, where)
+    yield Answer("decode_bound", "decode is bound by", step.binds, "", most, roof)
     each, gives = 1 / step.seconds, "serving.html#what-one-gives-up-all-get"
     why = f"1 / {quantity(step.seconds, 's')}"
-    yield Answer("one_tokens_per_s", "tokens a second for each user", each, "tokens/s", why, gives)
+    yield Answer(
+        "output_tokens_per_s_per_user", "output tokens/s per user", each, "tokens/s", why, gives
+    )
     many = server.data * batch
     why = f"{batch:,} / {quantity(step.seconds, 's')}"
     why += f" × {server.data} copies" if server.data > 1 else ""
     yield Answer(
-        "all_tokens_per_s", "tokens a second for all users", many * each, "tokens/s", why, gives
+        "output_tokens_per_s", "output tokens/s in total", many * each, "tokens/s", why, gives
     )
     yield from _when_full(server, context)
 
@@ -404,10 +414,10 @@ def _when_full(server: Server, context: int) -> Iterator[Answer]:
     own: Precision = server.model.precision
     if server.precision is not None:
         own = precision_of(server.precision)
-    names = [("full_tokens_per_s", "tokens a second, full batch", server)]
+    names = [("full_batch_output_tokens_per_s", "output tokens/s, full batch", server)]
     if own.weights > 1:
         packed = server.with_(precision=own.with_(weights="int4"))
-        names.append(("int4_full_tokens_per_s", "full batch, weights in int4", packed))
+        names.append(("int4_full_batch_output_tokens_per_s", "the same, weights in int4", packed))
     for key, name, each in names:
         most = each.room(context + 1)
         if 0 < most < inf:
@@ -432,19 +442,19 @@ def _of_money(
     of = "1 device" if many == 1 else f"{many} devices"
     read = float(server.busy(prompt)) / (prompt * server.data)
     written = step / (batch * server.data)
-    for name, kind, seconds in (("read", "input", read), ("written", "output", written)):
+    for kind, seconds in (("input", read), ("output", written)):
         each = f"{quantity(seconds, 's')} a token"
         if price is not None:
             paid = per_million(seconds, amount("price_per_hour", price, least=0) * many)
             why = f"10⁶ × {each} × ${price:g} an hour × {of}"
-            told = f"a million {kind} tokens"
-            yield Answer(f"dollars_per_million_{name}", told, paid, "$", why, where)
+            told = f"price per million {kind} tokens"
+            yield Answer(f"usd_per_million_{kind}_tokens", told, paid, "$", why, where)
         if watts is not None:
             joules = 1e6 * seconds * amount("watts", watts, least=0) * many
             why = f"10⁶ × {each} × {watts:g} W × {of}"
             yield Answer(
-                f"joules_per_million_{name}",
-                f"energy of a million {kind} tokens",
+                f"joules_per_million_{kind}_tokens",
+                f"energy per million {kind} tokens",
                 joules,
                 "J",
                 why,

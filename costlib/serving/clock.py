@@ -68,13 +68,13 @@ class Clock:
         ]
 
     def steps(self, sequences: int, cached: int, count: int) -> float:
-        """Seconds of so many steps in a row; ``cached`` tokens in all before the first."""
+        """Seconds of ``count`` steps in a row; ``cached`` tokens in all before the first."""
         first, slope = self._line(sequences, cached / sequences)
         one = self._alike[sequences] + self._written[sequences] + first
         return count * one + slope * (count * (count - 1) // 2)
 
     def steps_within(self, sequences: int, cached: int, seconds: float, most: int) -> int:
-        """The fewest steps, from 1 to ``most``, after which so many seconds have gone by.
+        """The fewest steps, from 1 to ``most``, after which ``seconds`` have passed.
 
         >>> clock = Clock(Server("llama-3.1-8b", "H100-SXM"), sequences=8, longest=2000)
         >>> clock.steps_within(8, 8000, clock.steps(8, 8000, 5) - 1e-6, 100)

@@ -1,4 +1,4 @@
-"""Long contexts: what a token reads and computes, the further it is from the beginning.
+"""Long contexts: what a token reads and computes, as a function of its position.
 
 The bytes that a step reads of a sequence's cache are a few straight lines in its context: full
 attention a + b·T, a window b·min(T, W), a state a. Where two models cost the same is where their
@@ -98,7 +98,7 @@ def crossings(one: Lines, other: Lines) -> tuple[float, ...]:
 
 
 def even_context(state: Number, per_token: Number) -> Any:
-    """The context from which a cache outgrows a state: state elements / elements of a token.
+    """The context at which a KV cache is as large as a state: state elements / elements per token.
 
     >>> even_context(32 * 128 * 128, 2 * 8 * 128)
     256.0

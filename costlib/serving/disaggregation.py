@@ -1,4 +1,4 @@
-"""Prompts read on some machines, answers written on others: what crosses, and how many of each.
+"""Disaggregation: prefill on some servers and decode on others, what is sent, and how many of each.
 
 A prompt is arithmetic, an answer is memory traffic, and each disturbs the other. On machines of
 their own neither waits, but every prompt's cache crosses a link: κ·S bytes.
@@ -24,7 +24,7 @@ __all__ = ["disaggregate", "machine_ratio", "transfer"]
 
 
 def transfer(server: Server | str, prompt: Number, link: float) -> Any:
-    """Seconds in which a prompt's cache crosses a link of so many bytes/s.
+    """Seconds to send the KV cache of a prompt over a ``link`` in bytes/s.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> print(f"{1000 * transfer(server, 4096, 50e9):.1f} ms")
@@ -34,73 +34,87 @@ def transfer(server: Server | str, prompt: Number, link: float) -> Any:
 
 
 def machine_ratio(
-    reader: Server | str, writer: Server | str, prompt: Number, answer: Number, batch: Number
+    prefill_server: Server | str,
+    decode_server: Server | str,
+    prompt: Number,
+    answer: Number,
+    batch: Number,
 ) -> Any:
-    """Machines that read for each that writes with ``batch`` places: B·p(S) / ((η − 1)·t(B, T̄)).
+    """Prefill servers for each decode server with ``batch`` slots: B·p(S) / ((η − 1)·t(B, T̄)).
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> round(machine_ratio(server, server, 4096, 256, 64), 2)
     1.15
     """
     prompt, answer = size("prompt", prompt), size("answer", answer, least=2)
-    reader, writer = server_of(reader, "reader"), server_of(writer, "writer")
+    prefill_server, decode_server = (
+        server_of(prefill_server, "prefill_server"),
+        server_of(decode_server, "decode_server"),
+    )
     if all(isinstance(each, int) for each in (prompt, answer, batch)):
-        reader.check(int(prompt))
-        writer.check(int(prompt + answer // 2), max(1, int(batch)))
-    writing = (answer - 1) * writer.step(batch, prompt + answer / 2 - 1)
-    return batch * reader.prefill(prompt) / writing
+        prefill_server.check(int(prompt))
+        decode_server.check(int(prompt + answer // 2), max(1, int(batch)))
+    writing = (answer - 1) * decode_server.step(batch, prompt + answer / 2 - 1)
+    return batch * prefill_server.prefill(prompt) / writing
 
 
 def disaggregate(
     requests: Requests,
-    reader: Server | str,
-    writer: Server | str,
+    prefill_server: Server | str,
+    decode_server: Server | str,
     *,
     link: float,
-    readers: int = 1,
-    writers: int = 1,
+    prefill_servers: int = 1,
+    decode_servers: int = 1,
     **policy: Any,
 ) -> ServingRun:
-    """What happens to every request where ``readers`` read, one prompt at a time, and others write.
+    """A run in which ``prefill_servers`` prefill, one prompt at a time, and the others decode.
 
-    Who is read is sent to the writers in turn. The rest are fields of `costlib.serving.Policy`.
+    Caches of prefilled prompts are sent to the decode servers in turn. The rest are fields of
+    `costlib.serving.Policy`.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> run = disaggregate(listed([0.0, 0.1], 4096, 50), server, server, link=50e9)
-    >>> run.written, [round(each, 3) for each in run.time_to_first.tolist()]
+    >>> run.written, [round(each, 3) for each in run.ttft.tolist()]
     (100, [0.07, 0.07])
     """
-    readers, writers = one_size("readers", readers), one_size("writers", writers)
-    reader, writer = server_of(reader, "reader"), server_of(writer, "writer")
-    reader.check(int(requests.prompt.max()))
-    began, first = _read(requests, reader, readers)
-    sent = np.array([transfer(writer, p, link) for p in np.unique(requests.prompt)])
+    prefill_servers, decode_servers = (
+        one_size("prefill_servers", prefill_servers),
+        one_size("decode_servers", decode_servers),
+    )
+    prefill_server, decode_server = (
+        server_of(prefill_server, "prefill_server"),
+        server_of(decode_server, "decode_server"),
+    )
+    prefill_server.check(int(requests.prompt.max()))
+    began, first = _read(requests, prefill_server, prefill_servers)
+    sent = np.array([transfer(decode_server, p, link) for p in np.unique(requests.prompt)])
     arrived = first + sent[np.searchsorted(np.unique(requests.prompt), requests.prompt)]
     turn = np.argsort(arrived, kind="stable")
     total = None
     finish: np.ndarray[Any, Any] = np.empty(len(requests))
-    for place in range(writers):
-        mine = turn[place::writers]
+    for place in range(decode_servers):
+        mine = turn[place::decode_servers]
         if len(mine) == 0:
             continue
         part = listed(arrived[mine], requests.prompt[mine], requests.answer[mine])
-        run = simulate(part, writer, reads=False, **policy)
+        run = simulate(part, decode_server, reads=False, **policy)
         finish[mine] = run.finish
         total = _sum(total, run)
     assert total is not None
     finish = np.where(requests.answer == 1, first, finish)
     found = ServingRun(requests, total.pages, began, first, finish, rows=total.rows)
     found.steps, found.passes, found.written = total.steps, total.passes, total.written
-    found.read, found.put_back = int(requests.prompt.sum()) + total.read, total.put_back
+    found.read, found.preemptions = int(requests.prompt.sum()) + total.read, total.preemptions
     return found
 
 
-def _read(requests: Requests, reader: Server, readers: int) -> tuple[Any, Any]:
-    """When each prompt is begun and read: in order, on whichever machine is free first."""
+def _read(requests: Requests, prefill_server: Server, prefill_servers: int) -> tuple[Any, Any]:
+    """When each prefill begins and ends: in order, on the server that is free first."""
     lengths = np.unique(requests.prompt)
-    seconds = np.broadcast_to(reader.prefill(lengths.astype(float)), lengths.shape)
+    seconds = np.broadcast_to(prefill_server.prefill(lengths.astype(float)), lengths.shape)
     each = seconds[np.searchsorted(lengths, requests.prompt)]
-    free, began, done = [0.0] * readers, [], []
+    free, began, done = [0.0] * prefill_servers, [], []
     for arrival, spent in zip(requests.arrival.tolist(), each.tolist(), strict=True):
         start = max(arrival, free[0])
         heapreplace(free, start + spent)
@@ -113,6 +127,6 @@ def _sum(total: ServingRun | None, run: ServingRun) -> ServingRun:
     """Totals of several machines; the trace is the first one's."""
     if total is None:
         return run
-    for name in ("steps", "passes", "read", "written", "put_back"):
+    for name in ("steps", "passes", "read", "written", "preemptions"):
         setattr(total, name, getattr(total, name) + getattr(run, name))
     return total

@@ -1,4 +1,4 @@
-"""How few devices serve so many users, each so fast? `Server`, asked the other way round.
+"""The fewest devices that serve a number of users within targets for TTFT and TPOT.
 
 Each of N users always has one request, a prompt of S tokens and then an answer of η. Where a copy
 serves B of them, the prompts of the others are prefilled between the steps of one's answer, so that
@@ -42,14 +42,14 @@ LARGEST, ALONE = 64, 8
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """A server that serves so many users as fast as was asked: ``per_token`` and ``first_token``
-    are the seconds that an output token and the first one take where most users share a copy.
+    """A server that meets the targets for a number of users. ``tpot`` and ``ttft`` are in seconds,
+    for the copy that has most users.
 
     ``limit`` says what keeps one more user out of a copy: "memory", "latency", or "users", as there
     is no other.
 
-    >>> fleet = fewest_devices("llama-3.1-70b", "H100-SXM", users=40, per_token=0.05)
-    >>> fleet.server.machine, fleet.batch, fleet.limit, round(fleet.tokens_per_s)
+    >>> fleet = fewest_devices("llama-3.1-70b", "H100-SXM", users=40, tpot=0.05)
+    >>> fleet.server.machine, fleet.batch, fleet.limit, round(fleet.output_tokens_per_s)
     ('4 × H100-SXM', 40, 'users', 1820)
     """
 
@@ -57,13 +57,13 @@ class Fleet:
     users: int
     prompt: int
     answer: int
-    per_token: float
-    first_token: float
+    tpot: float
+    ttft: float
     limit: str
 
     @property
     def devices(self) -> int:
-        """How many there are."""
+        """Devices of all copies."""
         return self.server.devices
 
     @property
@@ -72,14 +72,14 @@ class Fleet:
         return int(ceil_div(self.users, self.server.data))
 
     @property
-    def tokens_per_s(self) -> float:
+    def output_tokens_per_s(self) -> float:
         """Output tokens a second of all users, with all prompts prefilled meanwhile."""
         return self.users * self.answer / self._cycle
 
     @property
     def _cycle(self) -> float:
         """Seconds of a user's request, after which the next one begins."""
-        return float(self.server.busy(self.prompt)) + (self.answer - 1) * self.per_token
+        return float(self.server.busy(self.prompt)) + (self.answer - 1) * self.tpot
 
     @property
     def input_seconds(self) -> float:
@@ -91,9 +91,9 @@ class Fleet:
     def output_seconds(self) -> float:
         """Device seconds of an output token: what all prefills leave of every device's time.
 
-        >>> fleet = fewest_devices("llama-3.1-70b", "H100-SXM", users=40, per_token=0.05)
+        >>> fleet = fewest_devices("llama-3.1-70b", "H100-SXM", users=40, tpot=0.05)
         >>> spent = fleet.prompt * fleet.input_seconds + fleet.answer * fleet.output_seconds
-        >>> round(fleet.devices / spent * fleet.answer) == round(fleet.tokens_per_s)
+        >>> round(fleet.devices / spent * fleet.answer) == round(fleet.output_tokens_per_s)
         True
         """
         of_all = self.devices * self._cycle / self.users
@@ -101,20 +101,20 @@ class Fleet:
 
 
 def fewest_devices(model: Any, device: Any, **asked: Any) -> Fleet:
-    """The fewest devices that serve so many users, with the plan that does; see `fleets`.
+    """The fewest devices that serve ``users`` concurrent users, and their plan; see `fleets`.
 
-    Of plans with as few devices, the one that writes a token soonest.
+    Of plans with as few devices it is the one with the lowest TPOT.
 
     >>> fleet = fewest_devices(
-    ...     "llama-3.1-8b", "H100-SXM", users=200, prompt=7000, answer=1000, per_token=1 / 30
+    ...     "llama-3.1-8b", "H100-SXM", users=200, prompt=7000, answer=1000, tpot=1 / 30
     ... )
-    >>> fleet.server.machine, fleet.batch, round(1000 * fleet.per_token, 1)
+    >>> fleet.server.machine, fleet.batch, round(1000 * fleet.tpot, 1)
     ('4 × H100-SXM (tensor=2, data=2)', 100, 24.5)
-    >>> fewest_devices("llama-3.1-8b", "H100-SXM", users=1, per_token=0.0001)
+    >>> fewest_devices("llama-3.1-8b", "H100-SXM", users=1, tpot=0.0001)
     Traceback (most recent call last):
         ...
-    costlib.serving.server.OutOfReach: no plan of up to 64 × H100-SXM writes a token in 100 µs: \
-the fastest takes 160.1 µs
+    costlib.serving.server.OutOfReach: no plan of up to 64 × H100-SXM has a TPOT of 100 µs: \
+the lowest is 160.1 µs
     """
     [*_, best] = fleets(model, device, **asked)
     assert best is not None  # or it was said what is out of reach
@@ -128,19 +128,18 @@ def fleets(
     users: int,
     prompt: int = 1000,
     answer: int = 200,
-    per_token: float = inf,
-    first_token: float = inf,
+    tpot: float = inf,
+    ttft: float = inf,
     precision: Precision | str | None = None,
     latency: float | None = None,
     engine: Any = None,
 ) -> Iterator[Fleet | None]:
     """The best fleet so far, after each plan that is tried, small groups first; None before one is
-    found. A program that has other things to do can do them in between.
+    found. A program can do other things in between.
 
     ``device`` is a device or a node, of which whole ones are taken; a group that is larger than the
     widest node of a device lies on several such nodes, and has 8 at most where no node is known.
-    ``per_token`` and ``first_token`` are the most seconds that each may take. The rest is as in
-    `Server`.
+    ``tpot`` and ``ttft`` are the targets in seconds. The rest is as in `Server`.
 
     >>> found = list(fleets("llama-3.1-8b", "H100-SXM", users=200, prompt=7000, answer=1000))
     >>> [None if fleet is None else fleet.devices for fleet in found]
@@ -151,8 +150,8 @@ def fleets(
         one_size("users", users),
         one_size("prompt", prompt),
         one_size("answer", answer),
-        _most("per_token", per_token, 1),
-        _most("first_token", first_token, 60),
+        _most("tpot", tpot, 1),
+        _most("ttft", ttft, 60),
         precision,
         latency,
         engine,
@@ -177,7 +176,7 @@ def _better(best: Fleet | None, fleet: Fleet) -> Fleet:
     if best is None or fleet.devices < best.devices:
         return fleet
     same = fleet.devices == best.devices
-    return fleet if same and fleet.per_token < best.per_token else best
+    return fleet if same and fleet.tpot < best.tpot else best
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +213,8 @@ class _Asked:
     users: int
     prompt: int
     answer: int
-    per_token: float
-    first_token: float
+    tpot: float
+    ttft: float
     precision: Any
     latency: Any
     engine: Any
@@ -268,7 +267,7 @@ class _Asked:
     def serves(self, server: Server, batch: int) -> bool:
         """Whether so many users of each copy are served in time."""
         token, first = self.seconds(server, batch)
-        return token <= self.per_token and first <= self.first_token
+        return token <= self.tpot and first <= self.ttft
 
     def largest(self, server: Server, groups: int) -> int:
         """The most users of each copy, none where more than so many groups would be needed; with 0
@@ -329,7 +328,7 @@ def _standing(device: Any) -> tuple[Any, Node | None]:
     place, many = machine_of(device)
     if many is not None or (isinstance(place, Cluster) and place.nodes > 1):
         raise ValueError(
-            "device must be one device or one node, as how many is what is asked, "
+            "device must be a single device or node, because their number is what is asked, "
             f"got {device!r:.60}"
         )
     if isinstance(place, Cluster):
@@ -349,13 +348,14 @@ def _nothing_does(asked: _Asked, device: Any, fastest: tuple[float, float]) -> s
     plans = f"no plan of up to {_most_of(*_standing(device))} × {name}"
     if fastest[0] == inf:
         text = f"{plans} holds the weights and a sequence of {asked.end:,} tokens"
-        return f"{text}: fewer bits, or a device with more memory, would do"
+        return f"{text}: fewer bits or a device with more memory would help"
     token, first = fastest
-    if token > asked.per_token:
-        text = f"{plans} writes a token in {quantity(asked.per_token, 's')}"
-        return f"{text}: the fastest takes {quantity(token, 's')}"
-    text = f"{plans} writes the first token of a prompt of {asked.prompt:,} in "
-    if first > asked.first_token:
-        return f"{text}{quantity(asked.first_token, 's')}: the fastest takes {quantity(first, 's')}"
-    text = f"{text}{quantity(asked.first_token, 's')} and each further one in "
-    return f"{text}{quantity(asked.per_token, 's')}: some keep the one, and some the other"
+    if token > asked.tpot:
+        text = f"{plans} has a TPOT of {quantity(asked.tpot, 's')}"
+        return f"{text}: the lowest is {quantity(token, 's')}"
+    text = f"{plans} has a TTFT of {quantity(asked.ttft, 's')}"
+    if first > asked.ttft:
+        text += f" with a prompt of {asked.prompt:,} tokens"
+        return f"{text}: the lowest is {quantity(first, 's')}"
+    text += f" and a TPOT of {quantity(asked.tpot, 's')}"
+    return f"{text} at once: each target alone can be met"

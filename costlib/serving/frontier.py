@@ -1,9 +1,9 @@
-"""How fast for one, how much for all: the frontier of a server, its bend, and the best batch.
+"""Throughput of a server against its speed for each user, and the largest batch within a target.
 
 A decode step reads the weights once and each sequence's cache. With B sequences, until arithmetic
 binds, it takes
 
-    t(B) = (weights + B·cache) / β          and from the bend on      t(B) = B·(seconds each),
+    t(B) = (weights + B·cache) / β          and beyond the crossing   t(B) = B·(seconds each),
 
 the token's latency; B/t(B) is the throughput. Memory ends the curve. All times here are
 `costlib.time` of `model.decode`, for many batches at once; `Regimes` has the two straight
@@ -41,27 +41,27 @@ _FAR = 2**24  # sequences: so many that whatever can be computed faster than rea
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Batches of a server at one context: seconds a token, tokens a second, and what fits.
+    """Batches of a server at one context: TPOT, output tokens a second, and what fits.
 
-    ``first`` is the seconds to the first token of one prompt of as many tokens, with no queue.
+    ``tpot`` and ``ttft`` are in seconds. The TTFT is that of one prompt with an empty queue.
     """
 
     server: Server
     context: int
     batch: Any
-    per_token: Any
-    first: float
+    tpot: Any
+    ttft: float
     largest: Any
 
     @property
     def throughput(self) -> Any:
-        """Tokens a second of all sequences of all copies together."""
-        return self.server.data * self.batch / self.per_token
+        """Output tokens a second of all sequences and copies together."""
+        return self.server.data * self.batch / self.tpot
 
     @property
     def per_user(self) -> Any:
-        """Tokens a second of one sequence."""
-        return 1 / self.per_token
+        """Output tokens a second of one sequence."""
+        return 1 / self.tpot
 
     @property
     def fits(self) -> Any:
@@ -115,7 +115,7 @@ class Regimes:
 
     @property
     def bend(self) -> float:
-        """The batch at which the lines cross: from here on a token costs arithmetic."""
+        """The batch size at which the lines cross: beyond it the step is compute bound."""
         slope = self.computing - self.reading
         return (self.weights - self.rest) / slope if slope > 0 else inf
 
@@ -126,12 +126,12 @@ class Regimes:
 
     @property
     def most(self) -> float:
-        """Tokens a second that no batch can pass."""
+        """Output tokens a second that no batch size can exceed."""
         return 1 / max(self.reading, self.computing)
 
     @property
     def full(self) -> float:
-        """Tokens a second of as many sequences as fit, 0 where none does."""
+        """Output tokens a second of as many sequences as fit, or 0 if none fits."""
         return float(self.capacity / self.step(self.capacity)) if self.capacity else 0.0
 
     @property
@@ -149,7 +149,7 @@ class Regimes:
         return np.maximum(self.weights + batch * self.reading, self.rest + batch * self.computing)
 
     def batch_within(self, seconds: float) -> float:
-        """The largest batch, not rounded, whose step takes so many seconds by these lines.
+        """The largest batch, not rounded, whose step takes ``seconds`` by these lines.
 
         >>> Regimes(weights=4e-3, reading=1e-4, rest=0, computing=2e-4, capacity=50).batch_within(
         ...     8e-3)
@@ -195,12 +195,12 @@ class RoomGain:
 
     @property
     def gain(self) -> float:
-        """How many times the throughput."""
+        """The throughput after, divided by that before."""
         return self.throughput_after / self.throughput_before if self.before else inf
 
 
 def room_gain(server: Server | str, context: Number, weights: Any = "int4") -> RoomGain:
-    """What fewer bits of weights buy a full server: room first, and by it throughput.
+    """What fewer bits of weights gain a full server: room for sequences, hence throughput.
 
     The same model with its weights in another format, caches and arithmetic as they were. While
     memory ends the batch, the bytes saved hold more caches; where arithmetic does, they buy
@@ -233,13 +233,17 @@ class Best:
     """
 
     batch: int
-    per_token: float
+    tpot: float
     throughput: float
     limit: str
 
 
-def best_batch(server: Server | str, context: Number, per_token: float) -> Best:
-    """The largest batch whose step takes at most ``per_token`` seconds, by halving.
+def best_batch(
+    server: Server | str, context: Number, tpot: float = inf, *, per_token: float | None = None
+) -> Best:
+    """The largest batch whose step takes at most ``tpot`` seconds, by halving.
+
+    ``per_token`` is what version 0.1 called ``tpot``, and still works.
 
     A step only gets longer with the batch, so that the throughput is largest there, too. ``limit``
     says what ends it: "latency" or "memory".
@@ -250,28 +254,29 @@ def best_batch(server: Server | str, context: Number, per_token: float) -> Best:
     >>> best_batch(Server("llama-3.1-8b", "H100-SXM"), 2000, 0.004)
     Traceback (most recent call last):
         ...
-    costlib.serving.server.OutOfReach: no batch writes a token in 4 ms: one sequence takes \
+    costlib.serving.server.OutOfReach: no batch has a TPOT of 4 ms: one sequence takes \
 4.56 ms on 1 × H100-SXM; tensor=2 takes 2.28 ms
     """
     server, context = server_of(server), one_size("context", context)
     server.check(context + 1)
-    if per_token != inf:  # no target is one, too
-        per_token = float(within_seconds("per_token", amount("per_token", per_token), 1))
+    tpot = tpot if per_token is None else per_token
+    if tpot != inf:  # no target is one, too
+        tpot = float(within_seconds("tpot", amount("tpot", tpot), 1))
     low, high = 0, int(server.room(context + 1)) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if server.step(middle, context) <= per_token else (low, middle)
+        low, high = (middle, high) if server.step(middle, context) <= tpot else (low, middle)
     if low == 0:
-        _say_what_would_do(server, context, per_token)
+        _say_what_would_do(server, context, tpot)
     seconds = float(server.step(low, context))
     limit = "memory" if low == server.room(context + 1) else "latency"
     return Best(low, seconds, server.data * low / seconds, limit)
 
 
-def _say_what_would_do(server: Server, context: int, per_token: float) -> None:
+def _say_what_would_do(server: Server, context: int, tpot: float) -> None:
     one = server.step(1, context)
     text = (
-        f"no batch writes a token in {1000 * per_token:g} ms: one sequence takes "
+        f"no batch has a TPOT of {1000 * tpot:g} ms: one sequence takes "
         f"{1000 * one:.3g} ms on {server.machine}"
     )
     least = one, server.tensor
@@ -284,9 +289,9 @@ def _say_what_would_do(server: Server, context: int, per_token: float) -> None:
         if faster[0] >= least[0]:
             break
         least = faster
-        if least[0] <= per_token:
+        if least[0] <= tpot:
             break
     if least[1] > server.tensor:
-        even = "" if least[0] <= per_token else "even "
+        even = "" if least[0] <= tpot else "even "
         text += f"; {even}tensor={least[1]} takes {1000 * least[0]:.3g} ms"
     raise OutOfReach(text)

@@ -1,7 +1,7 @@
-"""How much a server can take: its rate at saturation, in closed form.
+"""The highest rate of requests that a server can take, in closed form.
 
-A request of S tokens and an answer of η holds one of B places while its prompt is read, which takes
-p(S) and nobody else writes, and for η − 1 steps, which B share:
+A request of S tokens and an answer of η holds one of B slots while its prompt is prefilled, which
+takes p(S) and nobody else writes, and for η − 1 steps, which B share:
 
     requests a second = 1 / (p(S) + (η − 1)·t(B, T̄)/B)
 
@@ -36,12 +36,12 @@ class Overloaded(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """What a server does when nobody ever has to be waited for; ``batch`` places in each copy."""
+    """What a server does while requests always wait; ``batch`` slots in each copy."""
 
     batch: int
     requests_per_s: float
-    tokens_per_s: float
-    #: The share of time in which prompts are read.
+    output_tokens_per_s: float
+    #: The share of time that is spent on prefill.
     reading: float
 
 
@@ -55,18 +55,18 @@ def saturation(
     block: int = 16,
     most: int = 4096,
 ) -> Saturation:
-    """The most that a server can take of requests like these; lengths are numbers or lists.
+    """The highest rate of such requests that a server can take; lengths are numbers or lists.
 
-    Without a ``batch`` as many places as memory has, if every answer's room is reserved, up to
-    ``most``.
+    Without a ``batch`` there are as many slots as fit in memory if room is reserved for every
+    answer, up to ``most``.
 
     >>> full = saturation(Server("llama-3.1-8b", "H100-SXM"), 1000, 200, batch=128)
-    >>> round(full.requests_per_s, 1), round(full.tokens_per_s), round(full.reading, 2)
+    >>> round(full.requests_per_s, 1), round(full.output_tokens_per_s), round(full.reading, 2)
     (30.5, 6107, 0.5)
     """
     prompts, answers = np.atleast_1d(prompt), np.atleast_1d(answer)
     if prompts.size != answers.size and 1 not in (prompts.size, answers.size):
-        raise ValueError(f"answer must be one or {prompts.size}, one a prompt, got {answers.size}")
+        raise ValueError(f"answer must be one length or {prompts.size}, got {answers.size}")
     prompts, answers = np.broadcast_arrays(size("prompt", prompts), size("answer", answers))
     chunk = None if chunk is None else one_size("chunk", chunk)
     server, last = server_of(server), prompts + answers - 1
@@ -75,7 +75,7 @@ def saturation(
     mean = float(np.sum(steps * (prompts + answers / 2 - 1)) / max(1, np.sum(steps)))
     if server.pipeline > 1:
         if chunk is not None:
-            raise ValueError(f"chunk={chunk} is not known with pipeline={server.pipeline}")
+            raise ValueError(f"chunk={chunk} is not supported with pipeline={server.pipeline}")
         places = min(most, server.room(int(last.max()))) if batch is None else batch
         return _of_stages(server, one_size("batch", places), prompts, answers, mean)
     pages = Pages(server, block=block)
@@ -105,7 +105,8 @@ def _of_stages(server: Server, places: int, prompts: Any, answers: Any, mean: fl
 
 
 def _at(server: Server, places: int, spent: float, read: float, answers: Any) -> Saturation:
-    """A request of so many seconds of a copy, some of which its prompt is read in."""
+    """The rates of a server whose copies spend ``spent`` seconds on a request, ``read`` of them on
+    its prefill."""
     rate = server.data / spent
     return Saturation(places, rate, float(np.mean(answers)) * rate, read / spent)
 
@@ -130,7 +131,7 @@ def _reading(
 def warn_if_overloaded(
     requests: Requests, server: Server, most: int, chunk: int | None, block: int
 ) -> None:
-    """Say so if more requests arrive, and go on arriving, than one copy can serve."""
+    """Warn if more requests arrive than one copy can serve."""
     if not requests.rate < inf:  # all at once: nobody expects them to be served as they come
         return
     some = slice(None, None, max(1, len(requests) // 500))
@@ -141,17 +142,17 @@ def warn_if_overloaded(
         needed = ceil(requests.rate / each)
         warn(
             f"{requests.rate:.3g} requests a second arrive, and at most "
-            f"{each:.3g} can be served: the line grows as long as they come; "
-            f"{needed} such servers would do",
+            f"{each:.3g} can be served: the queue keeps growing; "
+            f"{needed} such servers would be enough",
             Overloaded,
             stacklevel=3,
         )
 
 
 def chunk_extra_reads(prompt: Number, chunk: Number) -> Any:
-    """Keys that are read again because a prompt is read in n = ⌈S/c⌉ pieces: c·n·(n − 1)/2.
+    """Keys that are read again because a prompt is prefilled in n = ⌈S/c⌉ chunks: c·n·(n − 1)/2.
 
-    Each piece reads all that came before it. Times κ they are bytes. The FLOPs stay what they are;
+    Each chunk reads all keys before it. Times κ they are bytes. The FLOPs stay what they are;
     the weights are read n times, unless steps of others need them anyway.
 
     >>> chunk_extra_reads(4096, 512), chunk_extra_reads(4096, 4096)

@@ -1,4 +1,4 @@
-"""Fewer bits when serving: where a product meets the ridge, and what unpacked weights still bring.
+"""Fewer bits when serving: where a GEMM meets the ridge, and what packed weights gain.
 
 A product of B rows with weights of e bytes takes B·2/π seconds of arithmetic and e/β of reading for
 each weight. They meet at B = π·e/(2β): half the ridge of the format that is computed in, times the
@@ -27,7 +27,8 @@ def ridge_batch(
     experts: Number = 1,
     per_token: Number = 1,
 ) -> Any:
-    """The rows at which a product with weights takes as long to compute as to read: π·e/(2β).
+    """The batch size at which a GEMM takes as long to compute as its weights take to read:
+    π·e/(2β).
 
     Rows and results are left out, which are few beside the weights. In a mixture each token uses
     ``per_token`` of ``experts``, all of which are read: E/k as many.
@@ -45,7 +46,7 @@ def ridge_batch(
 def weight_gain(
     device: Device | str, precision: Precision | str, batch: Number, *, plain: str | None = None
 ) -> Any:
-    """How much faster a product with weights gets: at a batch, against 16 bits.
+    """How many times as fast as in 16 bits a GEMM with the weights is at a batch size.
 
     At first the ratio of the bytes; from `ridge_batch` on less; none where 16 bits meet the ridge,
     unless the arithmetic got faster too.

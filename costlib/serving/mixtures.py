@@ -1,4 +1,5 @@
-"""Mixtures of experts when serving: whose weights a batch reads, and what experts elsewhere cost.
+"""Mixtures of experts when serving: the weights that a batch reads, and what expert parallelism
+sends.
 
 Left out: experts that are asked more often than others, and copies of those.
 """
@@ -17,7 +18,7 @@ __all__ = ["expert_exchange", "experts_expected", "experts_share", "tokens_per_e
 
 
 def experts_share(model: Transformer | str, tokens: Number) -> Any:
-    """The share of its experts that a pass of so many tokens touches, each choosing evenly.
+    """The share of its experts that a pass over ``tokens`` tokens uses, if all are chosen evenly.
 
     >>> from costlib import models
     >>> [round(experts_share(models["deepseek-v3"], n), 2) for n in (1, 32, 256)]
@@ -28,7 +29,7 @@ def experts_share(model: Transformer | str, tokens: Number) -> Any:
 
 
 def tokens_per_expert(model: Transformer | str, tokens: Number) -> Any:
-    """Rows that each expert's products have on average: T·k/E.
+    """Tokens that each expert gets on average: T·k/E.
 
     >>> from costlib import models
     >>> tokens_per_expert(models["deepseek-v3"], 4096)

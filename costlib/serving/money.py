@@ -1,4 +1,4 @@
-"""Dollars and joules for a million tokens, from a price an hour and watts that are yours.
+"""Dollars and joules per million tokens, from a price an hour and the power of a device.
 
 A device costs the same whether it works or not. So a token costs what its seconds cost, of all
 devices, over the share of time in which they are used.
@@ -61,7 +61,7 @@ class Bill:
 
 
 def per_million(seconds: Number, per_hour: Number, *, utilisation: Number = 1) -> Any:
-    """Dollars for a million tokens that take so many seconds each.
+    """Dollars for a million tokens that take ``seconds`` each, at a price an hour.
 
     >>> per_million(0.001, 3.6)  # 1000 tokens a second for 3.60 an hour
     1.0
@@ -82,11 +82,12 @@ def bill(
     watts: float = 0,
     utilisation: float = 1,
 ) -> Bill:
-    """What a million tokens read, found in a cache, and written cost; for each device, an hour.
+    """What a million input tokens, cached input tokens and output tokens cost, at a price an hour
+    for each device.
 
-    A token read is its share of the prompt's pass. One that a cache had takes the time that a pass
+    An input token takes its share of the prefill. A cached one takes the time that a pass
     over the second half of the prompt is longer for finding the first half there: its keys are
-    read, and met. A token written is its share of a step of ``batch`` sequences, at the answer's
+    read, and met. An output token takes its share of a step of ``batch`` sequences, at the answer's
     mean context.
 
     >>> cost = bill(Server("llama-3.1-8b", "H100-SXM"), prompt=2000, answer=500, batch=128,

@@ -68,7 +68,7 @@ def offloaded_step(
     share: Number = 1,
     what: str = "all",
 ) -> Any:
-    """Seconds of a decode step with a ``share`` of some weights behind a link of so many bytes/s.
+    """Seconds of a decode step with a ``share`` of some weights behind a ``link`` in bytes/s.
 
     Whose weights these are, `offloaded_work` says.
 

@@ -1,7 +1,8 @@
-"""The cache in blocks: how many there are, what a sequence takes of them, and what stays empty.
+"""Paged KV cache: how many blocks there are, what a sequence takes of them, and what stays empty.
 
-What grows with every token is kept in blocks of so many tokens. What has a largest size (states of
-scans, the windows of local layers) is reserved whole. A block is as many bytes in all layers.
+What grows with every token is kept in blocks of a fixed number of tokens. What has a largest size
+(states of scans, the windows of local layers) is reserved whole. A block is as many bytes in all
+layers.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ class Pages:
         self.blocks = max(0, int(server.free_bytes(sequences) // whole))
 
     def of(self, tokens: int) -> int:
-        """Blocks that so many tokens of a sequence take."""
+        """Blocks that ``tokens`` tokens of a sequence take."""
         return -(-tokens // self.block) if self.grows else 0
 
     def fixed(self, tokens: int) -> int:
-        """Blocks of what is reserved whole for a sequence that ends with so many tokens."""
+        """Blocks of what is reserved at once for a sequence that ends with ``tokens`` tokens."""
         return int(-(-self._fixed_bytes(tokens) // self.block_bytes))
 
     def _fixed_bytes(self, tokens: int) -> Any:
@@ -84,7 +85,7 @@ def empty_slots(lengths: Any, block: Number) -> Any:
 
 
 def mean_empty(block: Number) -> Any:
-    """Slots that a sequence leaves empty on average, all lengths equally likely: (φ − 1)/2.
+    """Slots that a sequence leaves empty on average, if all lengths are equally likely: (φ − 1)/2.
 
     >>> mean_empty(16), empty_slots(range(1, 161), 16) / 160
     (7.5, 7.5)
@@ -93,7 +94,7 @@ def mean_empty(block: Number) -> Any:
 
 
 def prefix_saving(sequences: Number, shared: Number, block: Number = 1) -> Any:
-    """Tokens that are neither read nor kept again where sequences begin alike: (n − 1)·⌊s/φ⌋·φ.
+    """Tokens that prefix caching saves where n sequences begin alike: (n − 1)·⌊s/φ⌋·φ.
 
     >>> prefix_saving(100, 1000, 16)
     98208

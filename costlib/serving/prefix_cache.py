@@ -49,7 +49,7 @@ class Call:
 
 
 def agent_calls(agents: int, session: Session, *, calls: int, seed: int = 0) -> list[Call]:
-    """So many calls of agents who each run one session after another, and think in between.
+    """``calls`` calls of agents that each run one session after another, with pauses in between.
 
     Who calls next is drawn evenly, as if all thought equally long on average. Each agent begins
     somewhere in a session, so that prompts of all lengths are there from the start.
@@ -78,7 +78,7 @@ def agent_calls(agents: int, session: Session, *, calls: int, seed: int = 0) -> 
 
 @dataclass(slots=True)
 class PrefixCache:
-    """Room for so many tokens, of which the first ``shared`` of every session are the same.
+    """A cache of ``capacity`` tokens; the first ``shared`` tokens of every session are the same.
 
     >>> cache = PrefixCache(100)
     >>> [cache.serve(Call(who, 60, 60)) for who in (0, 1, 0, 1)]  # each cuts the other's end
@@ -165,7 +165,7 @@ def reuse(
     seed: int = 0,
     warm: int = 0,
 ) -> Reuse:
-    """What prefix caches find of calls, each of so many tokens, one on each server.
+    """What prefix caches of ``capacity`` tokens find of calls, with one cache on each server.
 
     The first ``warm`` calls fill the caches and are not counted.
 

@@ -1,6 +1,6 @@
-"""Who asks for what, and when: requests for the simulator, listed or drawn with a seed.
+"""Requests for the simulator, listed or drawn with a seed.
 
-Left out: readers who wait for an answer before they ask again, unless you list them so.
+Left out: users who wait for an answer before they ask again, unless you list them so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Requests:
     def __post_init__(self) -> None:
         times = self.arrival
         if not (np.ndim(times) == 1 and np.size(times) and np.all(np.isfinite(times))):
-            raise ValueError(f"arrival must list seconds, one at least, got {times!r:.60}")
+            raise ValueError(f"arrival must list at least one time in seconds, got {times!r:.60}")
         if times[0] < 0 or np.any(np.diff(times) < 0):
             raise ValueError("arrival must be in order, from 0 on: see costlib.serving.listed")
         for name in ("prompt", "answer", "shared", "group"):
@@ -56,7 +56,7 @@ class Requests:
 def listed(
     arrival: Any, prompt: Lengths, answer: Lengths, *, shared: Lengths = 0, group: Any = 0
 ) -> Requests:
-    """Requests that arrive when you say, sorted by that.
+    """Requests with the arrivals that you give, in order of arrival.
 
     >>> listed([3.0, 1.0], [100, 200], 50).prompt.tolist()
     [200, 100]
@@ -79,7 +79,7 @@ def poisson(
     group: Any = 0,
     seed: int = 0,
 ) -> Requests:
-    """So many requests at ``rate`` a second, each arriving whenever the others do.
+    """Requests that arrive independently of one another, at ``rate`` a second on average.
 
     >>> found = poisson(2, 1000, prompt=500, answer=uniform(50, 150), seed=1)
     >>> round(found.rate, 2), round(found.answer.mean())
@@ -105,7 +105,7 @@ def uniform(low: Number, high: Number) -> Callable[[Any, int], Any]:
 
 
 def lognormal(median: Number, mean: Number, most: Number) -> Callable[[Any, int], Any]:
-    """Lengths as people's are: many short ones, a few that are very long, none above ``most``.
+    """Log-normal lengths: many short ones and a few very long ones, none above ``most``.
 
     >>> found = lognormal(100, 200, 4000)(np.random.default_rng(0), 10_000)
     >>> round(np.median(found)), round(found.mean())

@@ -1,4 +1,4 @@
-"""A step of reinforcement learning: answers are sampled, scored, learned from, and shipped.
+"""A step of reinforcement learning: rollout, scoring, update, and shipping the new weights.
 
 GRPO and PPO repeat four phases. The **rollout** generates a group of answers to each prompt, on
 copies of a server. **Scoring** passes the answers through models without a backward pass: the
@@ -37,8 +37,8 @@ _LONG = 6
 class PolicyStep:
     """Seconds of each phase of a step, and what is needed to compare both ways to run it.
 
-    ``full`` is what the rollout would take if slots were always full, ``slots`` how many of them
-    are full then, on all copies, and ``longest`` the seconds of the longest answer in one of them.
+    ``full`` is what the rollout would take if slots were always full, ``slots`` the number
+    of full slots of all copies, and ``longest`` the seconds of the longest answer in one of them.
     """
 
     rollout: float
@@ -130,7 +130,9 @@ def full_rate(run: ServingRun) -> tuple[float, float]:
     waits, batch = run.column("waiting")[:-1] > 0, batch[:-1]
     spent, made = np.diff(seconds) * waits, batch * np.diff(steps) * waits
     if not made.sum() > 0:
-        raise ValueError("requests must wait while others decode: give it more of them")
+        raise ValueError(
+            "no request of this run ever waits: give the rollout more prompts, or fewer slots"
+        )
     return float(made.sum() / spent.sum()), float((batch * spent).sum() / spent.sum())
 
 
@@ -147,7 +149,7 @@ def policy_step(
     link: float = 50e9,
     most: int = 256,
 ) -> PolicyStep:
-    """The phases of one step on all devices of so many copies of a server.
+    """The phases of one step on all devices of ``copies`` copies of a server.
 
     ``scored`` models pass over each answer, and ``updated`` learn from it: 2 and 1 for GRPO with
     rewards by a rule, 4 and 2 for PPO with a reward model and a critic of the policy's size. Both

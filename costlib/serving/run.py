@@ -1,4 +1,4 @@
-"""What a simulated server did: times of every request, and a trace of what was in it when."""
+"""What a simulated server did: the times of every request, and a trace of its load."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["ServingRun"]
 
 @dataclass(slots=True)
 class ServingRun:
-    """Seconds at which each request was begun, had its first token and its last; and totals.
+    """For each request the seconds at which its prefill, its first and its last token came; and
+    totals.
 
     ``steps`` are decode steps, ``passes`` those and the passes over prompts alone; ``read`` and
     ``hit`` are tokens of prompts that were read and that a prefix cache had; ``written`` are tokens
@@ -35,7 +36,7 @@ class ServingRun:
     read: int = 0
     hit: int = 0
     written: int = 0
-    put_back: int = 0
+    preemptions: int = 0
     rows: list[tuple[float, int, int, int, int, int]] = field(default_factory=list, repr=False)
 
     @property
@@ -45,22 +46,22 @@ class ServingRun:
 
     @property
     def throughput(self) -> float:
-        """Tokens of answers a second."""
+        """Output tokens a second."""
         return self.written / self.seconds
 
     @property
     def waited(self) -> Any:
-        """Seconds from arrival until reading begins."""
+        """Seconds from arrival until the prefill begins."""
         return self.started - self.requests.arrival
 
     @property
-    def time_to_first(self) -> Any:
-        """Seconds from arrival to the first token."""
+    def ttft(self) -> Any:
+        """Time to first token (TTFT) in seconds, from arrival on."""
         return self.first - self.requests.arrival
 
     @property
-    def per_token(self) -> Any:
-        """Seconds for each further token, of requests that have one."""
+    def tpot(self) -> Any:
+        """Time per output token (TPOT) in seconds, of requests with more than one output token."""
         more = self.requests.answer - 1
         return (self.finish - self.first)[more > 0] / more[more > 0]
 
@@ -88,7 +89,7 @@ class ServingRun:
         return float(np.sum(self.column(name)[:-1] * spans) / np.sum(spans))
 
     def little(self) -> tuple[float, float]:
-        """Requests in the system on average, from their comings and goings; and λ·W."""
+        """The average number of requests in the system, counted at arrivals and ends; and λ·W."""
         count, arrival = len(self.requests), self.requests.arrival
         times = np.concatenate([arrival, self.finish])
         changes = np.concatenate([np.ones(count), -np.ones(count)])

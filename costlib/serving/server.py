@@ -4,26 +4,26 @@ All times of the chapter are two questions to the ledger: how long does a decode
 sequences take, and how long a pass over a prompt. `Server` asks them with the precision and the
 plan filled in, and knows how much of its memory is left for the cache.
 
-A plan cuts a server in four ways, as `costlib.parallel.Plan` cuts training:
+A plan divides a server in four ways, as `costlib.parallel.Plan` divides training:
 
 - `tensor`: devices that share every layer: heads, widths, two sums a layer.
 - `pipeline`: stages that have some of the layers each. B sequences go round in as many groups, so
   that a token takes max(Σ t, groups · max t), with t a stage's time for one group of
   ⌈B / pipeline⌉: all stages in turn, or the slowest one once for each group.
 - `data`: copies, each with a batch of its own: rates, prices and energy add up.
-- `expert`: of the copies, so many share one set of experts, each with E/e of every layer's;
+- `expert`: the number of copies that share one set of experts, each with E/e of every layer's;
   attention and all that is no expert is copied, as copies have tokens of their own.
 
-Beside them ``dcp`` (decode context parallelism) cuts the caches alone: so many of the devices that
-share every layer, and would keep the same keys and values or latents, keep every so many-th token
-of them. It needs no more devices.
+Beside them ``dcp`` (decode context parallelism) divides the caches alone: ``dcp`` of the devices
+that share every layer, and would keep the same keys and values or latents, keep every ``dcp``-th
+token of them. It needs no more devices.
 
 Times are the least that a datasheet allows, of one device and of many: however the machine is
 named, no round of messages waits. ``latency`` says how long one does; at some microseconds each,
 the many rounds of few tokens can take longer than all else.
 
-Left out: sampling, the tokenizer and the network between the reader and the server; experts that
-are dealt within a tensor group; experts that are asked more often than others; and that only one
+Left out: sampling, the tokenizer and the network between users and the server; experts that
+are divided within a tensor group; experts that get more tokens than others; and that only one
 group of a batch has activations at a time (room is kept for those of all).
 """
 
@@ -70,7 +70,8 @@ CUTS = ("tensor", "pipeline", "expert", "data", "dcp")
 
 
 class OutOfReach(ValueError):
-    """A server that was asked rightly cannot do it: nothing fits, or no batch is as fast."""
+    """The question is fine, but the server cannot do it: nothing fits, or no batch is fast
+    enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ class Server:
     there is room for as many sequences as that engine would take on: see `costlib.model.engines`.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
-    >>> print(f"{1000 * server.step(1, 1000):.2f} ms a token, {1000 * server.prefill(1000):.1f} ms")
-    4.52 ms a token, 16.5 ms
+    >>> print(f"{1000 * server.step(1, 1000):.2f} ms a step, {1000 * server.prefill(1000):.1f} ms")
+    4.52 ms a step, 16.5 ms
     >>> server.room(8192), Server("llama-3.1-8b", "H100-SXM", "fp8").room(8192)
     (57, 129)
     >>> Server("llama-3.1-70b", "H100-SXM", tensor=4).fits
@@ -157,7 +158,7 @@ multiple, got 3; the nearest is 2
 
     @property
     def devices(self) -> int:
-        """How many there are, in all copies."""
+        """Devices in all copies."""
         return int(self.per_copy * self.data)
 
     @property
@@ -177,7 +178,7 @@ multiple, got 3; the nearest is 2
         """What each device holds and computes, where all have the same: without a pipeline."""
         if self.pipeline > 1:
             raise ValueError(
-                f"pipeline={self.pipeline} is not known here: cut every layer instead, tensor=..."
+                f"pipeline={self.pipeline} is not supported here: use tensor=... instead"
             )
         return self.stages[0][0]
 
@@ -207,12 +208,12 @@ multiple, got 3; the nearest is 2
         return minimum(batch, self.pipeline), ceil_div(batch, self.pipeline)
 
     def step(self, batch: Number, context: Number, new: Number = 1) -> Any:
-        """Seconds of a decode step of so many sequences, each with so many tokens cached."""
+        """Seconds of a decode step of ``batch`` sequences, each with ``context`` tokens cached."""
         groups, each = self.groups(batch)
         return self._in_turn(self.passes(each, context, new), groups)
 
     def prefill(self, prompt: Number, *, cached: Number = 0, batch: Number = 1) -> Any:
-        """Seconds until prompts are read and their first token written; ``cached`` come before."""
+        """Seconds of a prefill, up to its first output token; ``cached`` tokens come before it."""
         return self._in_turn(self.passes(batch, cached, prompt, logits="last"), 1)
 
     def busy(self, prompt: Number, *, cached: Number = 0) -> Any:
@@ -231,8 +232,8 @@ multiple, got 3; the nearest is 2
         return maximum(through, groups * reduce(maximum, seconds))
 
     def room(self, context: Number) -> Any:
-        """Sequences of so many tokens that fit beside the weights, on the fullest device of a copy;
-        0 where the weights do not."""
+        """Sequences of ``context`` tokens that fit beside the weights, on the fullest device of a
+        copy; 0 where the weights do not."""
         return reduce(minimum, [self.room_of(stage, context) for stage, _ in self.stages])
 
     def room_of(self, stage: Transformer, context: Number) -> Any:
@@ -246,12 +247,13 @@ multiple, got 3; the nearest is 2
         return bool(self.room(1) > 0)
 
     def fullest(self, batch: Number, context: Number) -> tuple[Transformer, Memory]:
-        """The stage whose devices hold most of so many sequences' step, and what each holds."""
+        """The stage whose devices hold most in a step of ``batch`` sequences, and what each
+        holds."""
         held = [(s, memory(s, batch, context, self.precision)) for s, _ in self.stages]
         return max(held, key=lambda each: each[1].total)
 
     def cache_bytes(self, context: Number, batch: Number = 1) -> Any:
-        """Bytes of cache of so many sequences, on all devices of a copy together."""
+        """Bytes of the caches of ``batch`` sequences, on all devices of a copy together."""
         total: Any = 0
         for stage, alike in self.stages:
             total = total + alike * kv_bytes(stage, batch, context, self.precision)
@@ -264,19 +266,22 @@ multiple, got 3; the nearest is 2
         return (own if self.precision is None else precision_of(self.precision)).kv
 
     def free_bytes(self, tokens: Number = 1) -> Any:
-        """Bytes of each device that weights and a pass of so many tokens leave for the cache."""
+        """Bytes of each device that weights and a pass over ``tokens`` tokens leave for the
+        cache."""
         held = memory(self.share, 1, 0, self.precision, new=tokens)
         return self.device.usable - held.weights - held.activations
 
     def check_trained(self, context: int) -> None:
-        """Warn of more tokens than the model was trained for: costs are right, answers may not be.
+        """Warn of more tokens than the model was trained for: the costs hold, the answers may be
+        poor.
 
         >>> Server("llama-3.1-8b", "H100-SXM").check_trained(128_000)
         """
         self.model.check_trained(context)
 
     def check(self, context: int = 1, batch: int = 1) -> None:
-        """Say what would do, if so many sequences of so many tokens do not fit.
+        """Raise an error that says what would fit, if ``batch`` sequences of ``context`` tokens do
+        not.
 
         >>> Server("llama-3.1-8b", "H100-SXM").check(8192, batch=100)
         Traceback (most recent call last):
@@ -305,7 +310,7 @@ of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
         one, given = self.fullest(1, context - 1)[1].total, self.device.usable
         text = (
             f"a sequence of {context:,} tokens does not fit: weights and its cache take "
-            f"{one / 1e9:.1f} GB on each of {self.machine}, which gives out {given / 1e9:.1f} GB"
+            f"{one / 1e9:.1f} GB on each of {self.machine}, and {given / 1e9:.1f} GB are usable"
         )
         raise OutOfReach(f"{text}; {self._devices_that_do(context)}")
 

@@ -23,7 +23,7 @@ __all__ = ["Session", "SessionCost", "session_cost"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """So many calls: the first prompt, the answer of each call, the result that its tool adds.
+    """A session of ``calls`` calls: the first prompt, each answer, and the result that a tool adds.
 
     >>> session = Session(calls=50, first=4000, answer=200, result=1000)
     >>> session.prompts[:3].tolist(), session.new[:3].tolist()

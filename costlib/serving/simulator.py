@@ -43,7 +43,7 @@ __all__ = ["Policy", "simulate"]
 class Policy:
     """How a server decides; see the top of this module.
 
-    ``most`` sequences are in it at once. Without a ``chunk`` prompts are read whole.
+    ``most`` sequences are in it at once. Without a ``chunk`` prompts are prefilled whole.
     ``reads=False`` is of a server that gets prompts read, with their caches. ``one_by_one`` takes
     every step by itself, so that the trace has each of them.
     """
@@ -79,7 +79,7 @@ def simulate(
     >>> from costlib.serving import Server, poisson
     >>> requests = poisson(2, 100, prompt=1000, answer=100)
     >>> run = simulate(requests, Server("llama-3.1-8b", "H100-SXM"), most=64)
-    >>> run.written, run.read, round(float(np.median(run.time_to_first)), 4)
+    >>> run.written, run.read, round(float(np.median(run.ttft)), 4)
     (10000, 100000, 0.0169)
     """
     if not isinstance(requests, Requests):
@@ -222,7 +222,7 @@ class _Loop:
             self.begin(who, end)
 
     def begin(self, who: int, tokens: int) -> None:
-        """A prompt is read, and that wrote a token: steps write the others."""
+        """A prompt is prefilled, which yields a token: steps yield the others."""
         self.result.written += 1
         self.left[who] -= 1
         if isnan(self.result.first[who]):
@@ -289,7 +289,7 @@ class _Loop:
             newest = next(reversed(self.began))
             self.left[newest] -= self.remove(newest)
             self.line.appendleft(newest)
-            self.result.put_back += 1
+            self.result.preemptions += 1
         if not self.began:
             return 0
         block, batch = self.policy.block, len(self.began)

@@ -36,7 +36,7 @@ __all__ = [
 def expected_tokens(accepted: Any, drafts: Number | None = None) -> Any:
     """Tokens that one check yields: 1 + α + … + α^k, the large model's own among them.
 
-    A list has one probability for each place, as heads for further tokens have: then
+    A list has one probability for each place, as MTP layers have: then
     1 + α₁ + α₁·α₂ + …
 
     >>> round(expected_tokens(0.8, 4), 4), expected_tokens(1, 4), expected_tokens([0.5, 0.5])
@@ -160,7 +160,7 @@ def speculate(
     """The speed-up on a server, by the ledger: checks and drafts as long as they take.
 
     Drafts are steps of a ``draft`` server, of a model on the same devices, or with None of the
-    model's own heads for further tokens: then a check is a pass of the model with them, and drafts
+    model's own MTP layers: then a check is a pass of the model with them, and drafts
     cost nothing else.
 
     >>> server, small = (Server(name, "H100-SXM") for name in ("llama-3.1-8b", "llama-3.2-1b"))

@@ -22,7 +22,8 @@ _FAR = 2**24
 
 
 def even_link(server: Server | str, prefix: Number) -> Any:
-    """Bytes/s into each device at which a reload of so many tokens takes as long as a prefill.
+    """Bytes/s into each device at which a reload of ``prefix`` tokens takes as long as their
+    prefill.
 
     >>> server = Server("llama-3.1-8b", "H100-SXM")
     >>> [round(even_link(server, tokens) / 1e9, 1) for tokens in (1000, 32_000)]

@@ -105,7 +105,7 @@ def parts(N: Number, d: Number, M: Number) -> Any:
 
 
 def message_bits(B: Number, d: Number, log_q: Number = 1) -> Any:
-    """Bits that let a reader compute B entries of Q·Kᵀ: at least min(B, d·√B)·log q.
+    """Bits needed to compute B entries of Q·Kᵀ: at least min(B, d·√B)·log q.
 
     >>> message_bits(100, 64), message_bits(10**6, 64)
     (100, 64000.0)

@@ -173,15 +173,15 @@ def fits(
 
 
 def _check_room(held: Any, device: Device, too_large: str) -> None:
-    """Say so if the bytes that work holds do not fit the device."""
+    """Warn or raise if the bytes that work holds do not fit the device."""
     if device.capacity is None or too_large == "ignore":
         return
     if is_symbolic(held, device.capacity) or is_lazy(held) or not may_hold(held > device.usable):
         return
     text = (
-        f"this pass holds {_gigabytes(held)} of weights and cache, and {device.name} gives out "
-        f"{_gigabytes(device.usable)} of its {_gigabytes(device.capacity)}: costlib.fits "
-        "asks beforehand, too_large='ignore' times it all the same"
+        f"this pass holds {_gigabytes(held)} of weights and cache, and {device.name} has "
+        f"{_gigabytes(device.usable)} of usable memory ({_gigabytes(device.capacity)} in all): "
+        "costlib.fits asks beforehand, and too_large='ignore' times the pass nevertheless"
     )
     if too_large == "error":
         raise ValueError(text)

@@ -129,7 +129,7 @@ def _contexts(models: Any, context: Any) -> Any:
 
 
 def usual_context(*models: Transformer | str) -> int:
-    """Tokens of a sequence where nobody says: `CONTEXT`, or as many as all models know.
+    """Tokens of a sequence by default: `CONTEXT`, or as many as all models were trained for.
 
     >>> usual_context("llama-3.1-8b"), usual_context("llama-3.1-8b", "gpt2")
     (4096, 1024)
@@ -522,7 +522,8 @@ def _say_that_nothing_fits(cases: Sequence[_Case], batch: Any, context: Any) -> 
     case, held = min(zip(cases, needs, strict=True), key=lambda pair: pair[1])
     warn(
         f"nothing fits: the smallest configuration holds {held / 1e9:.1f} GB, and "
-        f"{case.device.name} gives out {case.device.usable / 1e9:.1f} GB (all_rows=True shows it)",
+        f"{case.device.name} has {case.device.usable / 1e9:.1f} GB of usable memory "
+        "(all_rows=True shows it)",
         DoesNotFit,
         stacklevel=3,
     )

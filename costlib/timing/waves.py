@@ -1,4 +1,4 @@
-"""What a kernel computes beyond what was asked: tiles at the edges, and waves that are not full.
+"""What a kernel computes in excess: tiles at the edges, and waves that are not full.
 
 A calibrated device has these corrections (`costlib.measured.calibrate`); an ideal one has none. All
 is read off an op's costs: the sizes of a product, and the heads that attention serves.

@@ -27,7 +27,7 @@ def likely_failures(hours: Number, devices: Number, hours_between: Number) -> An
 
 
 def young(write: Number, between: Number) -> Any:
-    """Work between checkpoints that loses least, to first order: √(2·write·between).
+    """The work between checkpoints that loses least time, to first order: √(2·write·between).
 
     ``write`` is what one checkpoint takes, ``between`` the mean time between failures.
 

@@ -1,4 +1,4 @@
-"""What a step computes, by every convention that is in use, and how busy that keeps a device.
+"""The FLOPs of a training step by every usual convention, MFU and HFU.
 
 Model FLOPs are those that the gradients need, once: a forward pass and two products back for each
 of its products. Hardware FLOPs add what is computed again. Utilisation is either of them over what
@@ -101,7 +101,7 @@ def mfu(
     compute: str | None = None,
     peak: Number | None = None,
 ) -> Any:
-    """Model FLOPs utilisation: FLOPs of the tokens of a second over those the devices could do.
+    """Model FLOPs utilisation: FLOPs of a second's tokens, divided by what the devices could do.
 
     ``tokens_per_s`` is of all ``devices`` together. The peak is the device's dense one in a format
     (16 bits unless said), or yours: twice the dense one is the rate for sparse matrices, and is

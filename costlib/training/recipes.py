@@ -1,4 +1,5 @@
-"""In how many bytes a model is trained: weights, gradients, a master copy, the optimizer's moments.
+"""The bytes per parameter of training: weights, gradients, master copy, and the optimizer's
+moments.
 
 A recipe says what one parameter takes of each, in which bytes activations are kept, and in which
 format products are computed. Where embeddings, norms and biases are treated apart from the layers'
@@ -307,7 +308,7 @@ def state_bytes(model: Transformer | str, recipe: Recipe | str | None = None) ->
 def checkpoint_bytes(
     model: Transformer | str, recipe: Recipe | str | None = None, *, resume: bool = True
 ) -> Any:
-    """Bytes of a checkpoint: what a run goes on from, or (``resume=False``) the weights alone.
+    """Bytes of a checkpoint from which a run resumes, or (``resume=False``) the weights alone.
 
     To go on, a run needs weights, master copy and moments; gradients are made anew. Of a frozen
     model only the adapters are written.

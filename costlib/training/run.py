@@ -19,11 +19,11 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRun:
-    """Tokens through a model on so many devices, at a model FLOPs utilisation.
+    """A training run: tokens through a model on a number of devices, at an MFU.
 
     ``goodput`` is the share of the time in which steps are made: the rest goes to checkpoints,
     failures and restarts. ``compute`` is the format whose dense peak counts (16 bits unless said).
-    Every cost beyond the ledger is the reader's: watts, dollars.
+    Watts and dollars are yours to give.
 
     >>> from costlib import devices, models
     >>> run = TrainingRun(model=models["llama-2-7b"], tokens=2e12, device=devices["A100-80GB"],
@@ -71,7 +71,7 @@ class TrainingRun:
         convention: str = "ledger",
         compute: str | None = None,
     ) -> TrainingRun:
-        """The run that took so many device-hours: its MFU is what is left to say.
+        """The run that took ``device_hours``, from which its MFU follows.
 
         >>> from costlib import devices, models
         >>> run = TrainingRun.measured(models["llama-2-7b"], devices["A100-80GB"], tokens=2e12,
@@ -105,12 +105,12 @@ class TrainingRun:
 
     @property
     def seconds(self) -> Any:
-        """From begin to end."""
+        """From beginning to end."""
         return self.tokens / self.tokens_per_s / self.goodput
 
     @property
     def days(self) -> Any:
-        """From begin to end."""
+        """From beginning to end."""
         return self.seconds / DAY
 
     @property
@@ -119,12 +119,12 @@ class TrainingRun:
         return self.seconds * self.devices / HOUR
 
     def energy_kwh(self, *, watts: Number, overhead: Number = 1) -> Any:
-        """Kilowatt-hours at so many watts a device; ``overhead`` is the data centre's factor."""
+        """Kilowatt-hours at ``watts`` per device; ``overhead`` is the data centre's factor."""
         factor = amount("watts", watts) * amount("overhead", overhead, least=1)
         return self.device_hours * factor / 1000
 
     def dollars(self, *, per_device_hour: Number) -> Any:
-        """What the hours cost at a price of your own."""
+        """Dollars for all device-hours, at a price that you give."""
         return self.device_hours * amount("per_device_hour", per_device_hour, least=0)
 
     def with_(self, **changes: Any) -> TrainingRun:

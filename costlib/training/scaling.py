@@ -21,7 +21,7 @@ __all__ = ["FITS", "LossFit", "ComputeOptimum", "optimum"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossFit:
-    """Constants of the loss: what no model beats, and two terms that fall with size and tokens.
+    """Constants of the loss: its floor, and two terms that fall with size and tokens.
 
     >>> round(FITS["hoffmann"].loss(70e9, 1.4e12), 3)
     1.921
@@ -39,7 +39,7 @@ class LossFit:
         return self.floor + of_size + self.of_tokens / amount("tokens", tokens) ** self.token_power
 
     def best(self, flops: Number) -> tuple[Any, Any]:
-        """Parameters and tokens that a budget of 6·N·D FLOPs is best spent on, in closed form.
+        """The best parameters and tokens for a budget of 6·N·D FLOPs, in closed form.
 
         N = G·(C/6)^(β/(α+β)) and D = (C/6)^(α/(α+β))/G, with G = (αA/βB)^(1/(α+β)).
 
@@ -67,7 +67,7 @@ FITS = {
 
 @dataclass(frozen=True, slots=True)
 class ComputeOptimum:
-    """The best use of a budget: parameters, tokens, and the loss that the fit promises."""
+    """The best use of a budget: parameters, tokens, and the loss that the fit predicts."""
 
     params: float
     tokens: float

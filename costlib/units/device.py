@@ -1,6 +1,6 @@
 """Chapter 5: a device, by what it can do at most.
 
-So many FLOPs a second in each number format, so many bytes a second to its memory and to its
+FLOPs per second in each number format, bytes per second to its memory and to its
 neighbours. The ridge, peak / bandwidth, is the intensity at which the first two meet. Rates are in
 FLOP/s and bytes/s (decimal).
 
@@ -200,7 +200,7 @@ got 100000000000000.0
 
     @property
     def usable(self) -> Any:
-        """Bytes of memory that are given out: its capacity less the `RESERVE`."""
+        """Bytes of memory that can be used: the capacity less the `RESERVE`."""
         if self.capacity is None:
             raise ValueError(f"{self.name} has no capacity: give it one with with_()")
         if isinstance(self.capacity, int):

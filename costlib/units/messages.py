@@ -46,7 +46,7 @@ def all_reduce(elements: Number, devices: Number) -> Any:
 
 
 def all_reduces(count: Number, elements: Number, devices: Number, axis: str) -> Op:
-    """So many all-reduces of so many elements each, over an axis of so many devices.
+    """``count`` all-reduces of ``elements`` elements each, over an axis of ``devices`` devices.
 
     >>> all_reduces(2, 4096, 8, "tensor")
     <Op all_reduce: 0 FLOPs, reads 0, writes 0, sends 14,336 over tensor>
@@ -64,7 +64,7 @@ def message(
     *,
     kind: str = "activations",
 ) -> Op:
-    """So many messages of so many elements each, as one device sends them, in rounds.
+    """``count`` messages of ``elements`` elements each, as one device sends them, in rounds.
 
     >>> message("send", 2, 100, "pipeline").bytes_sent()
     400

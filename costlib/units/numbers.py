@@ -184,14 +184,14 @@ costlib.sweep
 
 
 def within_seconds(name: str, value: Number, most: float) -> Any:
-    """Check seconds that are at most so many: milliseconds that were given as seconds are told.
+    """Check a time of at most ``most`` seconds: a larger one was probably given in milliseconds.
 
-    >>> within_seconds("per_token", 0.025, 1)
+    >>> within_seconds("tpot", 0.025, 1)
     0.025
-    >>> within_seconds("per_token", 25, 1)
+    >>> within_seconds("tpot", 25, 1)
     Traceback (most recent call last):
         ...
-    ValueError: per_token is in seconds and at most 1, got 25: 25 ms are 0.025
+    ValueError: tpot is in seconds and at most 1, got 25: 25 ms are 0.025
     """
     amount(name, value, least=0)
     if exceeds(value, most):

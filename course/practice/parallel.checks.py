@@ -362,7 +362,7 @@ QUESTIONS = [
             Mistake(
                 "it does not fit",
                 lambda **s: ways.best(**s, fits=False),
-                "The fastest of all holds more than a device gives out.",
+                "The fastest of all plans holds more than the usable memory of a device.",
             ),
             Mistake(
                 "the least memory",

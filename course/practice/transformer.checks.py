@@ -200,7 +200,7 @@ QUESTIONS = [
             Mistake(
                 "unembedding left out",
                 lambda **s: keys_to_cross(**{**s, "vocab": 0}),
-                "The unembedding is a product with weights too: D·V of them.",
+                "The unembedding is a GEMM with weights too: D·V of them.",
             ),
             Mistake(
                 "rounded down",

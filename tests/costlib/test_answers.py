@@ -37,17 +37,17 @@ PLANS = {
 def test_each_answer_of_a_pipeline_is_what_the_server_says(name):
     found = answer(**PLANS[name], context=5000, prompt=700, price_per_hour=2.5, watts=400)
     server, batch = found.server, found.batch
-    assert found["per_token_s"] == pytest.approx(server.step(batch, 5000), rel=1e-12)
-    assert found["first_token_s"] == pytest.approx(server.prefill(700), rel=1e-12)
+    assert found["tpot_s"] == pytest.approx(server.step(batch, 5000), rel=1e-12)
+    assert found["ttft_s"] == pytest.approx(server.prefill(700), rel=1e-12)
     assert found["largest_batch"] == server.room(5001)
-    assert found["held_bytes"] == server.fullest(batch, 5000)[1].total
+    assert found["memory_bytes"] == server.fullest(batch, 5000)[1].total
     hours = server.busy(700) / 700 * 1e6 / 3600
-    assert found["dollars_per_million_read"] == pytest.approx(hours * server.devices * 2.5)
+    assert found["usd_per_million_input_tokens"] == pytest.approx(hours * server.devices * 2.5)
     joules = server.step(batch, 5000) / batch * 1e6 * server.devices * 400
-    assert found["joules_per_million_written"] == pytest.approx(joules)
+    assert found["joules_per_million_output_tokens"] == pytest.approx(joules)
     paid = serving.bill(server, prompt=700, answer=2, batch=batch, per_hour=2.5).input
-    assert paid == pytest.approx(found["dollars_per_million_read"])
-    words = {row.key: row.why for row in found}["per_token_s"]
+    assert paid == pytest.approx(found["usd_per_million_input_tokens"])
+    words = {row.key: row.why for row in found}["tpot_s"]
     assert f"{server.pipeline} stages" in words
     assert ("in the slowest" in words) == (batch > server.pipeline)
 
@@ -69,22 +69,22 @@ def test_each_answer_is_what_the_library_says_alone(name):
     held = kvcache.memory(share, given["batch"], given["context"], given["precision"])
     assert found["params"] == model.params()
     assert found["weight_bytes"] == model.weight_bytes(given["precision"])
-    assert found["held_bytes"] == held.total
+    assert found["memory_bytes"] == held.total
     assert found.fits == (held.total <= device.usable)
-    assert found["per_token_s"] == pytest.approx(step, rel=1e-12)
-    assert found["first_token_s"] == pytest.approx(first, rel=1e-12)
-    assert found["all_tokens_per_s"] == pytest.approx(given["batch"] / step, rel=1e-12)
+    assert found["tpot_s"] == pytest.approx(step, rel=1e-12)
+    assert found["ttft_s"] == pytest.approx(first, rel=1e-12)
+    assert found["output_tokens_per_s"] == pytest.approx(given["batch"] / step, rel=1e-12)
     paid = step / given["batch"] * many * 2.5 / 3600 * 1e6
-    assert found["dollars_per_million_written"] == pytest.approx(paid, rel=1e-12)
+    assert found["usd_per_million_output_tokens"] == pytest.approx(paid, rel=1e-12)
     joules = first / prompt * many * 400 * 1e6
-    assert found["joules_per_million_read"] == pytest.approx(joules, rel=1e-12)
+    assert found["joules_per_million_input_tokens"] == pytest.approx(joules, rel=1e-12)
     points = roofline.limits(
         share.decode(given["batch"], given["context"], logits="last"), device, given["precision"]
     )
     spent = {}
     for point in points:
         spent[point.bound] = spent.get(point.bound, 0) + point.time
-    assert found["per_token_bound"] == max(spent, key=spent.get)
+    assert found["decode_bound"] == max(spent, key=spent.get)
 
 
 @pytest.mark.parametrize("name", [name for name in (*CASES, *PLANS) if name != "too large"])
@@ -115,13 +115,15 @@ def test_sums_in_words_come_out(name):
     given, weights, one = numbers_in(found["largest_batch"].why.replace(" GB", ""))[:3]
     room = max(0, given - weights) / one
     assert room == pytest.approx(found["largest_batch"].value, rel=0.02, abs=1.01)
-    batch, seconds = numbers_in(found["all_tokens_per_s"].why)
-    assert batch / seconds == pytest.approx(found["all_tokens_per_s"].value, rel=1e-3)
-    million, _, price, many = numbers_in(found["dollars_per_million_written"].why.replace("⁶", ""))
-    seconds = found["per_token_s"].value / answer(**(CASES | PLANS)[name]).batch
+    batch, seconds = numbers_in(found["output_tokens_per_s"].why)
+    assert batch / seconds == pytest.approx(found["output_tokens_per_s"].value, rel=1e-3)
+    million, _, price, many = numbers_in(
+        found["usd_per_million_output_tokens"].why.replace("⁶", "")
+    )
+    seconds = found["tpot_s"].value / answer(**(CASES | PLANS)[name]).batch
     assert (million, price) == (10, 2.5)
     paid = 1e6 * seconds * price * many / 3600
-    assert paid == pytest.approx(found["dollars_per_million_written"].value, rel=1e-9)
+    assert paid == pytest.approx(found["usd_per_million_output_tokens"].value, rel=1e-9)
 
 
 def sections(page: str) -> set[str]:
@@ -158,5 +160,5 @@ def test_a_number_has_the_unit_of_its_name():
     found = answer("llama-3-8b", "H100-SXM", batch=8, context=8192)
     units = {each.key: each.unit for each in found}
     assert {units[key] for key in units if key.endswith("_s")} <= {"s", "tokens/s"}
-    assert (units["first_token_s"], units["per_token_s"]) == ("s", "s")
-    assert 1e-3 < found["per_token_s"] < found["first_token_s"] < 1
+    assert (units["ttft_s"], units["tpot_s"]) == ("s", "s")
+    assert 1e-3 < found["tpot_s"] < found["ttft_s"] < 1

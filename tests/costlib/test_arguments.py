@@ -169,7 +169,7 @@ CALLS = {
     "cache_bytes": (SERVER.cache_bytes, {"batch": 1, "context": 3}),
     "frontier": (lambda **of: frontier(SERVER, **of), {"context": 3, "prompt": 2}),
     "regimes": (lambda **of: regimes(SERVER, **of), {"context": 3}),
-    "best_batch": (lambda **of: best_batch(SERVER, per_token=1, **of), {"context": 3}),
+    "best_batch": (lambda **of: best_batch(SERVER, tpot=1, **of), {"context": 3}),
     "saturation": (
         lambda **of: saturation(SERVER, **of),
         {"prompt": 2, "answer": 3},

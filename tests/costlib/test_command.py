@@ -20,7 +20,7 @@ import pytest
 import costlib
 from costlib import answer
 from costlib.command import asked, main
-from costlib.command.parser import COMMANDS
+from costlib.command.parser import COMMANDS, parser
 from costlib.measured import runs
 from costlib.model.catalog.prices import listed
 from costlib.parallel import Plan
@@ -90,8 +90,8 @@ def test_a_context_beyond_training_is_said_once_beside_the_answer(asks, capsys):
     answered, said = capsys.readouterr()
     assert answered
     assert " ".join(said.split()) == (
-        "costlib: the model was trained for 131,072 tokens: costs of more are as counted, "
-        "but its answers may be worth little"
+        "costlib: the model was trained for 131,072 tokens: costs beyond that are counted as "
+        "usual, but its answers may be poor"
     )
 
 
@@ -120,7 +120,7 @@ def test_it_says_what_the_library_says(capsys):
     said = json.loads(read(typed, capsys))
     given = {"tensor": 2, "batch": 8, "context": 8192, "price_per_hour": 3.99}
     assert said["answers"] == answer("llama-3.1-8b", "H100-SXM", **given).plain()
-    assert said["asked"]["on"] == "H100-SXMx2"
+    assert said["asked"]["device"] == "H100-SXMx2"
 
 
 def test_what_is_served_has_room_to_its_end(capsys):
@@ -130,13 +130,15 @@ def test_what_is_served_has_room_to_its_end(capsys):
         found = json.loads(read(typed + target, capsys))["answers"]
         batch = batch or best_batch(server, 1100, 0.02).batch
         assert found["batch"] == batch <= server.room(1200)
-        assert found["per_token_s"] == server.step(batch, 1100)
+        assert found["tpot_s"] == server.step(batch, 1100)
         full = saturation(server, 1000, 200, batch=batch)
         assert found["requests_per_s"] == full.requests_per_s
     copies = json.loads(read(f"{typed} --plan data=3 --price 2 --rate 100", capsys))["answers"]
     alone = json.loads(read(f"{typed} --price 2", capsys))["answers"]
-    assert copies["tokens_per_s"] == pytest.approx(3 * alone["tokens_per_s"])
-    assert copies["dollars_per_million"] == pytest.approx(alone["dollars_per_million"])
+    assert copies["output_tokens_per_s"] == pytest.approx(3 * alone["output_tokens_per_s"])
+    assert copies["usd_per_million_output_tokens"] == pytest.approx(
+        alone["usd_per_million_output_tokens"]
+    )
     assert copies["servers"] == math.ceil(100 / copies["requests_per_s"])
 
 
@@ -145,24 +147,24 @@ def test_the_fewest_devices_for_a_load_and_the_cheapest_first(capsys):
     rows = json.loads(read(f"{typed} --json", capsys))["rows"]
     assert rows[-1]["device"] == "T4", "whose rent nobody printed"
     for row in rows:
-        given = {"users": 200, "prompt": 7000, "answer": 1000, "per_token": 0.0333}
+        given = {"users": 200, "prompt": 7000, "answer": 1000, "tpot": 0.0333}
         fleet = fewest_devices("llama-3.1-8b", row["device"], **given)
         assert (row["devices"], row["users_per_copy"]) == (fleet.devices, fleet.batch)
-        assert (row["tpot_s"], row["ttft_s"]) == (fleet.per_token, fleet.first_token)
+        assert (row["tpot_s"], row["ttft_s"]) == (fleet.tpot, fleet.ttft)
         rent = listed(row["device"]).dollars_per_hour
-        assert row["dollars_per_hour"] == (None if rent is None else rent * fleet.devices)
-    rents = [row["dollars_per_hour"] for row in rows if row["dollars_per_hour"] is not None]
+        assert row["usd_per_hour"] == (None if rent is None else rent * fleet.devices)
+    rents = [row["usd_per_hour"] for row in rows if row["usd_per_hour"] is not None]
     assert rents == sorted(rents)
     assert len(rents) == 2
     shown = read(typed, capsys)
     assert listed("H100-SXM").source in " ".join(shown.split())
     own = json.loads(read(f"{typed} --price 2 --json", capsys))["rows"]
-    assert all(row["dollars_per_hour"] == 2 * row["devices"] for row in own)
+    assert all(row["usd_per_hour"] == 2 * row["devices"] for row in own)
 
 
 def test_each_device_has_its_price(capsys):
     asks = "compare llama-3.1-70b --on H100x8 A100-80GB L4x16 --json"
-    keys = ("dollars_per_million_written", "all_tokens_per_s")
+    keys = ("usd_per_million_output_tokens", "output_tokens_per_s")
     for more, prices in (("", [8 * 3.99, None, None]), (" --price 1 2 3", [8, None, 48])):
         rows = {
             row["answer"]: [*row.values()][1:]
@@ -184,7 +186,7 @@ def test_names_are_said_as_the_catalogue_spells_them(capsys):
     found = read("LLAMA_3-8B --on h100sxmx8 --batch 1e1", capsys).splitlines()
     assert found[0] == "llama-3-8b on H100-SXMx8: 10 × 4,096 tokens"
     said = json.loads(read("compare LLAMA_3-8B --on t4 dgx_h100 --json", capsys))
-    assert (said["asked"]["model"], said["asked"]["on"]) == (["llama-3-8b"], ["T4", "DGX-H100"])
+    assert (said["asked"]["model"], said["asked"]["device"]) == (["llama-3-8b"], ["T4", "DGX-H100"])
 
 
 def test_four_choices_stand_side_by_side(capsys):
@@ -195,7 +197,7 @@ def test_four_choices_stand_side_by_side(capsys):
     said = json.loads(read(f"compare llama-3.1-70b --on H100-SXMx8 --plan {plans} --json", capsys))
     rows = {row["answer"]: [*row.values()][1:] for row in said["rows"]}
     each = [Server("llama-3.1-70b", "H100-SXMx8", **asked.plan(plan)) for plan in plans.split()]
-    assert rows["per_token_s"] == pytest.approx([server.step(1, 4096) for server in each])
+    assert rows["tpot_s"] == pytest.approx([server.step(1, 4096) for server in each])
     assert rows["largest_batch"] == [server.room(4097) for server in each]
 
 
@@ -205,7 +207,7 @@ def test_a_table_adds_up(capsys):
     assert sum(parts) == total == costlib.models["llama-3-8b"].params()
     rows = json.loads(read("time llama-3-8b --on H100-SXM --batch 4 --json", capsys))["rows"]
     work = costlib.models["llama-3-8b"].decode(4, 4096, logits="last")
-    assert sum(row["time"] for row in rows) == pytest.approx(costlib.time(work, "H100-SXM"))
+    assert sum(row["time_s"] for row in rows) == pytest.approx(costlib.time(work, "H100-SXM"))
     assert sum(row["flops"] for row in rows) == work.flops
 
 
@@ -213,8 +215,8 @@ def test_a_sweep_is_many_answers(capsys):
     rows = json.loads(read("sweep llama-3-8b --on L4 --batch 1,8 --json", capsys))["rows"]
     for row in rows:
         alone = answer("llama-3-8b", "L4", batch=row["batch"], context=row["context"])
-        assert row["per_token_s"] == pytest.approx(alone["per_token_s"], rel=1e-12)
-        assert row["memory_bytes"] == alone["held_bytes"]
+        assert row["tpot_s"] == pytest.approx(alone["tpot_s"], rel=1e-12)
+        assert row["memory_bytes"] == alone["memory_bytes"]
         assert row["fits"] == alone.fits
 
 
@@ -223,36 +225,36 @@ def test_plans_get_slower_and_smaller(capsys):
         "rows"
     ]
     for fast, small in pairwise(rows):
-        assert fast["step"] <= small["step"]
-        assert fast["memory"] > small["memory"]
+        assert fast["step_s"] <= small["step_s"]
+        assert fast["memory_bytes"] > small["memory_bytes"]
 
 
 #: What is wrong, and a part of the sentence that says so.
 WRONG = {
     "lama-3-8b --on T4": "nearest is llama-3-8b (costlib models has them all; ",
     "llama-3-8b --on H10": "could be H100-SXM or H100-PCIe",
-    "llama-3-8b": "on what? Add --on H100-SXM or --on H100-SXMx8",
-    "plan llama-3-8b": "on what? Add --on DGX-H100x4",
+    "llama-3-8b": "no device was given: add --on H100-SXM or --on H100-SXMx8",
+    "plan llama-3-8b": "no device was given: add --on DGX-H100x4",
     "llama": "'llama' could be llama-2-7b,",
     "plan llama-3-8b --on DGX-H10": "no node named 'DGX-H10'; the nearest is DGX-H100",
     "llama-3-8b --on DGX-H100x2 --plan tensor=8": "8 devices, and there are 16; data=2",
-    "llama-3-8b --on T4 --plan pipe=2": "'pipe=2' is no cut such as pipeline=2 (",
-    "llama-3-8b --on T4 --plan tp=8": "'tp=8' is no cut such as tensor=8",
-    "llama-3-8b --on T4 --plan 4": "'4' is no cut such as tensor=2, pipeline=2, expert=2, data=2",
-    "plan llama-3-8b --on M4x4": "no link joins M4x4: costlib nodes has machines with one",
-    "llama-3-8b --on T4 --plan tensor=2,tensor=4": "tensor is said twice",
+    "llama-3-8b --on T4 --plan pipe=2": "'pipe=2' is not a part of a plan such as pipeline=2 (",
+    "llama-3-8b --on T4 --plan tp=8": "'tp=8' is not a part of a plan such as tensor=8",
+    "llama-3-8b --on T4 --plan 4": "'4' is not a part of a plan such as tensor=2, pipeline=2",
+    "plan llama-3-8b --on M4x4": "devices of M4x4 is known: costlib nodes lists machines",
+    "llama-3-8b --on T4 --plan tensor=2,tensor=4": "tensor is given twice",
     "memory llama-3-8b --on T4 --price 3": "memory has no --price, which belongs to answer, ",
     "llama-3-8b --on T4 --contxt 8": "costlib answer has no --contxt: did you mean --context?",
     "llama-3-8b --on T4 --sideways 8": "has no --sideways: costlib answer --help lists what",
-    "llama-3-8b T4": "costlib answer knows nothing to do with T4",
-    "serve llama-3-8b --on T4 L4": "several devices are compared for many users: say how many",
-    "serve llama-3-8b --on T4 --ttft 500": "--ttft is a target for many users: say how many",
-    "serve llama-3-8b --on T4x2 --users 5": "device must be one device or one node, as how many",
+    "llama-3-8b T4": "costlib answer does not take T4: name a device with --on",
+    "serve llama-3-8b --on T4 L4": "several devices needs the number of users: add --users",
+    "serve llama-3-8b --on T4 --ttft 500": "--ttft needs the number of users: add --users",
+    "serve llama-3-8b --on T4x2 --users 5": "device must be a single device or node, because",
     "serve llama-3-8b --on L4 --users 5 --plan data=2": "leave out --plan and --rate",
-    "serve llama-3-8b --on L4 --users 5 --tpot 4000": "per_token is in seconds and at most 1",
+    "serve llama-3-8b --on L4 --users 5 --tpot 4000": "'4000' is more than 1,000 milliseconds",
     "compare gpt2 --on T4 L4 L40S --price 1 2": "got 2 prices for 3 devices",
     "sweep llama-3-8b --on DGX-H100": "write H100-SXM, or ask compare for DGX-H100",
-    "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is none of fp32, bf16,",
+    "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is not one of fp32, bf16,",
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 0": "top must be at least 1",
     "llama-3-8b --on M4x2": "M4 has no interconnect: copies alone (--plan data=2) need none",
     "plan llama-3-8b --on 8xMI355Xx2 --batch 64": "no network, over which this plan sends",
@@ -262,25 +264,25 @@ WRONG = {
     "no/such/config.json --on T4": "no config at",
     "/ --on T4": "'/' is a folder without a config.json",
     "llama-3-8b --on T4 --batch 0": "batch must be at least 1",
-    "llama-3-8b --on T4 --batch two": "--batch: 'two' is no whole number such as 8, 1e3 or 128k",
-    "llama-3-8b --on T4 --batch 2.5": "'2.5' is no whole number",
-    "llama-3-8b --on T4 --price much": "--price: 'much' is no number such as 25 or 3.99",
-    "llama-3-8b --on T4 --price -3": "--price: '-3' is no number such as 25 or 3.99, from 0",
-    "llama-3-8b --on T4 --precision fp7": "--precision: 'fp7' is none of fp32, tf32, bf16",
+    "llama-3-8b --on T4 --batch two": "--batch: 'two' is not a whole number such as 8, 1e3 or 128k",
+    "llama-3-8b --on T4 --batch 2.5": "'2.5' is not a whole number",
+    "llama-3-8b --on T4 --price much": "--price: 'much' is not a number of at least 0, such as",
+    "llama-3-8b --on T4 --price -3": "--price: '-3' is not a number of at least 0, such as",
+    "llama-3-8b --on T4 --precision fp7": "--precision: 'fp7' is not one of fp32, tf32, bf16",
     "llama-3-8b --on T4 --json --csv": "not allowed with",
     "sweep llama-3-8b --on T4x2": "write T4",
-    "sweep llama-3-8b --on T4 --context 1k:16q": "no number or range such as 8, 4k, 1:64",
+    "sweep llama-3-8b --on T4 --context 1k:16q": "not a number or range such as 8, 4k, 1:64",
     "train gpt2 --on T4": "what is missing: --tokens",
-    "train gpt2 --tokens 1B": "on what? Add --on DGX-H100x4",
-    "train gpt2 --on T4 --tokens 1B --mfu 40": "'40' is no share such as 0.4 or 40%",
+    "train gpt2 --tokens 1B": "no device was given: add --on DGX-H100x4",
+    "train gpt2 --on T4 --tokens 1B --mfu 40": "'40' is not a share of more than 0",
     "lora gpt2 --on T4 --targets query": "targets has no product 'query'; the model has",
-    "lora gpt2 --on T4 --base mine": "--base: 'mine' is none of",
+    "lora gpt2 --on T4 --base mine": "--base: 'mine' is not one of",
     "lora gpt2 --on DGX-H100": "adapters are trained on one device here: write --on H100-SXM",
     "lora gpt2 --on T4x2": "adapters are trained on one device here: write --on T4",
     "sweep llama-3-8b --on T4 --batch 1:2000 --context 1:2000": "4,000,000 rows are more than",
     "sweep llama-3-8b --on T4 --batch 1:100000000": "more than 1,000,000",
-    "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor from 2",
-    "sweep llama-3-8b --on T4 --batch 1-8": "no number or range",
+    "sweep llama-3-8b --on T4 --batch 1:8:x1": "factor of 2 or more",
+    "sweep llama-3-8b --on T4 --batch 1-8": "not a number or range",
     "sweep llama-3-8b --on T4 --batch 64:1": "write 1:64",
     "serve llama-3.1-8b --on H100-SXM --rate 0": "--rate: '0' must be more than 0",
     "compare llama-3-8b gpt2 --on H100-SXMx8": "gpt2 on H100-SXMx8",
@@ -288,6 +290,7 @@ WRONG = {
     "params config-that-is-not-there": "no model named",
     "completion fish": "bash",
     "comparr gpt2 --on T4": "no command or model named 'comparr'; the nearest command is compare",
+    "serve llama-3-8b --on L4 --ttft 90000": "'90000' is more than 60,000 milliseconds",
     "answer": "what is missing: MODEL",
     "frobnicate": "no model named 'frobnicate'",
 }
@@ -365,13 +368,14 @@ def test_each_round_waits_as_long_as_is_said(capsys):
     asks = "llama-3.1-8b --on DGX-H100 --json"
     ideal, waiting = (json.loads(read(asks + more, capsys)) for more in ("", " --wait 20"))
     rounds = 2 * 32 * 2
-    spent = [each["answers"]["per_token_s"] for each in (ideal, waiting)]
+    spent = [each["answers"]["tpot_s"] for each in (ideal, waiting)]
     assert spent[1] - spent[0] == pytest.approx(20e-6 * rounds)
-    assert waiting["answers"]["per_token_bound"] == "waiting"
+    assert waiting["answers"]["decode_bound"] == "waiting"
     assert f"waiting for messages {2e-2 * rounds:.2f} ms" in read(f"{asks} --wait 20 --why", capsys)
     rows = json.loads(read(f"time {asks} --wait 20", capsys))["rows"]
     assert rows[-1]["bound"] == "waiting"
-    assert "nodes of 8 are --on DGX-H100x2." in read("gpt2 --on H100-SXMx12", capsys)
+    shown = " ".join(read("gpt2 --on H100-SXMx12", capsys).split())
+    assert "For nodes of 8, write --on DGX-H100x2." in shown
 
 
 def test_a_title_has_all_that_changes_the_numbers(capsys):
@@ -426,7 +430,7 @@ def test_a_run_takes_what_the_library_says_and_published_runs_reached(capsys):
         seq=8192,
     )
     assert told["days"] == pytest.approx(run.days)
-    assert told["dollars"] == pytest.approx(run.dollars(per_device_hour=3.99))
+    assert told["usd"] == pytest.approx(run.dollars(per_device_hour=3.99))
     cuts = dict(each.split("=") for each in told["plan"].split())
     plan = Plan(**{name: int(many) for name, many in cuts.items()})
     planned = plan.on("llama-3.1-8b", "DGX-H100x2", batch=256, seq=8192)
@@ -436,7 +440,7 @@ def test_a_run_takes_what_the_library_says_and_published_runs_reached(capsys):
     assert told["days_at_best"] < told["days"]
     half = json.loads(read(f"{asks} --mfu 0.2 --price 1", capsys))["answers"]
     assert half["days"] == pytest.approx(run.with_(mfu=0.2).days)
-    assert half["dollars"] == pytest.approx(half["device_hours"])
+    assert half["usd"] == pytest.approx(half["device_hours"])
 
 
 def test_adapters_take_what_the_library_says_up_to_the_largest_batch(capsys):
@@ -447,7 +451,7 @@ def test_adapters_take_what_the_library_says_up_to_the_largest_batch(capsys):
     def held(batch):
         return training_memory("llama-3.1-8b", batch, 4096, recipe, recompute="full").total
 
-    assert told["total_bytes"] == held(1)
+    assert told["memory_bytes"] == held(1)
     assert held(most) <= told["usable_bytes"] < held(most + 1)
     step = adapter_step("llama-3.1-8b", 1, 4096, recipe, recompute="full")
     assert told["step_s"] == costlib.time(step, "RTX-4090", precision=recipe.precision)
@@ -569,6 +573,76 @@ def test_help_names_every_command(capsys):
         assert end.value.code == 0
         shown += capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
+
+
+#: Units as they stand for a value in the help, and in its sentence.
+UNITS = {
+    "TOKENS": "tokens",
+    "SEQUENCES": "sequences",
+    "USERS": "users",
+    "PLANS": "plans",
+    "RANK": "rank",
+    "REQUESTS": "requests per second",
+    "MILLISECONDS": "milliseconds",
+    "MICROSECONDS": "microseconds",
+    "DOLLARS": "US dollars an hour",
+    "WATTS": "watts",
+}
+#: What stands for a value that has no unit.
+NAMED = "MODEL NAMES SHARE DEVICE DEVICE[xN] NODE[xN] PLAN ENGINE FORMAT RECIPE FILE LOG TEXT"
+#: The first words of all options.
+VERBS = (
+    "add allow charge count divide find generate keep list name prefill print reach read"
+    " recompute repeat run show store take time train"
+)
+
+
+def test_every_option_has_a_verb_a_unit_and_a_default():
+    seen, wrong = set(), []
+    for name, action in options():
+        first, default = re.match(r"(\w+)", action.help)[1], action.help.partition("; default: ")[2]
+        seen.add(first)
+        takes = action.nargs != 0
+        known = not takes or action.choices or action.metavar in NAMED.split()
+        has_unit = known or UNITS[action.metavar] in action.help
+        is_optional = action.option_strings or action.nargs == "?"
+        if first not in VERBS.split() or not has_unit or bool(default) != bool(is_optional):
+            wrong.append((name, action.help))
+        if isinstance(action.default, (int, str)) and action.default and takes:
+            assert default == str(action.default), (name, action.dest)
+    assert wrong == []
+    assert seen == {*VERBS.split()}
+
+
+def options():
+    """What each command takes, but for its help."""
+    [commands] = [each for each in parser()._actions if each.dest == "command"]
+    for name, command in commands.choices.items():
+        for action in command._actions:
+            if action.dest != "help":
+                yield name, action
+
+
+#: A key that says its unit, and keys of counts and shares, which have none.
+WITH_UNIT = re.compile(
+    r".*(_s|_ms|_us|_bytes|_per_token|_per_sequence|_tokens|_per_user|_hour|_device)"
+)
+COUNTED = (
+    "answer batch context params active_params largest_batch largest_context fits parameters share"
+    " devices users users_per_copy servers bytes flops mfu bubble printed expected off"
+    " tensor context pipeline data expert zero microbatch chunks sequence"
+    " days days_at_best hours device_hours watt_hours usd tokens rank trained_params"
+)
+
+
+@pytest.mark.parametrize("typed", [each for each in TYPED if not each.startswith("completion")])
+def test_keys_have_the_unit_of_their_numbers(typed, capsys):
+    found = json.loads(read(f"{typed} --json", capsys) or "{}")
+    rows = [found.get("asked", {}), found.get("answers", {}), *found.get("rows", [])]
+    if typed.startswith("compare"):  # its rows are called by their keys
+        rows = [found["asked"], {row["answer"]: [*row.values()][1] for row in found["rows"]}]
+    numbers = {key for row in rows for key, value in row.items() if isinstance(value, (int, float))}
+    assert {key for key in numbers if not WITH_UNIT.fullmatch(key)} - {*COUNTED.split()} == set()
 
 
 #: A log for the example; its path has no blank on any machine, as it is relative.

@@ -155,7 +155,7 @@ def test_a_batch_is_what_is_given_by_what_is_charged(engine):
     found = answer(model, device, batch=most, context=8191, engine=engine)
     assert found.fits
     assert found["largest_batch"] == most
-    assert found["charged_bytes"] == each
+    assert found["charged_kv_bytes_per_sequence"] == each
 
 
 def test_a_share_and_arrays_are_taken():
@@ -259,10 +259,10 @@ def test_the_command_counts_as_an_engine_does(capsys):
     assert "as vllm counts" in told
     assert "--gpu-memory-utilization" in told
     assert main(["memory", "gemma-3-27b", "--on", "H100-SXM", "--engine", "SGLang"]) == 0
-    assert "cache as charged" in capsys.readouterr().out
+    assert "KV cache as charged" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["gpt2", "--on", "T4", "--engine", "ollama"])
-    assert "'ollama' is none of vllm" in capsys.readouterr().err
+    assert "'ollama' is not one of vllm" in capsys.readouterr().err
 
 
 def test_settings_are_part_of_a_server():

@@ -130,7 +130,7 @@ def test_an_old_gpu_computes_in_the_sixteen_bits_it_has():
 
 def test_what_does_not_fit_says_so_with_both_numbers():
     large = models["llama-2-70b"].decode(1, 4096)
-    with pytest.warns(DoesNotFit, match=r"holds 139\.\d GB .*RTX-4090 gives out 23\.2 GB of its"):
+    with pytest.warns(DoesNotFit, match=r"holds 139\.\d GB .*RTX-4090 has 23\.2 GB of usable"):
         seconds = time(large, "RTX-4090")
     assert time(large, "RTX-4090", too_large="ignore") == seconds
     with pytest.raises(ValueError, match="holds"):

@@ -121,7 +121,7 @@ def test_blocks() -> None:
     ]
     assert [len(table) for table in tables] == [3, 2, 4]
     assert sorted(number for table in tables for number in table) == list(range(9))
-    assert figure.title.startswith(f"In pages {9 * 4 - 29} slots are wasted")
+    assert figure.title.startswith(f"Paging wastes {9 * 4 - 29} slots")
     assert figure.title.endswith(f"for the longest answer {48 - 29}")
     assert "3 blocks are free" in figure.alt
 

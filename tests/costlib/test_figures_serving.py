@@ -42,7 +42,7 @@ def test_latencies() -> None:
     alt = figures.latencies(LLAMA, [0.2, 0.8], prompt=500, answer=50, count=200, most=64).alt
     rate = 0.2 * saturation(LLAMA, 500, 50, most=64).requests_per_s
     run = simulate(poisson(rate, 200, prompt=500, answer=50, seed=1), LLAMA, most=64)
-    assert f"TTFT p50 {1000 * np.median(run.time_to_first):.3g} at 20%" in alt
+    assert f"TTFT p50 {1000 * np.median(run.ttft):.3g} at 20%" in alt
 
 
 def test_timelines() -> None:

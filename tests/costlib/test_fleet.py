@@ -26,7 +26,7 @@ CASES = [
 
 def told(case):
     """A case as it is asked."""
-    names = ("users", "prompt", "answer", "per_token", "first_token")
+    names = ("users", "prompt", "answer", "tpot", "ttft")
     return case[:2], dict(zip(names, case[2:], strict=True))
 
 
@@ -59,12 +59,12 @@ def test_it_serves_all_in_time_and_no_smaller_plan_does(case):
     load = (asked["users"], asked["prompt"], asked["answer"])
     fleet = fewest_devices(model, device, **asked)
     token, first = seconds(fleet.server, *load)
-    assert (token, first) == pytest.approx((fleet.per_token, fleet.first_token), rel=1e-12)
-    assert token <= asked["per_token"]
-    assert first <= asked["first_token"]
+    assert (token, first) == pytest.approx((fleet.tpot, fleet.ttft), rel=1e-12)
+    assert token <= asked["tpot"]
+    assert first <= asked["ttft"]
     for server in plans(model, device, min(fleet.devices, 8)):
         token, first = seconds(server, *load)
-        assert token > asked["per_token"] or first > asked["first_token"], server.machine
+        assert token > asked["tpot"] or first > asked["ttft"], server.machine
 
 
 def test_a_fuller_copy_would_break_what_limits_it():
@@ -77,7 +77,7 @@ def test_a_fuller_copy_would_break_what_limits_it():
         more = (fleet.users // copy.data + 1) * copy.data
         while copy.data > 1 and fleet.limit != "users":
             token, first = seconds(copy, more, *load)
-            if token > asked["per_token"] or first > asked["first_token"]:
+            if token > asked["tpot"] or first > asked["ttft"]:
                 break
             more += copy.data
         full = copy.room(asked["prompt"] + asked["answer"]) == more // copy.data - 1
@@ -92,12 +92,12 @@ def test_rates_are_those_of_saturation_and_of_a_simulation():
     fleet = fewest_devices("llama-3.1-8b", "H100-SXM", users=64, prompt=2000, answer=400)
     assert fleet.devices == 1
     full = saturation(fleet.server, 2000, 400, batch=64)
-    assert fleet.tokens_per_s == pytest.approx(full.tokens_per_s, rel=0.01)
+    assert fleet.output_tokens_per_s == pytest.approx(full.output_tokens_per_s, rel=0.01)
     answers = np.random.default_rng(1).integers(200, 601, 640)  # so that they end one by one
     run = simulate(listed([0.0] * 640, 2000, answers), fleet.server, most=64)
     steady = slice(64, -64)  # the first and the last 64 have fewer beside them
     spent = np.sum((run.finish - run.first)[steady]) / np.sum(answers[steady] - 1)
-    assert fleet.per_token == pytest.approx(spent, rel=0.05)
+    assert fleet.tpot == pytest.approx(spent, rel=0.05)
     assert fleet.server.step(64, 2199) < 0.9 * spent, "prompts are a share of it"
 
 
@@ -106,9 +106,7 @@ def test_more_users_or_less_time_never_take_fewer():
     for device in ("H100-SXM", "DGX-H100"):
         counts = [
             [
-                fewest_devices(
-                    "llama-3.1-70b", device, users=users, per_token=most, **asked
-                ).devices
+                fewest_devices("llama-3.1-70b", device, users=users, tpot=most, **asked).devices
                 for most in (inf, 0.1, 0.04, 0.02)
             ]
             for users in (1, 10, 100, 1000)
@@ -119,8 +117,8 @@ def test_more_users_or_less_time_never_take_fewer():
 
 
 def test_the_best_so_far_only_gets_better():
-    found = [*fleets("deepseek-v3", "H100-SXM", users=100, per_token=0.05)]
-    known = [(each.devices, each.per_token) for each in found if each is not None]
+    found = [*fleets("deepseek-v3", "H100-SXM", users=100, tpot=0.05)]
+    known = [(each.devices, each.tpot) for each in found if each is not None]
     assert found[0] is None, "one device holds none of it"
     assert known == sorted(known, reverse=True)
 
@@ -128,14 +126,14 @@ def test_the_best_so_far_only_gets_better():
 @pytest.mark.parametrize(
     ("model", "device", "asked", "says"),
     [
-        ("llama-3.1-8b", "H100-SXM", {"per_token": 1e-4}, "writes a token in 100 µs: the fastest"),
-        ("llama-3.1-8b", "T4", {"first_token": 0.01}, "the first token of a prompt of 1,000 in"),
+        ("llama-3.1-8b", "H100-SXM", {"tpot": 1e-4}, "has a TPOT of 100 µs: the lowest"),
+        ("llama-3.1-8b", "T4", {"ttft": 0.01}, "has a TTFT of 10 ms with a prompt of 1,000"),
         ("kimi-k2", "T4", {}, "holds the weights and a sequence of 1,200 tokens"),
         ("llama-3.1-8b", "T4", {"users": 0}, "users"),
-        ("llama-3.1-8b", "H100-SXMx8", {}, "how many is what is asked"),
-        ("llama-3.1-8b", "DGX-H100x2", {}, "how many is what is asked"),
-        ("llama-3.1-8b", "H100-SXM", {"per_token": 0}, "per_token must be"),
-        ("llama-3.1-8b", "H100-SXM", {"per_token": float("nan")}, "per_token must be"),
+        ("llama-3.1-8b", "H100-SXMx8", {}, "their number is what is asked"),
+        ("llama-3.1-8b", "DGX-H100x2", {}, "their number is what is asked"),
+        ("llama-3.1-8b", "H100-SXM", {"tpot": 0}, "tpot must be"),
+        ("llama-3.1-8b", "H100-SXM", {"tpot": float("nan")}, "tpot must be"),
     ],
 )
 def test_what_cannot_be_is_said(model, device, asked, says):
@@ -151,7 +149,7 @@ def test_input_and_output_tokens_share_all_device_seconds(case):
     fleet = fewest_devices(model, device, **asked)
     cost = bill(fleet.server, prompt=fleet.prompt, answer=2, batch=1, per_hour=3600)
     assert fleet.input_seconds == pytest.approx(cost.input / 1e6)
-    requests = fleet.tokens_per_s / fleet.answer
+    requests = fleet.output_tokens_per_s / fleet.answer
     spent = fleet.prompt * fleet.input_seconds + fleet.answer * fleet.output_seconds
     assert requests * spent == pytest.approx(fleet.devices)
     assert fleet.output_seconds > 0

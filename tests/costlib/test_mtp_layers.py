@@ -1,4 +1,4 @@
-"""Heads for further tokens against what publishers say of theirs, and against their model."""
+"""MTP layers against what publishers say of theirs, and against their model."""
 
 import json
 
@@ -70,5 +70,5 @@ def test_weights_are_read_once_more_and_stored_once():
 
 
 def test_a_model_without_heads_says_so():
-    with pytest.raises(ValueError, match="nothing is known of heads"):
+    with pytest.raises(ValueError, match="this model has no MTP layers"):
         models["llama-3-8b"].with_mtp_layers()

@@ -96,7 +96,7 @@ OF_SERVERS: dict[str, Callable[[Any], Any]] = {
     "machine_ratio": lambda s: serving.machine_ratio(s, s, 100, 10, 8),
     "disaggregate": lambda s: serving.disaggregate(ARRIVALS, s, s, link=1e9).written,
     "best_batch": lambda s: serving.best_batch(s, 100, 0.1).batch,
-    "frontier": lambda s: serving.frontier(s, 100, [1, 2]).per_token.tolist(),
+    "frontier": lambda s: serving.frontier(s, 100, [1, 2]).tpot.tolist(),
     "regimes": lambda s: serving.regimes(s, 100),
     "room_gain": lambda s: serving.room_gain(s, 100),
     "saturation": lambda s: serving.saturation(s, 100, 10, batch=8),
@@ -220,7 +220,10 @@ def test_where_there_is_only_one_an_array_is_refused(name: str, many: Any) -> No
 
 
 def test_learned_positions_end_a_context() -> None:
-    gpt, said = models["gpt2"], "at most 1,024 tokens, as many as the model has learned positions"
+    gpt, said = (
+        models["gpt2"],
+        "at most 1,024 tokens, because the model has no more learned positions",
+    )
     for call in (
         lambda n: gpt.decode(1, n),
         lambda n: gpt.prefill(1, n),
@@ -267,8 +270,8 @@ def test_drafts_of_another_vocabulary_are_refused() -> None:
 TOY = Device("toy", {"bf16": 1e14}, 1e12, capacity=10**10, interconnect=1e11)
 OUT_OF_RANGE = {
     "ms a token": lambda: serving.best_batch(ON, 100, 25),
-    "ms of many users": lambda: serving.fewest_devices(DENSE, "H100", users=9, per_token=25),
-    "ms of a first token": lambda: serving.fewest_devices(DENSE, "H100", users=9, first_token=500),
+    "ms of many users": lambda: serving.fewest_devices(DENSE, "H100", users=9, tpot=25),
+    "ms of a first token": lambda: serving.fewest_devices(DENSE, "H100", users=9, ttft=500),
     "µs of a server": lambda: Server(DENSE, "H100", latency=3),
     "µs of a limit": lambda: serving.tensor_limit(ON, 100, latency=3),
     "µs of a link": lambda: Link(5e10, 5),

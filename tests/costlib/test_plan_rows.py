@@ -115,7 +115,7 @@ def test_how_many_devices():
     for text, expected in counts.items():
         device, _, count = read_devices(text)
         assert (device.name, count) == expected
-    with pytest.raises(UnreadRow, match="how many is not told"):
+    with pytest.raises(UnreadRow, match="how many is not given"):
         read_devices("H100, 8 per node")
 
 

@@ -37,8 +37,8 @@ def test_model_parallel_is_tensor_in_a_node_and_stages_beyond():
 
 @pytest.mark.parametrize("text", ["TP8 PP10 MBS1 bf16", "PP16 EP64 ZeRO-1 fp8"])
 def test_stages_without_a_batch_are_refused(text):
-    """How long stages wait for one another hangs on how many microbatches there are."""
-    with pytest.raises(UnreadRow, match="its batch is not told"):
+    """How long stages wait for one another depends on how many microbatches there are."""
+    with pytest.raises(UnreadRow, match="its batch is not given"):
         read_plan(text, "", "GPT seq 2048", 640)
     assert read_plan("TP8 MBS1 bf16", "", "GPT seq 2048", 640)["batch"] == 80
 
@@ -187,7 +187,7 @@ def test_a_latency_below_the_datasheets_is_beyond_it():
     [
         ({"metric": "TTFT p99", "load": "concurrency 8"}, "percentiles are not predicted"),
         ({"metric": "TPOT mean", "load": "limits p99 TPOT 40 ms"}, "how many requests"),
-        ({"metric": "request latency mean", "load": "concurrency 8"}, "no time of a token"),
+        ({"metric": "request latency mean", "load": "concurrency 8"}, "nor the latency of a token"),
     ],
 )
 def test_latencies_that_hang_on_queues_are_refused(facts, why):

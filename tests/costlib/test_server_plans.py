@@ -120,10 +120,14 @@ def test_copies_multiply_what_is_made_and_paid_and_nothing_else():
     how = {"batch": 8, "price_per_hour": 3.0, "watts": 700}
     one = answer("llama-3.1-70b", "H100-SXM", tensor=4, **how)
     four = answer("llama-3.1-70b", "H100-SXM", tensor=4, data=4, **how)
-    assert four["all_tokens_per_s"] == 4 * one["all_tokens_per_s"]
+    assert four["output_tokens_per_s"] == 4 * one["output_tokens_per_s"]
     assert four.server.devices == 4 * one.server.devices
     changed = {key for key, value in four.plain().items() if value != one[key]}
-    assert changed == {"all_tokens_per_s", "full_tokens_per_s", "int4_full_tokens_per_s"}
+    assert changed == {
+        "output_tokens_per_s",
+        "full_batch_output_tokens_per_s",
+        "int4_full_batch_output_tokens_per_s",
+    }
     servers = one.server, four.server
     assert [best_batch(s, 2000, 0.05).batch for s in servers][1:] == [
         best_batch(servers[0], 2000, 0.05).batch
@@ -300,7 +304,7 @@ def test_what_is_not_legal_is_refused_as_in_training(typed):
         ),
         (lambda: Server(ENCODED, "H200", pipeline=2), "with an encoder are not known"),
         (lambda: Server("zamba2-7b", "H200", pipeline=2), "layers of this model share weights"),
-        (lambda: Server("llama-3-8b", "A100-80GB", pipeline=2).share, "cut every layer instead"),
+        (lambda: Server("llama-3-8b", "A100-80GB", pipeline=2).share, "use tensor=... instead"),
     ],
 )
 def test_what_else_is_refused(made, words):
@@ -336,16 +340,16 @@ def test_a_full_pipeline_reads_or_writes_in_its_slowest_stage():
     assert read.requests_per_s == pytest.approx(1 / server.busy(2000))
     assert read.requests_per_s > 3.5 / server.prefill(2000)
     write = saturation(server, 1, 100_000, batch=8)
-    assert write.tokens_per_s == pytest.approx(8 / server.step(8, 50_000), rel=1e-3)
+    assert write.output_tokens_per_s == pytest.approx(8 / server.step(8, 50_000), rel=1e-3)
     four = saturation(server.with_(data=4), 2000, 200, batch=8)
     one = saturation(server, 2000, 200, batch=8)
     assert four.requests_per_s == pytest.approx(4 * one.requests_per_s)
     assert four.reading == one.reading
-    with pytest.raises(ValueError, match="chunk=64 is not known with pipeline=4"):
+    with pytest.raises(ValueError, match="chunk=64 is not supported with pipeline=4"):
         saturation(server, 2000, 200, batch=8, chunk=64)
 
 
 def test_who_knows_one_stage_alone_says_so():
     server = Server("llama-3.1-8b", "H100-SXM", pipeline=2)
-    with pytest.raises(ValueError, match="pipeline=2 is not known here"):
+    with pytest.raises(ValueError, match="pipeline=2 is not supported here"):
         simulate(listed([0.0], 100, 3), server)

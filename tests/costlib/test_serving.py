@@ -83,14 +83,14 @@ def test_the_frontier_is_the_ledger_point_by_point(server):
     batches = np.array([1, 2, 7, 33, 128, 1000])
     found = frontier(server, 3000, batches, prompt=500)
     share = tensor_parallel(server.model, server.tensor)
-    for batch, seconds, rate in zip(batches, found.per_token, found.throughput, strict=True):
+    for batch, seconds, rate in zip(batches, found.tpot, found.throughput, strict=True):
         work = share.decode(int(batch), 3000)
         how = {"precision": server.precision, "too_large": "ignore"}
         assert seconds == pytest.approx(roofline.time(work, server.device, **how), rel=1e-12)
         assert rate == pytest.approx(batch / seconds)
         assert found.fits[list(batches).index(batch)] == (batch <= server.room(3001))
     prefill = server.seconds(share.prefill(1, 500, logits="last"))
-    assert found.first == pytest.approx(prefill, rel=1e-3)  # a hybrid's first pass reads no state
+    assert found.ttft == pytest.approx(prefill, rel=1e-3)  # a hybrid's first pass reads no state
 
 
 @every_server
@@ -136,12 +136,12 @@ def test_the_bend_is_where_the_precision_says():
 def test_the_best_batch_is_the_last_within_the_target(server, target):
     context = 2000
     if server.step(1, context) > target:
-        with pytest.raises(ValueError, match="no batch writes a token in"):
+        with pytest.raises(ValueError, match="no batch has a TPOT of"):
             best_batch(server, context, target)
         return
     best = best_batch(server, context, target)
     assert server.step(best.batch, context) <= target
-    assert best.throughput == pytest.approx(best.batch / best.per_token)
+    assert best.throughput == pytest.approx(best.batch / best.tpot)
     room = server.room(context + 1)
     if best.limit == "latency":
         assert best.batch < room
@@ -161,9 +161,9 @@ def test_what_would_do_is_said():
         best_batch(LLAMA, 2000, 0.003)
     with pytest.raises(ValueError, match=r"tensor=16 would do"):
         Server("llama-3.1-405b", "H100-SXM").check(1000)
-    with pytest.raises(ValueError, match=r"gives out 77\.3 GB; tensor=2 would do"):
+    with pytest.raises(ValueError, match=r"and 77\.3 GB are usable; tensor=2 would do"):
         frontier(Server("llama-3.1-70b", "H100-SXM", "fp8"), 100_000)
-    with pytest.raises(ValueError, match="per_token must be more than 0"):
+    with pytest.raises(ValueError, match="tpot must be more than 0"):
         best_batch(LLAMA, 2000, 0)
 
 
@@ -442,7 +442,7 @@ def test_saturation_counts_the_places_that_memory_has():
     full = saturation(LLAMA, 1000, 200)
     assert full.batch == pages.blocks // pages.of(1199)
     assert saturation(LLAMA, 1000, 200, most=10).batch == 10
-    assert full.tokens_per_s == pytest.approx(200 * full.requests_per_s)
+    assert full.output_tokens_per_s == pytest.approx(200 * full.requests_per_s)
     assert full.reading == pytest.approx(full.requests_per_s * LLAMA.prefill(1000))
     one = saturation(LLAMA, 300, 1)  # nothing to write but the first token
     assert one.requests_per_s == pytest.approx(1 / LLAMA.prefill(300))
@@ -453,9 +453,9 @@ NONSENSE = {
     "precision must be": lambda: Server("llama-3.1-8b", "H100-SXM", "fp3"),
     "server must be a Server": lambda: serving.frontier("H100-SXM", 1000),
     "even tensor=32 takes": lambda: best_batch(LLAMA, 1000, 1e-9),
-    "per_token must be a number": lambda: best_batch(LLAMA, 1000, "25 ms"),
+    "tpot must be a number": lambda: best_batch(LLAMA, 1000, "25 ms"),
     "arrival must hold seconds": lambda: serving.listed([[1.0, 2.0]], 10, 10),
-    "arrival must list seconds": lambda: serving.Requests(*np.full((5, 1), np.nan)),
+    "arrival must list at least one": lambda: serving.Requests(*np.full((5, 1), np.nan)),
     "arrival must be in order": lambda: serving.Requests(*np.array([[2, 1]] * 5)),
     "answer must have 2 entries": lambda: serving.Requests(
         *np.array([[1, 2]] * 2), np.array([1]), *np.array([[1, 2]] * 2)
@@ -464,7 +464,7 @@ NONSENSE = {
     "prefix_cache must be True or False": lambda: serving.Policy(prefix_cache="yes"),
     "requests must be of poisson": lambda: serving.simulate([], LLAMA),
     "chunk must be at least 1": lambda: saturation(LLAMA, 100, 10, chunk=0),
-    "answer must be one or 3": lambda: saturation(LLAMA, [1, 2, 3], [1, 2]),
+    "answer must be one length or 3": lambda: saturation(LLAMA, [1, 2, 3], [1, 2]),
     "batch must be at most 4,206": lambda: saturation(LLAMA, 100, 10, batch=10**6),
     "link must be more than 0": lambda: serving.transfer(LLAMA, 100, 0),
     "tensor=16 would do": lambda: serving.machine_ratio(HUGE, LLAMA, 100, 10, 1),

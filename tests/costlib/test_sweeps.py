@@ -77,7 +77,7 @@ def test_only_what_fits_unless_asked():
     assert sweep("llama-3-8b", "A100-80GB", **asked).batch.tolist() == [1]
     every = sweep("llama-3-8b", "A100-80GB", **asked, all_rows=True)
     assert every.fits.tolist() == [True, False, False]
-    with pytest.warns(DoesNotFit, match=r"smallest configuration holds 17\.\d GB, and T4 gives"):
+    with pytest.warns(DoesNotFit, match=r"smallest configuration holds 17\.\d GB, and T4 has"):
         assert len(sweep("llama-3-8b", "T4", **asked)) == 0
 
 
@@ -194,5 +194,5 @@ def test_long_columns_are_a_ledger_like_any_other():
         whole = time(work, "H200", too_large="ignore", **how)
         assert whole[777] == pytest.approx(time(one, "H200", **how), rel=1e-12)
     assert time(work, shaped, too_large="ignore")[777] == pytest.approx(time(one, shaped))
-    with pytest.warns(DoesNotFit, match=r"holds 31\.\d GB of weights and cache, and L4 gives out"):
+    with pytest.warns(DoesNotFit, match=r"holds 31\.\d GB of weights and cache, and L4 has"):
         time(models["llama-3-8b"].decode(batch, context + 1), "L4")

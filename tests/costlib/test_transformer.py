@@ -271,7 +271,7 @@ FLAGS = [each.name for each in fields(Transformer) if each.type == "bool"]
         ({"gated": None}, "gated must be True or False, got None"),
         *(({name: "no"}, f"{name} must be True or False") for name in FLAGS),
         ({"qk_norm": "all"}, "qk_norm must be"),
-        ({"window": 4, "mla": LATENT.mla}, "mla goes with no window"),
+        ({"window": 4, "mla": LATENT.mla}, "mla cannot be combined with a window"),
     ],
 )
 def test_a_wrong_size_is_named(changes, complaint):
@@ -443,7 +443,7 @@ def test_options_reach_every_part_of_a_pass():
 
 @pytest.mark.parametrize("option", [{"window": 4}, {"qk_norm": "head"}, {"biases": ("qkv",)}])
 def test_latents_go_with_none_of_these(option):
-    with pytest.raises(ValueError, match="mla goes with no"):
+    with pytest.raises(ValueError, match="mla cannot be combined"):
         LATENT.with_(**option)
 
 

@@ -140,8 +140,8 @@ def test_the_fewest_devices_are_the_librarys() -> None:
     """For whatever load, with the plan that does it; or what is out of reach, in the same words."""
     chance, cases = sampling.chance("fleets"), []
     for _ in range(sampling.number(8, 100)):
-        targets = {"per_token": chance.choice([0.005, 0.02, 0.05])}
-        targets |= {"first_token": chance.choice([0.2, 2.0])} if chance.random() < 0.5 else {}
+        targets = {"tpot": chance.choice([0.005, 0.02, 0.05])}
+        targets |= {"ttft": chance.choice([0.2, 2.0])} if chance.random() < 0.5 else {}
         load = {name: size(chance, most) for name, most in (("users", 2000), ("prompt", 9000))}
         load["answer"] = 1 + size(chance, 1000)
         models = ["llama-3.1-8b", "llama-3.1-70b", "gpt-oss-120b", "falcon-mamba-7b"]
@@ -172,8 +172,8 @@ def test_a_line_for_a_terminal_finds_the_same_devices() -> None:
     targets = {"speed": chance.choice([5, 30]), "first": chance.choice([0, 5000])}
     [line] = in_page("calculator.js", body, [{**choice, **targets}])
     asked = {"users": choice["batch"], "prompt": choice["prompt"], "answer": choice["answer"]}
-    asked |= {"per_token": 1 / targets["speed"]}
-    asked |= {"first_token": targets["first"] / 1000} if targets["first"] else {}
+    asked |= {"tpot": 1 / targets["speed"]}
+    asked |= {"ttft": targets["first"] / 1000} if targets["first"] else {}
     asked |= {"latency": choice["wait"] / 1e6} if choice["wait"] else {}
     known, said = fewest(choice["model"], choice["device"], asked), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -183,7 +183,7 @@ def test_a_line_for_a_terminal_finds_the_same_devices() -> None:
         return
     [row] = json.loads(said.getvalue())["rows"]
     assert (row["devices"], row["users_per_copy"]) == (known[0], known[2]), line
-    assert not choice["price"] or row["dollars_per_hour"] == 2.5 * known[0]
+    assert not choice["price"] or row["usd_per_hour"] == 2.5 * known[0]
 
 
 def test_a_context_beyond_training_is_told() -> None:
@@ -198,8 +198,8 @@ def test_a_context_beyond_training_is_told() -> None:
     )
     assert "trained" not in within
     assert beyond.endswith(
-        "But the model was trained for 4,096 tokens: costs of more are as counted, but its answers "
-        "may be worth little."
+        "But the model was trained for 4,096 tokens: costs beyond that are counted as usual, but "
+        "its answers may be poor."
     )
     assert "1,024" in refused
 
@@ -212,7 +212,7 @@ def fewest(model: str, device: str, asked: dict[str, Any]) -> Any:
         return str(problem)
     plan = [*fleet.server.plan.values()]
     spent = [fleet.input_seconds, fleet.output_seconds]
-    return [fleet.devices, plan, fleet.batch, fleet.per_token, fleet.limit, *spent]
+    return [fleet.devices, plan, fleet.batch, fleet.tpot, fleet.limit, *spent]
 
 
 def test_a_server_stands_on_what_has_a_memory() -> None:
@@ -228,12 +228,12 @@ def test_what_is_suggested_is_so() -> None:
     [found] = in_page("calculator.js", body, [0])
     [[seen], [one], [full], [small], [shared], [large, cheap], [exact, charged]] = found
     assert charged["largest_batch"] < exact["largest_batch"]
-    written = "dollars_per_million_written"
+    written = "usd_per_million_output_tokens"
     assert round(one[written] / seen[written]) == 5
     assert full["fits"]
     assert full["largest_batch"] == 58
-    assert round(full["all_tokens_per_s"] / seen["all_tokens_per_s"]) == 2
-    assert round(full["per_token_s"] / seen["per_token_s"]) == 3
+    assert round(full["output_tokens_per_s"] / seen["output_tokens_per_s"]) == 2
+    assert round(full["tpot_s"] / seen["tpot_s"]) == 3
     assert not small["fits"]
     packed = {"device": "T4", "precision": "int4", "batch": 1, "prompt": 1000}
     fits = f"page.compute({{ ...{FIRST}, ...state }}).found[0].fits"
@@ -242,7 +242,9 @@ def test_what_is_suggested_is_so() -> None:
     assert cheap[written] < large[written]
     rows = {name: shown for name, shown, _ in fallbacks.calculator().rows}
     assert rows["largest batch"] == str(seen["largest_batch"])
-    assert rows["tokens a second for each user"] == f"{seen['one_tokens_per_s']:.4g} tokens/s"
+    assert (
+        rows["output tokens/s per user"] == f"{seen['output_tokens_per_s_per_user']:.4g} tokens/s"
+    )
 
 
 # ---------------------------------------------------------------- side by side
@@ -283,7 +285,7 @@ def test_the_first_line_answers_in_a_sentence() -> None:
     rent = listed("H100-SXM").dollars_per_hour
     million = costlib.answer(
         "llama-3.1-70b", "H100-SXMx2", batch=5, context=8192, prompt=7192, price_per_hour=rent
-    )["dollars_per_million_written"]
+    )["usd_per_million_output_tokens"]
     assert fits.startswith(
         f"llama-3.1-70b on 2 × H100-SXM: yes, for up to {server.room(8193)} users at 8,192 tokens"
     )
@@ -342,7 +344,7 @@ def test_the_question_is_turned_round(page: Any) -> None:
         page.click("text=How many devices do I need?")
     typed(page, batch="200")
     typed(page, speed="40")
-    load = {"users": 200, "prompt": 7000, "answer": 1000, "per_token": 1 / 40}
+    load = {"users": 200, "prompt": 7000, "answer": 1000, "tpot": 1 / 40}
     fleet = costlib.serving.fewest_devices("llama-3.1-8b", "H100-SXM", **load)
     verdict = page.inner_text(".calculator-verdict")
     rent = listed("H100-SXM").dollars_per_hour
@@ -358,7 +360,7 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert hours == sorted(hours, key=lambda text: float(text[1:].replace(",", "")))
     assert not page.is_visible(f"{FIELD}many")
     assert not page.is_visible(".calculator-memory")
-    page.click("summary:has-text('Take it along')")
+    page.click("summary:has-text('Export')")
     page.wait_for_function("document.querySelector('.calculator-line code').textContent")
     line = page.locator(".calculator-line code").first.text_content()
     assert eval(line, {"costlib": costlib}).devices == fleet.devices
@@ -371,7 +373,7 @@ def test_the_question_is_turned_round(page: Any) -> None:
     with change(page):
         page.click("text=How many devices do I need?")
     typed(page, first="1")
-    late = "writes the first token of a prompt of 7,000 in 1 ms: the fastest takes"
+    late = "has a TTFT of 1 ms with a prompt of 7,000 tokens: the lowest is"
     assert late in page.inner_text(".calculator-verdict")
 
 
@@ -394,7 +396,7 @@ def test_memory_is_drawn_as_an_engine_charges_it(page: Any) -> None:
                 "as vllm charges": 85.9e9,
                 "weights as loaded": found.charged.weights,
                 "KV caches as charged": found.charged.kv,
-                "kept for the rest": found.charged.buffers,
+                "kept by the engine": found.charged.buffers,
             },
         ),
     ):
@@ -463,9 +465,9 @@ def test_the_best_is_told_among_those_that_fit() -> None:
       ({ fits, by: new Map(value === null ? [] : [[state[0], { value }]]) })),
       state[1].map(() => ({ device: 'L4', price: 1, watts: 72 })))"""
     cases = {
-        ("per_token_s", ((True, 3), (True, 2), (False, 1))): [False, True, False],
-        ("all_tokens_per_s", ((True, 3), (True, 2), (True, 3))): [True, False, True],
-        ("all_tokens_per_s", ((True, 3), (True, 3))): [False, False],
+        ("tpot_s", ((True, 3), (True, 2), (False, 1))): [False, True, False],
+        ("output_tokens_per_s", ((True, 3), (True, 2), (True, 3))): [True, False, True],
+        ("output_tokens_per_s", ((True, 3), (True, 3))): [False, False],
         ("largest_batch", ((True, 3), (True, None), (True, 4))): [False, False, True],
         ("params", ((True, 3), (True, 2))): [False, False],
     }
@@ -477,7 +479,7 @@ def test_one_price_for_two_devices_makes_none_the_best() -> None:
     body = """[page.best(state[0], [1, 2].map((value) =>
       ({ fits: true, by: new Map([[state[0], { value }]]) })), state[1]),
       page.alikeOnly(state[0], state[1])]"""
-    written, energy = "dollars_per_million_written", "joules_per_million_written"
+    written, energy = "usd_per_million_output_tokens", "joules_per_million_output_tokens"
     one, other = {"device": "T4", "price": 1, "watts": 70}, {"device": "L4", "price": 1}
     cases = {
         (written, "left"): (one, other | {"watts": 72}),
@@ -485,7 +487,7 @@ def test_one_price_for_two_devices_makes_none_the_best() -> None:
         (written, "one device"): (one, one | {"batch": 2}),
         (energy, "left"): (one, other | {"watts": 70}),
         (energy, "stated"): (one, other | {"watts": 72}),
-        ("per_token_s", ""): (one, other),
+        ("tpot_s", ""): (one, other),
     }
     found = in_page("answers_table.js", body, [[key, some] for (key, _), some in cases.items()])
     first = [[True, False], None]
@@ -729,7 +731,7 @@ def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
 def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     """A copy is added, changed, chosen, compared in words, linked to, copied and taken away."""
     before = columns(page)
-    page.focus("text=Add a choice beside")
+    page.focus("text=Add a choice")
     with change(page):
         page.keyboard.press("Enter")
     choose(page, device="A100-80GB")
@@ -738,8 +740,8 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     assert {key: noted.sub("", cells[0]) for key, cells in both.items()} == {
         key: cells[0] for key, cells in before.items()
     }
-    assert both["per_token_s"][0].endswith(" best")
-    assert not both["per_token_s"][1].endswith(" best")
+    assert both["tpot_s"][0].endswith(" best")
+    assert not both["tpot_s"][1].endswith(" best")
     heads = page.locator(".answers thead").first.locator("button[aria-pressed]")
     assert heads.all_inner_texts() == ["1: H100-SXM", "2: A100-80GB"]
     assert page.locator(".chart-line").count() == 2
@@ -753,13 +755,13 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
         page.keyboard.press("Space")
     assert page.input_value(f"{FIELD}device") == "H100-SXM"
     assert columns(page) == both
-    page.locator(".answers tr[data-key=per_token_s] button").first.press("Enter")
+    page.locator(".answers tr[data-key=tpot_s] button").first.press("Enter")
     why = page.locator(".answers tr.answers-why:visible")
     assert why.locator("p").count() == 2
     assert why.locator("a").first.get_attribute("href").startswith("serving.html#")
     line = page.locator(".calculator-line code").first
     assert line.text_content() == ""  # nobody sees it
-    page.click("summary:has-text('Take it along')")
+    page.click("summary:has-text('Export')")
     page.wait_for_function("document.querySelector('.calculator-line code').textContent")
     assert re.search('"H100-SXM".*\\n.*"A100-80GB"', line.text_content())
     taken = json.loads(copied(page, "Copy as JSON"))
@@ -774,7 +776,7 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     assert columns(page) == both
     assert page.input_value(f"{FIELD}device") == "A100-80GB"
     for _ in range(2):
-        page.focus("text=Add a choice beside")
+        page.focus("text=Add a choice")
         with change(page):
             page.keyboard.press("Enter")
     on = "document.activeElement.innerText"
@@ -793,7 +795,7 @@ def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) 
     assert columns(page)["fits"] == ["no grey numbers: if it did"]
     assert page.evaluate(grey) > 5
     with change(page):
-        page.click("text=Take as many devices as hold it")
+        page.click("text=Use as many devices as it needs")
     assert page.locator(".calculator-enough").is_hidden()
     assert page.evaluate("document.activeElement.innerText") == "fits"
     assert columns(page)["fits"] == ["yes"]

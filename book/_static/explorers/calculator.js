@@ -364,7 +364,8 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
     : ' No price of this device is listed, so type yours under Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +
-    `With ${users(choice.batch)}, each gets ${by.get('output_tokens_per_s_per_user').shown}.${paid}` +
+    `With ${users(choice.batch)}, each gets ` +
+    `${by.get('output_tokens_per_s_per_user').shown}.${paid}` +
     warnings.map((text) => ` But ${text}.`).join('')
   );
 }

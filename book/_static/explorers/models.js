@@ -20,8 +20,8 @@ export function beyond(name, cached, fresh = 0) {
   return learned
     ? `${name} has learned ${plain(trained, 9)} positions: no pass can have more, and what is ` +
         'drawn here is arithmetic alone.'
-    : `${name} was trained for ${plain(trained, 9)} tokens: costs of more are as counted, but ` +
-        'its answers may be worth little.';
+    : `${name} was trained for ${plain(trained, 9)} tokens: costs beyond that are ` +
+        'counted as usual, but its answers may be poor.';
 }
 
 /** The device's rate for 16-bit products: bf16, or else fp16; fp32 where it has neither. */

@@ -70,7 +70,7 @@ class Node:
         return self.link
 
     def link_among(self, devices: Number) -> Any:
-        """Bytes/s each way that so many devices of the node reach one another with.
+        """Bytes/s each way between ``devices`` devices of the node.
 
         Through a switch all of ``link``, in a mesh the share of the links that lead to them, in a
         torus the links of as many axes as they fill.

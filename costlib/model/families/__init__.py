@@ -179,7 +179,7 @@ def _trained(config: Config) -> int | None:
 
 
 def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:
-    """Layers that predict further tokens: each has a norm of both inputs and one at its end."""
+    """MTP layers: each has a norm of both inputs and one at its end."""
     heads = config.count(entry.mtp, 0, least=0) if entry.mtp else 0
     if not heads:
         return ()

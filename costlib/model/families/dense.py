@@ -209,6 +209,6 @@ def qwen3_vl_text(c: Config, i: int) -> Block:
 
 @family("mimo", "MiMoForCausalLM", tied=False, mtp="num_nextn_predict_layers")
 def mimo(c: Config, i: int) -> Block:
-    """Qwen 2, with a layer that predicts further tokens."""
+    """Qwen 2 with an MTP layer."""
     found = biases(c, "attention_bias", True, QKV)
     return layer(grouped(c, biases=found, window=optional_window(c, i)), mlp(c))

@@ -11,7 +11,7 @@ ten minutes:
         return layer(grouped(c, qk_norm="head", window=window), mlp(c))
 
 Fields are read through `Config`, so that a missing one or a wrong type is an error that names it;
-`readers`, beside it, has what many families share. The kinds of layer are in `costlib.layers`.
+`families.readers` has what many families share. The kinds of layer are in `costlib.layers`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Family:
     of an older form. ``agree``: fields that may be there, and
     then must equal another. ``refuse``: fields with the only value that the entry is right for.
     ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``mtp``
-    is the field that says how many layers predict further tokens, and ``mtp_layer`` such a layer
+    is the field that says how many MTP layers there are, and ``mtp_layer`` such a layer
     where it is not like the last one. ``heads``: classes with a head of their own, and what it
     changes of the model. ``size`` can change anything of the finished model.
     """

@@ -305,7 +305,7 @@ def qwen3_vl_moe_text(c: Config, i: int) -> Block:
 
 def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The published form has heads of window layers in an object, layers with experts as a string,
-    and lists that go on over the layers that predict further tokens."""
+    and lists that go on over the MTP layers."""
     found = dict(fields)
     other = found.pop("attention_other_setting", None)
     if found.get("num_sliding_attention_heads") is None and isinstance(other, Mapping):

@@ -78,7 +78,7 @@ def test_best_batch_of_a_server() -> None:
             met += 1
             assert (best["batch"], best["limit"]) == (expected.batch, expected.limit), s
             both = [best["perToken"], best["throughput"]]
-            assert same(both, [expected.per_token, expected.throughput]), s
+            assert same(both, [expected.tpot, expected.throughput]), s
             price = serving.per_million(
                 1 / expected.throughput, s["price"] * server.tensor, utilisation=s["used"] / 100
             )
@@ -87,7 +87,7 @@ def test_best_batch_of_a_server() -> None:
             batches = [each[0] for each in points]
             curve = serving.frontier(server, s["context"], batches, prompt=1)
             assert batches[-1] == curve.largest
-            assert same([each[1] for each in points], curve.per_token.tolist()), s
+            assert same([each[1] for each in points], curve.tpot.tolist()), s
         else:
             assert server.room(s["context"] + 1) == 0
     assert met > 0
@@ -152,7 +152,7 @@ def test_event_loop_is_the_librarys() -> None:
         s["policy"]["most"] = 32
     body = "page.simulate(state.requests, page.serverOf(state), state.policy)"
     shown = in_page("loop.js", body, settings)
-    waited, put_back = 0.0, 0
+    waited, preemptions = 0.0, 0
     for s, film in zip(settings, shown, strict=True):
         asked = serving.listed(*(s["requests"][n] for n in ("arrival", "prompt", "answer")))
         policy = {**s["policy"], "chunk": s["policy"]["chunk"] or None}
@@ -168,10 +168,10 @@ def test_event_loop_is_the_librarys() -> None:
             times = [each[name] for each in film["runs"]]
             assert times == pytest.approx(getattr(run, name).tolist(), rel=1e-11)
         assert [len(each["tokens"]) for each in film["runs"]] == asked.answer.tolist()
-        put_back += run.put_back
-        assert sum(len(each["back"]) for each in film["runs"]) == run.put_back
+        preemptions += run.preemptions
+        assert sum(len(each["back"]) for each in film["runs"]) == run.preemptions
         waited = max(waited, float(run.waited.max()))
-    assert put_back > 0
+    assert preemptions > 0
     assert waited > 0
 
 
