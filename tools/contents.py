@@ -66,7 +66,8 @@ PARTS = (
             ),
             Chapter(
                 "roofline",
-                "given a datasheet, what is the best possible time, and what limits it?",
+                "given the datasheet of a device, what is the shortest possible time of an "
+                "operation, and what limits it?",
                 (
                     "units.device",
                     *(f"timing.{name}" for name in ("roofline", "limits", "waves", "sweeps")),
@@ -94,8 +95,8 @@ PARTS = (
             ),
             Chapter(
                 "lowerbounds",
-                "how few matrix entries can any order of computation move, and how close does "
-                "FlashAttention come to this bound?",
+                "what is the smallest number of matrix entries that must be moved, in whatever "
+                "order one computes, and how close does FlashAttention come to this lower bound?",
                 (
                     "iomodel.pebbles",
                     *(f"iomodel.counting.{name}" for name in ("bounds", "bounds_backward")),
