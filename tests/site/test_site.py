@@ -163,7 +163,7 @@ def see_faces(page: Any) -> None:
     )
 
 
-#: A page has a third of a second on a line of 6.4 Mbit/s: Many devices, the longest, fills it.
+#: A page takes at most a third of a second on a line of 6.4 Mbit/s. Many devices is the heaviest.
 HEAVIEST = 270_000
 FACES = ("fonts/source-sans-3-latin-wght-normal.woff2", "fonts/inconsolata-latin-400.woff2")
 LETTERS = ("katex/fonts/KaTeX_Main-Regular.woff2", "katex/fonts/KaTeX_Math-Italic.woff2")
