@@ -30,16 +30,17 @@ def ring_rounds() -> Figure:
     """Every round of a ring all-reduce of four devices, from what the counted machine's held.
 
     >>> ring_rounds().title
-    'Round a ring: 3 rounds add up, 3 hand on, 1.5 values sent by each'
+    'Ring: 3 rounds add up, 3 pass on, and each device sends 1.5 times its tensor'
     """
     devices = 4
     rounds = _followed(devices)
     half = len(rounds) // 2
     sent = sum(len(parts) for _, parts in rounds) / devices**2
-    title = f"Round a ring: {half} rounds add up, {half} hand on, {sent:g} values sent by each"
+    title = f"Ring: {half} rounds add up, {half} pass on, "
+    title += f"and each device sends {sent:g} times its tensor"
     alt = (
         f"{devices} devices at the corners of a square hold {devices} parts each, squares with the "
-        f"number of values added up in them, if more than its own. In each of {half} rounds every "
+        f"number of devices added up in them, if more than its own. In each of {half} rounds every "
         f"device sends one part along an arrow to the next, which adds its own: after them "
         f"each holds one part with all {devices}. In {half} more rounds these go round, and in the "
         f"end every square says {devices}. Parts sent: "
@@ -60,9 +61,9 @@ def ring_rounds() -> Figure:
             _ring(drawing, (corner[0], corner[1] + 18), terms, parts)
         words = (
             "A strip is a device, and its squares",
-            "are parts of its value. A number says",
-            "how many devices' numbers a part has",
-            "after the round, if more than its own.",
+            "are parts of its tensor. A number says",
+            "how many devices are added up in a",
+            "part after the round, if several are.",
             "Framed parts go along the arrows.",
         )
         for number, line in enumerate(words):

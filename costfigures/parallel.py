@@ -89,7 +89,7 @@ def times(
             *zip(*points, strict=True), "o", color=COLOURS[4], markersize=5, label="measured"
         )
         axes.axvline(crossing, color=COLOURS[4], linewidth=1, linestyle=":")
-        axes.set(xlabel="bytes of the value", ylabel="seconds")
+        axes.set(xlabel="bytes of the tensor", ylabel="seconds")
         drawing.figure.legend(loc="outside upper left", ncols=2, fontsize=_SMALL)
     return drawing.result
 
