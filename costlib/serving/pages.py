@@ -48,6 +48,17 @@ class Pages:
         self.block_bytes = int(whole) if whole == int(whole) else whole
         self.blocks = max(0, int(server.free_bytes(sequences) // whole))
 
+    @property
+    def tokens(self) -> int:
+        """Tokens that the blocks hold, where each token of a sequence takes room.
+
+        >>> Pages(Server("llama-3.1-8b", "H100-SXM")).tokens
+        467280
+        """
+        if not self.grows:
+            raise ValueError("server has a model whose caches do not grow with the tokens in them")
+        return self.block * self.blocks
+
     def of(self, tokens: int) -> int:
         """Blocks that ``tokens`` tokens of a sequence take."""
         return -(-tokens // self.block) if self.grows else 0

@@ -98,6 +98,8 @@ def _claim(label: str, reasons: Reasons) -> str:
     for reason, pattern in reasons:
         if re.fullmatch(pattern, label):
             return reason
+    named = "; ".join(name for name, _ in reasons)
     raise LookupError(
-        f"no reason claims {label!r}; the reasons are {[name for name, _ in reasons]}"
+        f"no reason claims {label!r}, so the source does not describe this model: its reasons are "
+        f"{named}"
     )

@@ -249,6 +249,8 @@ def test_blocks_hold_what_a_model_keeps():
     eight = Pages(Server("llama-3.1-8b", "H100-SXM", "fp8"), block=16)
     assert eight.block_bytes == plain.block_bytes / 2
     states = Pages(Server("falcon-mamba-7b", "H100-SXM"))
+    with pytest.raises(ValueError, match="whose caches do not grow"):
+        _ = states.tokens
     assert (states.of(1000), states.fixed(1000), states.grows) == (0, 1, False)
     assert states.blocks == states.server.free_bytes(1) // states.block_bytes
     assert states.block_bytes == states.server.share.state_elements() * 2

@@ -71,7 +71,7 @@ def test_what_a_reader_could_not_read_is_seen(tmp_path: Path, cell: str) -> None
 
 def test_a_sentence_is_an_answer_and_what_needs_it_is_left_out(tmp_path: Path) -> None:
     guarded = (
-        'if model.d_ff > 4000:\n    raise ValueError("a smaller model is needed for this")\nx = 1'
+        'if model.layers > 12:\n    raise ValueError("a smaller model is needed for this")\nx = 1'
     )
     written = page(tmp_path, guarded, "x + model.layers", "y = 1", "assert y == 2")
     offered = [{name: each[name] for name in ("model", "device")} for each in survives.CHANGES]

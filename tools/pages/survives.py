@@ -35,13 +35,15 @@ from tools.pages import claims, pairs
 
 KINDS = ("model", "device", "node")
 #: A mixture, and a device that shares its memory with a processor; latent attention on a TPU; a
-#: hybrid with states, and a device without bf16; and what no such device holds. Nodes: racks, a
-#: torus, links to each of the others, and one of which no network is published.
+#: hybrid with states, and a device without bf16; what no such device holds; and states alone, with
+#: no head of attention and no cache that grows. Nodes: racks, a torus, links to each of the others,
+#: one of which no network is published, and switches.
 CHANGES = (
     {"model": "mixtral-8x7b", "device": "M4-Max", "node": "GB200-NVL72"},
     {"model": "deepseek-v2-lite", "device": "TPU-v5p", "node": "TPU-v5p-pod"},
     {"model": "zamba2-7b", "device": "T4", "node": "8xMI300X"},
     {"model": "deepseek-v3", "device": "T4", "node": "8xMI355X"},
+    {"model": "falcon-mamba-7b", "device": "A100-80GB", "node": "DGX-A100"},
 )
 LEFT_OUT = {claims.CLAIM, claims.HIDDEN, claims.IGNORED, "solution"}
 WORDS_OF_A_SENTENCE = 5
