@@ -1,36 +1,35 @@
 """Measure one GPU and write one JSON: memory, launches, copies, products, attention, decode steps.
 
-    python measure_gpu.py gpu.json             # PyTorch and a GPU; nothing is downloaded
-    python measure_gpu.py gpu.json --bytes     # and bytes that attention moves, by ncu
+    python measure_gpu.py gpu.json             # PyTorch, nvidia-ml-py, a GPU; nothing is fetched
+    python measure_gpu.py gpu.json --bytes     # and bytes that kernels move, by ncu
     python measure_gpu.py gpu.json --minutes 10    # stops in time; the same line again goes on
     python measure_gpu.py dry.json --dry-run   # small sizes on the CPU, with torch or NumPy
     python measure_gpu.py h200.json --predict H200     # costlib's predictions, before any run
     python measure_gpu.py gpu.json --compare h200.json     # measured beside predicted, misses first
 
 A row is a case (what ran, with its sizes) and what was found: mostly its seconds, the median of the
-repeats, with the caches overwritten before each. The file names the device, its driver, the
-versions, and the date; it is whole after every case. What matters most comes first, so that a run
-that is cut short is of use, and a case that fails says why in its row.
+repeats, with the L2 cache overwritten before each. The file names the device, its driver, clocks
+and power limit, the versions, the seed and the date; it is whole after every case. What matters
+most comes first, so that a run that is cut short is of use, and a case that fails says why in its
+row.
 
 Attention is not masked, with 16,384 tokens in all, forward; and once forward and backward at the
 sizes for which FlashAttention's paper prints bytes: op by op ("math"), by FlashAttention, whose
 backward pass is one, and by FlexAttention, whose backward pass goes through the keys and through
 the queries in turn and so computes scores once more ("flex"). Decode steps are a stack of blocks of
 Llama 3.1 8B's shape with random weights, replayed as a CUDA graph, at batches on both sides of the
-ridge. A product in fp8 is timed alone, and with the casts of both operands from bf16.
+ridge. A product in fp8 is timed alone, and with the casts of both operands from bf16. Attention and
+products are also run by plain kernels with tiles of known sizes ("tiled_kernels.py" beside this
+file), because the bytes between L2 and the cores depend on them.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import math
 import os
 import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
@@ -42,14 +41,10 @@ from typing import Any
 
 import numpy as np
 
-SCHEMA = 3
+SCHEMA = 4
+SEED = 0
 BLOCK = {"layers": 8, "d_model": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "d_ff": 14336}
 SMALL = {"layers": 2, "d_model": 64, "heads": 4, "kv_heads": 2, "head_dim": 16, "d_ff": 128}
-#: What ncu counts: bytes between HBM and the L2 cache, and sectors between L2 and the cores' L1.
-COUNTERS = {
-    "bytes": ("dram__bytes_read.sum", "dram__bytes_write.sum"),
-    "l2_bytes": ("lts__t_sectors_srcunit_tex.sum",),
-}
 #: The batch, heads, length and width for which FlashAttention's paper prints gigabytes moved.
 PRINTED = {"batch": 64, "heads": 16, "N": 1024, "d": 64}
 
@@ -59,6 +54,7 @@ Run = Callable[..., Any]
 BUSY: dict[str, Case] = {
     "copy": {"kind": "copy", "elements": 2**30},
     "gemm": {"kind": "gemm", "precision": "bf16", **dict.fromkeys("mkn", 8192)},
+    "fp8 gemm": {"kind": "gemm", "precision": "fp8", **dict.fromkeys("mkn", 8192)},
     "decode": {"kind": "decode", "batch": 8, "context": 4096, **BLOCK},
 }
 
@@ -81,11 +77,22 @@ def cases(dry: bool) -> Iterator[Case]:
     for how in ("math", "flash", "flex"):
         sizes = {"batch": 2, "heads": 2, "N": 32, "d": 16} if dry else PRINTED
         yield {"kind": "attention", "how": how, "backward": True, **sizes}
+    yield from tiled_cases(dry)
     yield from decode_cases(dry)
     yield from attention_cases(dry)
     yield from product_cases(dry)
-    for how in ("idle", "copy", "gemm", "decode"):
+    for how in ("idle", *BUSY):
         yield {"kind": "power", "how": how, "loop": 0.05 if dry else 3.0}
+
+
+def tiled_cases(dry: bool) -> Iterator[Case]:
+    """Attention over the rows of queries in a block, and products over the side of a tile."""
+    sizes = {"batch": 1, "heads": 2, "N": 64, "d": 16} if dry else PRINTED | {"N": 4096, "batch": 4}
+    for rows in (16, 64) if dry else (16, 32, 64, 128):
+        yield {"kind": "attention", "how": "tiled", "backward": False, "rows": rows, **sizes}
+    for tile in (16, 64) if dry else (32, 64, 128):
+        square = dict.fromkeys("mkn", 64 if dry else 4096)
+        yield {"kind": "gemm", "precision": "bf16", "tile": tile, **square}
 
 
 def decode_cases(dry: bool) -> Iterator[Case]:
@@ -95,6 +102,10 @@ def decode_cases(dry: bool) -> Iterator[Case]:
         for context in (16, 64) if dry else (512, 4096, 16384)[: 1 if batch in beyond else 3]:
             sizes = SMALL if dry else BLOCK
             yield {"kind": "decode", "batch": batch, "context": context, **sizes}
+    for batch in (2,) if dry else (8, 64):
+        sizes = {k: v for k, v in (SMALL if dry else BLOCK).items() if "head" in k}
+        context = 16 if dry else 4096
+        yield {"kind": "cached_attention", "batch": batch, "context": context, **sizes}
 
 
 def attention_cases(dry: bool) -> Iterator[Case]:
@@ -118,6 +129,15 @@ def product_cases(dry: bool) -> Iterator[Case]:
                 yield {"kind": "gemm", "precision": precision, "m": m, "k": k, "n": n}
 
 
+def is_counted(case: Case) -> bool:
+    """Whether ncu counts the bytes of a case: not where squares would fill the memory again for
+    each pass of the counters, nor for the many products and steps."""
+    if case["kind"] == "attention":
+        return case["how"] != "math" or case["N"] <= 4096
+    square: bool = case["kind"] == "gemm" and case["m"] == case["k"] == case["n"] < 16384
+    return square or case["kind"] in ("copy", "cached_attention")
+
+
 def sizes_of(case: Case) -> dict[str, Any]:
     """What a case is called with."""
     return {name: value for name, value in case.items() if name != "kind"}
@@ -132,7 +152,10 @@ class WithTorch:
     def __init__(self, torch: Any, device: str) -> None:
         self.torch, self.device = torch, device
         self.is_gpu = device == "cuda"
-        self.before = device_memory() if self.is_gpu else None  # no context exists yet
+        if self.is_gpu:
+            self.meter = Meter()
+            self.before = self.meter.memory()  # no context exists yet
+        torch.manual_seed(SEED)
         self.scratch: Any = None
 
     def tensor(self, *shape: int) -> Any:
@@ -144,10 +167,16 @@ class WithTorch:
         source, target = self.tensor(elements), self.tensor(elements)
         return lambda: target.copy_(source)
 
-    def gemm(self, precision: str, m: int, k: int, n: int, casts: bool = False) -> Run:
+    def gemm(
+        self, precision: str, m: int, k: int, n: int, casts: bool = False, tile: int = 0
+    ) -> Run:
         left, right = self.tensor(m, k), self.tensor(n, k)  # columns of the right lie together
         if precision == "bf16":
             right = right.t().contiguous()
+            if tile and self.is_gpu:
+                return right_as(
+                    left @ right, lambda: beside("tiled_kernels").multiply(left, right, tile)
+                )
             return lambda: left @ right
         multiply, wide = self.torch._scaled_mm, self.torch.bfloat16
 
@@ -164,9 +193,18 @@ class WithTorch:
         scale = (x.abs().amax() / 448).float()
         return (x / scale).to(self.torch.float8_e4m3fn), scale
 
-    def attention(self, how: str, backward: bool, batch: int, heads: int, N: int, d: int) -> Run:
+    def attention(
+        self, how: str, backward: bool, batch: int, heads: int, N: int, d: int, rows: int = 0
+    ) -> Run:
         shape = (batch, heads, N, d)
         q, k, v = (self.tensor(*shape).requires_grad_(backward) for _ in range(3))
+        if how == "tiled":
+            if not self.is_gpu:
+                return lambda: self.math(q, k, v)
+            q = q * d  # so that weights differ, and a wrong kernel shows
+            return right_as(
+                self.flash(q, k, v), lambda: beside("tiled_kernels").attend(q, k, v, rows)
+            )
         attend = getattr(self, how)
         if not backward:
             return lambda: attend(q, k, v)
@@ -194,6 +232,12 @@ class WithTorch:
             import_module("torch.nn.attention.flex_attention").flex_attention
         )
         return compiled
+
+    def cached_attention(self, batch: int, context: int, **sizes: int) -> Run:
+        heads, kv_heads, head_dim = (sizes[k] for k in ("heads", "kv_heads", "head_dim"))
+        q, cache = self.tensor(batch, heads, 1, head_dim), (batch, kv_heads, context, head_dim)
+        keys, values = self.tensor(*cache), self.tensor(*cache)
+        return lambda: self.attend(q, keys, values)
 
     def decode(self, batch: int, context: int, **sizes: int) -> Run:
         step = self.torch.no_grad()(stack(self, batch, context, **sizes))
@@ -233,13 +277,14 @@ class WithTorch:
         return self.graph(run) if how == "graph" and self.is_gpu else run
 
     def seconds(self, run: Run, cold: bool = True) -> float:
-        """One run: between two events of the GPU's own clock, its L2 cache overwritten before."""
+        """One run: between two events of the GPU's own clock, its L2 cache overwritten before. That
+        takes long enough for Python to have launched the run when it begins."""
         if not self.is_gpu:
             return by_clock(run)
         if self.scratch is None:
             self.scratch = self.torch.empty(2**28, dtype=self.torch.int8, device=self.device)
         begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        if cold:
+        for _ in range(8 if cold else 0):
             self.scratch.zero_()
         begin.record()
         run()
@@ -266,7 +311,7 @@ class WithTorch:
         cuda.synchronize()
         more = cuda.memory_reserved() - reserved
         outside = left - cuda.mem_get_info()[0] - more
-        told, used = self.before or (None, None)
+        told, used = self.before
         found = {"total": total, "driver_total": told, "used_before": used}
         return {**found, "context": total - free, "workspace": more, "loaded_by_product": outside}
 
@@ -275,9 +320,8 @@ class WithTorch:
         about = {"backend": "torch", "torch": torch.__version__, "cuda": str(torch.version.cuda)}
         if not self.is_gpu:
             return {**about, "device": "CPU (dry run)", "driver": ""}
-        fields = ask("driver_version", "power.limit") or ["", ""]
-        name = torch.cuda.get_device_name()
-        return {**about, "device": name, "driver": fields[0], "power_limit": fields[1]}
+        library = str(import_module("triton").__version__)
+        return {**about, "triton": library, "seed": str(SEED), **self.meter.describe()}
 
 
 # ----------------------------------------------------------------------------------- by NumPy
@@ -297,6 +341,12 @@ class WithNumpy:
     def copy(self, elements: int) -> Run:
         source = self.tensor(elements)
         return lambda: source.copy()
+
+    def cached_attention(self, batch: int, context: int, **sizes: int) -> Run:
+        heads, kv_heads, head_dim = (sizes[k] for k in ("heads", "kv_heads", "head_dim"))
+        q, cache = self.tensor(batch, heads, 1, head_dim), (batch, kv_heads, context, head_dim)
+        keys, values = self.tensor(*cache), self.tensor(*cache)
+        return lambda: self.attend(q, keys, values)
 
     def gemm(self, m: int, k: int, n: int, **_: Any) -> Run:
         left, right = self.tensor(m, k), self.tensor(k, n)
@@ -431,7 +481,7 @@ def found(on: Any, case: Case, repeats: int) -> Case:
             row = launch(on, repeats, **sizes_of(case))
         else:
             row = timed(on, case, repeats)
-    except (RuntimeError, MemoryError, ValueError, TypeError) as problem:
+    except Exception as problem:  # of whatever library: the row says which
         row = {"seconds": None, "error": str(problem).strip().split("\n")[0]}
     on.finish()
     return {"case": case, **row}
@@ -465,129 +515,101 @@ def power(on: Any, how: str, loop: float) -> Case:
     if not on.is_gpu:
         return {"watts": None, "note": "only a GPU is asked for its watts"}
     run = prepare(on, BUSY[how]) if how in BUSY else (lambda: sleep(0.01))
-    with Watch("power.draw", "clocks.sm", "temperature.gpu") as watch:
-        runs, begun = 0, perf_counter()
-        while perf_counter() - begun < loop:
-            for _ in range(8):
-                run()
-            on.torch.cuda.synchronize()
-            runs += 8
-        each = (perf_counter() - begun) / runs
-    watts, clock, heat = watch.late_medians()
-    samples = len(watch.samples)
-    found = {"watts": watts, "sm_megahertz": clock, "celsius": heat, "samples": samples}
-    return {"seconds": each, **found}
+    kept_busy(on, run, loop / 2)  # until it is warm and its clock has settled
+    before, (seconds, runs, clocks) = on.meter.joules(), kept_busy(on, run, loop)
+    spent = on.meter.joules() - before
+    found = {"watts": spent / seconds, "joules": spent / runs, "sm_megahertz": median(clocks)}
+    return {"seconds": seconds / runs, **found, "runs": runs}
 
 
-class Watch:
-    """What nvidia-smi says of the first GPU, five times a second, while something runs."""
-
-    def __init__(self, *fields: str) -> None:
-        self.fields, self.samples = fields, list[list[float | None]]()
-
-    def __enter__(self) -> Watch:
-        has = shutil.which("nvidia-smi")
-        self.process = (
-            subprocess.Popen(
-                [*query(*self.fields), "-lms", "200"], stdout=subprocess.PIPE, text=True
-            )
-            if has
-            else None
-        )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.process:
-            self.process.terminate()
-            told = self.process.communicate()[0].strip().splitlines()
-            rows = [[number(field) for field in line.split(", ")] for line in told]
-            self.samples = [row for row in rows if len(row) == len(self.fields)]
-
-    def late_medians(self) -> list[float | None]:
-        """The median of each field over the second half, when clocks have settled."""
-        late = self.samples[len(self.samples) // 2 :]
-        columns = [[x for x in column if x is not None] for column in zip(*late, strict=True)]
-        return [median(c) if c else None for c in columns] or [None] * len(self.fields)
+def kept_busy(on: Any, run: Run, loop: float) -> tuple[float, int, list[int]]:
+    """Seconds, runs and clocks while something runs for that long."""
+    runs, clocks, begun = 0, list[int](), perf_counter()
+    while perf_counter() - begun < loop:
+        for _ in range(8):
+            run()
+        clocks.append(on.meter.megahertz())  # while it runs
+        on.torch.cuda.synchronize()
+        runs += 8
+    return perf_counter() - begun, runs, clocks
 
 
-def query(*fields: str) -> list[str]:
-    """The command that asks nvidia-smi for fields of the first GPU."""
-    wanted = f"--query-gpu={','.join(fields)}"
-    return ["nvidia-smi", "-i", "0", wanted, "--format=csv,noheader,nounits"]
+class Meter:
+    """What the first GPU says of itself, by NVIDIA's own library (the package nvidia-ml-py)."""
+
+    def __init__(self) -> None:
+        try:
+            self.nvml = import_module("pynvml")
+        except ImportError:
+            raise SystemExit(
+                "measure_gpu.py needs nvidia-ml-py to read clocks and joules"
+            ) from None
+        self.nvml.nvmlInit()
+        self.gpu = self.nvml.nvmlDeviceGetHandleByIndex(0)
+
+    def joules(self) -> float:
+        """Energy that the GPU has taken since its driver was loaded."""
+        return float(self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.gpu)) * 1e-3
+
+    def megahertz(self) -> int:
+        """The clock of the cores at this moment."""
+        return int(self.nvml.nvmlDeviceGetClockInfo(self.gpu, self.nvml.NVML_CLOCK_SM))
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes that the driver reports in all, and as used."""
+        told = self.nvml.nvmlDeviceGetMemoryInfo(self.gpu)
+        return int(told.total), int(told.used)
+
+    def describe(self) -> dict[str, str]:
+        """The device, its driver and its limits."""
+        nvml, gpu = self.nvml, self.gpu
+        highest = [
+            nvml.nvmlDeviceGetMaxClockInfo(gpu, which)
+            for which in (nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_MEM)
+        ]
+        return {
+            "device": text(nvml.nvmlDeviceGetName(gpu)),
+            "driver": text(nvml.nvmlSystemGetDriverVersion()),
+            "power_limit": f"{nvml.nvmlDeviceGetPowerManagementLimit(gpu) / 1000:.0f} W",
+            "highest_clocks": f"cores {highest[0]} MHz, memory {highest[1]} MHz",
+        }
 
 
-def ask(*fields: str) -> list[str]:
-    """What nvidia-smi says of the first GPU now; nothing where it is not to be had."""
-    if not shutil.which("nvidia-smi"):
-        return []
-    done = subprocess.run(query(*fields), capture_output=True, text=True)
-    return done.stdout.strip().split("\n")[0].split(", ") if done.returncode == 0 else []
+def text(told: str | bytes) -> str:
+    """Words of the library, which were bytes in its earlier versions."""
+    return told.decode() if isinstance(told, bytes) else told
 
 
-def number(text: str) -> float | None:
-    """A field of nvidia-smi; None for '[N/A]'."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def beside(module: str) -> Any:
+    """A module beside this file: "gpu_counters", or "tiled_kernels", which needs Triton."""
+    folder = str(Path(__file__).resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return import_module(module)
 
 
-def device_memory() -> tuple[float | None, float | None]:
-    """Bytes that the driver reports in all and as used before this program has a context."""
-    told = [number(field) for field in ask("memory.total", "memory.used")] or [None, None]
-    total, used = (None if x is None else x * 2**20 for x in told)
-    return total, used
+def right_as(wanted: Any, run: Run) -> Run:
+    """A run whose result was first compared with what it must be."""
+    got = run()
+    off = float((got - wanted).float().norm() / wanted.float().norm())
+    if not off < 0.02:  # a few roundings of bf16
+        raise ValueError(f"the kernel is wrong: relative error {off:.3g}")
+    return run
 
 
-# ------------------------------------------------------------------------- bytes, by Nsight Compute
-
-
-def dram_bytes(case: Case) -> dict[str, Any]:
-    """Bytes between HBM, L2 and cores in one run of a case, by ncu in a process of its own."""
-    if not shutil.which("ncu"):
-        return {"bytes": None, "bytes_note": "ncu is not installed"}
-    command = [
-        "ncu",
-        "--csv",
-        "--profile-from-start",
-        "off",
-        "--metrics",
-        ",".join(sum(COUNTERS.values(), ())),
-    ]
-    command += [sys.executable, __file__, "-", "--profile", json.dumps(case)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return read_counters(done.stdout)
-
-
-def read_counters(text: str) -> dict[str, Any]:
-    """The sums of the counters over all kernels in ncu's CSV, or why there is none."""
-    scale = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "sector": 32}
-    lines = [line for line in text.splitlines() if line.startswith('"')]
-    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
-    found: dict[str, Any] = {}
-    for name, counters in COUNTERS.items():
-        own = [row for row in rows if row["Metric Name"] in counters]
-        if own:
-            found[name] = sum(
-                float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]]
-                for row in own
-            )
-            found["kernels"] = len(own) // len(counters)
-    if not found:
-        why = next((line for line in text.splitlines() if "ERR" in line), "no counters were read")
-        return {"bytes": None, "bytes_note": why.strip("= ")}
-    return found
-
-
-def profile(case: Case) -> None:
-    """Run a case once between marks that ncu waits for."""
+def profile(cases: list[Case]) -> None:
+    """Run each case once between marks that ncu waits for."""
     on = backend(dry=False)
-    run = prepare(on, case)
-    run()
-    on.torch.cuda.synchronize()
-    with on.torch.cuda.profiler.profile():
+    for case in cases:
+        run = prepare(on, case)
         run()
         on.torch.cuda.synchronize()
+        with on.torch.cuda.profiler.profile():
+            run()
+            on.torch.cuda._sleep(1)
+            on.torch.cuda.synchronize()
+        del run
+        on.finish()
 
 
 # ------------------------------------------------------------------------------------ the file
@@ -623,17 +645,19 @@ def run_all(path: Path, *, dry: bool, repeats: int, minutes: float, with_bytes: 
     about = on.describe()
     rows, todo = earlier(path, about), list(cases(dry))
     for case in todo:
-        lacks = with_bytes and case["kind"] == "attention" and on.is_gpu
-        before = next((row for row in rows if row["case"] == case), None)
-        if before and ("bytes" in before or not lacks):
+        if any(row["case"] == case for row in rows):
             continue
         if perf_counter() - begun > 60 * minutes:
             print(f"{len(rows)} of {len(todo)} cases in {path}; the same line again goes on")
             return 0
-        row = before or found(on, case, repeats)
-        row = {**row, **dram_bytes(case)} if lacks else row
-        rows = [r for r in rows if r is not before] + [row]
-        print(json.dumps(row), flush=True)
+        rows.append(found(on, case, repeats))
+        print(json.dumps(rows[-1]), flush=True)
+        written(path, about, rows)
+    if with_bytes and on.is_gpu:
+        wanted = [row for row in rows if is_counted(row["case"]) and not row.get("bytes")]
+        told = beside("gpu_counters").counted(__file__, [row["case"] for row in wanted])
+        for row, bytes_ in zip(wanted, told, strict=True):
+            row.update(bytes_)
         written(path, about, rows)
     print(f"all {len(todo)} cases in {path}")
     return 0
@@ -662,17 +686,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("file", type=Path, help="where the JSON goes, and an earlier one is")
     parser.add_argument("--dry-run", action="store_true", help="small sizes, on the CPU")
-    parser.add_argument("--bytes", action="store_true", help="bytes that attention moves, by ncu")
+    parser.add_argument("--bytes", action="store_true", help="bytes that kernels move, by ncu")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--predict", metavar="DEVICE", help="costlib's predictions, nothing is run")
     parser.add_argument(
         "--compare", metavar="FILE", help="the rows beside predictions as they stood"
     )
     parser.add_argument("--repeats", type=int, help="runs that are timed (20; 2 if dry)")
-    parser.add_argument("--profile", help=argparse.SUPPRESS)
+    parser.add_argument("--profile", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.profile:
-        profile(json.loads(chosen.profile))
+        profile(json.load(sys.stdin))
         return 0
     if chosen.predict or chosen.compare:
         return on_paper(chosen)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from functools import cache
 from statistics import median
 from typing import Any
 
 from costlib import Ledger, Precision, Transformer, attention, devices, matmul
 from costlib.layers.attention import attention_backward
-from costlib.measured import LEVELS, Measurement, calibrate, error, fused
+from costlib.measured import LEVELS, Measurement, calibrate, error, fused, published
+from costlib.measured.calibration import IDEAL
 from costlib.measured.timing import copy
 from costlib.timing.roofline import time
 from costlib.units.ledger import Elements, Op
@@ -21,7 +23,14 @@ Case = dict[str, Any]
 #: Rows of queries that one block of FlashAttention 2 holds: K and V come once for each block.
 QUERY_ROWS = 128
 #: Where a case is a prediction's too: memory, launches and watts are not computed by costlib.
-PREDICTED = ("copy", "gemm", "attention", "decode")
+PREDICTED = ("copy", "gemm", "attention", "decode", "cached_attention")
+#: Rows that others published of an H100 (of decode steps, of an A100), whose constants are carried.
+CARRIED = {
+    "gemm": ("gemm", "H100-SXM"),
+    "attention": ("attention_prefill", "H100-SXM"),
+    "cached_attention": ("attention_decode", "H100-SXM"),
+    "decode": ("decode", "A100-80GB"),
+}
 
 
 def work_of(case: Case) -> tuple[Any, Any]:
@@ -37,6 +46,10 @@ def work_of(case: Case) -> tuple[Any, Any]:
         return Ledger(tuple(ops)), eight if sizes["precision"] == "fp8" else None
     if kind == "attention":
         return attention_of(sizes), None
+    if kind == "cached_attention":
+        batch, heads, head_dim = (sizes[name] for name in ("batch", "heads", "head_dim"))
+        over = {"kv_heads": sizes["kv_heads"], "context": sizes["context"]}
+        return fused(attention(batch, 1, heads, head_dim, **over), "cached attention"), None
     batch, context = sizes.pop("batch"), sizes.pop("context")
     whole = Transformer(vocab=1, rotary_dim=0, **sizes).decode(batch, context - 1)
     return whole.without("embedding", "unembedding", "final_norm"), None
@@ -70,20 +83,43 @@ def second_pass(batch: int, length: int, heads: int, d: int) -> Any:
 
 
 def l2_bytes(case: Case) -> dict[str, float]:
-    """Bytes between L2 and the cores if each block of queries reads all keys and values: Q and O
-    once, K and V once for each of ⌈N/128⌉ blocks."""
-    if case["kind"] != "attention" or case["how"] != "flash" or case["backward"]:
+    """Bytes between L2 and the cores if nothing stays in a core from one tile to the next. For
+    attention: Q and O once, K and V once for each of ⌈N/rows⌉ blocks of queries. For a product:
+    each tile of the result reads its rows and its columns."""
+    if case["kind"] == "gemm" and case.get("tile"):
+        m, k, n, tile = (case[name] for name in ("m", "k", "n", "tile"))
+        return {
+            "l2_bytes": 2.0 * (m * k * math.ceil(n / tile) + k * n * math.ceil(m / tile) + m * n)
+        }
+    if case.get("how") not in ("flash", "tiled") or case["backward"]:
         return {}
     tensor = case["batch"] * case["heads"] * case["N"] * case["d"]
-    return {"l2_bytes": 2.0 * tensor * 2 * (1 + math.ceil(case["N"] / QUERY_ROWS))}
+    rows = case.get("rows", QUERY_ROWS)
+    return {"l2_bytes": 2.0 * tensor * 2 * (1 + math.ceil(case["N"] / rows))}
+
+
+@cache
+def carried(kind: str, name: str) -> Any:
+    """A device with the constants that published rows of that kind gave another, or nothing."""
+    if kind not in CARRIED:
+        return None
+    rows, other = CARRIED[kind]
+    whole = [r.measurement for r in published(rows, device=other) if r.get("gpus", 1) == 1]
+    fitted = calibrate(
+        other, [m for m in whole if precision_of(m.precision).weights == 2], level="shaped"
+    )
+    return devices[name].with_(**{constant: getattr(fitted, constant) for constant in IDEAL})
 
 
 def predicted(case: Case, name: str) -> Case:
-    """The seconds and bytes of a case by costlib's ideal roofline on a device."""
+    """The seconds and bytes of a case by costlib's ideal roofline on a device, and the seconds with
+    constants that others' rows gave, where there are such rows."""
     work, precision = work_of(case)
     seconds = float(time(work, devices[name], precision=precision))
     moved = float(work.bytes(precision_of(precision)))
-    return {"case": case, "seconds": seconds, "bytes": moved, **l2_bytes(case)}
+    how = carried(case["kind"], name) if case.get("how") != "math" else None
+    told = {"carried": float(time(work, how, precision=precision))} if how else {}
+    return {"case": case, "seconds": seconds, **told, "bytes": moved, **l2_bytes(case)}
 
 
 def predictions(name: str, cases: Iterable[Case]) -> list[Case]:
