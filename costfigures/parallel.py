@@ -427,4 +427,4 @@ def _numbered(axes: Any, held: Any, step: Any) -> None:
         axis.set_ticks(ticks, [f"{n}" for n in ticks])
         axis.set_ticks([], minor=True)
     axes.set(xlim=(held.min() / 1.4, held.max()), ylim=(step.min() / 1.4, step.max()))
-    axes.set(xlabel="GB on the fullest device", ylabel="seconds a step")
+    axes.set(xlabel="GB on the fullest device", ylabel="seconds per step")

@@ -56,12 +56,12 @@ def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
         name: [float(getattr(each, part)) / count for part in parts] for name, each in held.items()
     }
     least, most = min(map(sum, rows.values())), max(map(sum, rows.values()))
-    title = f"Training keeps {least:.1f} to {most:.0f} bytes of a parameter"
+    title = f"Training keeps {least:.1f} to {most:.0f} bytes per parameter"
     told = "; ".join(
         f"{name} {sum(row):.2f} ({', '.join(f'{n:.2f}' for n in row)})"
         for name, row in rows.items()
     )
-    alt = f"Stacked bars of bytes a parameter, weights, gradients and optimizer's state: {told}."
+    alt = f"Stacked bars of bytes per parameter: weights, gradients and optimizer states. {told}."
     with canvas(title, alt, width=WIDTH, height=0.32 * len(rows) + 1.4) as drawing:
         axes, left = drawing.axes, np.zeros(len(rows))
         for number, part in enumerate(parts):
@@ -72,7 +72,7 @@ def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
         for row, total in enumerate(left):
             axes.text(total + 0.3, row, f"{total:.1f}", va="center", fontsize=_SMALL)
         axes.invert_yaxis()
-        axes.set(xlabel="bytes a parameter", xlim=(0, most * 1.12))
+        axes.set(xlabel="bytes per parameter", xlim=(0, most * 1.12))
         drawing.figure.legend(ncols=3, loc="outside upper left", fontsize=_SMALL)
     return drawing.result
 
@@ -89,7 +89,7 @@ def layer(model: Transformer, seq: int, *, scores: str = "on-chip") -> Figure:
     inner = sum(size for name, size in rows if name.startswith("ffn"))
     title = f"{inner / total:.0%} of what a layer keeps is inside its feed-forward layer"
     told = "; ".join(f"{name} {size:.1f}" for name, size in rows)
-    alt = f"Bars of kB that one layer keeps of a token: {told}. In all {total:.0f} kB."
+    alt = f"Bars of kB that one layer keeps per token: {told}. In all {total:.0f} kB."
     with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.1) as drawing:
         axes = drawing.axes
         for at, (name, size) in enumerate(rows):
@@ -99,15 +99,15 @@ def layer(model: Transformer, seq: int, *, scores: str = "on-chip") -> Figure:
             axes.text(size + 0.3, at, f"{size:.1f}", va="center", fontsize=_SMALL)
         axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=_SMALL)
         axes.invert_yaxis()
-        axes.set(xlabel="kB a token", xlim=(0, max(size for _, size in rows) * 1.15))
+        axes.set(xlabel="kB per token", xlim=(0, max(size for _, size in rows) * 1.15))
     return drawing.result
 
 
-#: How activations are kept: a name, whether scores are written, what is run again.
+#: How activations are kept: a name, whether scores are stored, what is recomputed.
 WAYS = (
-    ("scores written down", "materialised", None),
-    ("scores on chip", "on-chip", None),
-    ("each layer run again", "on-chip", "full"),
+    ("scores stored", "materialised", None),
+    ("scores recomputed", "on-chip", None),
+    ("full recomputation", "on-chip", "full"),
 )
 
 
@@ -118,7 +118,7 @@ def tide(model: Transformer, seq: int) -> Figure:
         name: _held_over_time(model, seq, scores, recompute) for name, scores, recompute in WAYS
     }
     peaks = {name: max(line) for name, (_, line) in lines.items()}
-    title = f"Beside {state / 1e9:.0f} GB of state, {_range(peaks.values())} GB come and go"
+    title = f"{state / 1e9:.0f} GB of states, and {_range(peaks.values())} GB of activations"
     told = "; ".join(f"{name}, at most {peak / 1e9:.1f} GB" for name, peak in peaks.items())
     alt = (
         f"GB held against progress in one step on a sequence of {seq:,} tokens, in three charts. "
@@ -136,7 +136,8 @@ def tide(model: Transformer, seq: int) -> Figure:
             tops = (state + np.array(line)) / 1e9
             axes.fill_between(where, state / 1e9, tops, color=COLOURS[number], alpha=0.7)
             axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center", fontsize=11)
-            axes.set_title(f"{name}: {peaks[name] / 1e9:.1f} GB at most", fontsize=11)
+            words = f"{name}: at most {peaks[name] / 1e9:.1f} GB of activations"
+            axes.set_title(words, fontsize=11)
         each[0].set_ylim(0, (state + max(peaks.values())) / 1e9 * 1.05)
         each[0].set_xlim(0, 2)
         each[1].set_ylabel("GB")
@@ -176,15 +177,15 @@ def readings(model: Transformer, device: Device, tokens_per_s: float, seq: int) 
         "6N": float(mfu(model, device, convention="6N", **rate)),
         "ledger: MFU": model_flops,
         "masked pairs counted": float(mfu(model, device, convention="ledger-full", **rate)),
-        "HFU, scores again": model_flops * float(hfu_over_mfu(model, seq, scores="on-chip")),
-        "HFU, layers again": model_flops * float(hfu_over_mfu(model, seq, recompute="full")),
+        "HFU, scores recomputed": model_flops * float(hfu_over_mfu(model, seq, scores="on-chip")),
+        "HFU, layers recomputed": model_flops * float(hfu_over_mfu(model, seq, recompute="full")),
     }
     low, high = min(named.values()), max(named.values())
     title = f"One speed is a utilisation of {low:.0%} or of {high:.0%}"
     told = "; ".join(f"{name} {share:.1%}" for name, share in named.items())
     alt = (
         f"Bars of the share of {device.name}'s {peak / 1e12:.0f} TFLOP/s that "
-        f"{tokens_per_s:,.0f} tokens a second are: {told}."
+        f"{tokens_per_s:,.0f} tokens per second are: {told}."
     )
     with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
         axes = drawing.axes
@@ -301,7 +302,7 @@ def precisions(model: Transformer, device: Device, seq: int) -> Figure:
         for row, total in enumerate(left):
             axes.text(total + 3, row, f"{total:.0f}", va="center", fontsize=_SMALL)
         axes.invert_yaxis()
-        axes.set(xlabel="ms a step", xlim=(0, max(left) * 1.12))
+        axes.set(xlabel="ms per step", xlim=(0, max(left) * 1.12))
         drawing.figure.legend(ncols=2, loc="outside upper left", fontsize=_SMALL)
     return drawing.result
 
@@ -353,7 +354,7 @@ def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:
         f"{_powers(budget)} FLOPs, {best / 1e9:.2g}B parameters, {ratio:.0f} tokens each"
         for budget, (best, _, ratio) in zip(budgets, bottoms, strict=True)
     )
-    alt = f"Fitted loss against parameters, one curve a budget; the lowest points: {told}."
+    alt = f"Fitted loss against parameters, one curve per budget; the lowest points: {told}."
     with canvas(title, alt, width=WIDTH, height=3.8) as drawing:
         axes = drawing.axes
         for number, (budget, sizes, loss) in enumerate(lines):
