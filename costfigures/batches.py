@@ -207,7 +207,7 @@ _LEFT = 46.0  #: of time, beside the names of lanes
 def apart(server: Server, requests: Requests, link: float) -> Figure:
     """Requests on one server, and on one for prefill and one for decode, in time.
 
-    A link of so many bytes/s joins the two; every time is the simulator's.
+    A link of ``link`` bytes/s joins the two; every time is the simulator's.
     """
     one = simulate(requests, server, one_by_one=True)
     two = disaggregate(requests, server, server, link=link, one_by_one=True)

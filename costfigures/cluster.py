@@ -169,7 +169,7 @@ def experts(devices: int = 4, tokens: int = 32, seed: int = 3) -> Figure:
 
 
 def _tokens(drawing: Sketch, corner: tuple[float, float], parts: list[tuple[int, int]]) -> None:
-    """Squares in rows, so many in the colour of each device."""
+    """Squares in rows: for each device its number of them, in its colour."""
     begun = 0
     for device, count in parts:
         cells = [divmod(number, _ACROSS) for number in range(begun, begun + count)]

@@ -162,7 +162,7 @@ def overlap(
 
 
 def queries_at_hand(M: int, d: int, keys: int, buffers: int) -> int:
-    """The most queries of FlashAttention-2's order beside so many blocks of keys or values.
+    """The most queries of FlashAttention-2's order beside ``buffers`` blocks of keys or values.
 
     >>> [queries_at_hand(116736, 128, 16, buffers) for buffers in (1, 2)]
     [415, 408]

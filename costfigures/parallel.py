@@ -413,7 +413,7 @@ def _told(row: Any) -> str:
 
 
 def _thinned(x: Any, y: Any, steps: int = 32) -> tuple[Any, Any]:
-    """One point for each place that can be told apart, a decade in so many steps."""
+    """One point for each place that can be told apart, with ``steps`` places to a decade."""
     rounded = np.round(np.log10(np.stack([x, y])) * steps)
     _, first = np.unique(rounded, axis=1, return_index=True)
     return np.asarray(x)[first], np.asarray(y)[first]

@@ -116,8 +116,8 @@ def pebbling(
 
     With ``by="transfer"`` there is a picture before each read or write that follows other moves.
 
-    A long one is shown from picture ``first`` on, for so many pictures. What is deleted or erased
-    is not told below a picture: it is gone from it.
+    Of a long play at most ``panels`` pictures are shown, starting at ``first``. What is deleted or
+    erased is not told below a picture: it is gone from it.
 
     >>> from costlib.iomodel.pebbles import Dag, Game
     >>> pebbling(Game(Dag.tree(leaves=2), red=3), "R0 R1 C2 W2").title

@@ -26,7 +26,7 @@ _ROW = 104.0
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A step of so many users: seconds by what they are spent on, and bytes that are held."""
+    """A step of ``users`` users: seconds by what they are spent on, and bytes that are held."""
 
     users: int
     weights: float
@@ -44,7 +44,7 @@ class _Moment:
 
 
 def _moment(model: Transformer, device: Device, count: int, context: int) -> _Moment:
-    """What a step of so many users is spent on: where an op computes for longer, it is that."""
+    """What a step of ``count`` users is spent on: arithmetic, if an op is compute bound."""
     ledger = model.decode(count, context)
     each, spent = ledger.at(), dict.fromkeys(("weights", "kv", "arithmetic", "rest"), 0.0)
     for op, place in zip(ledger, roofline.limits(ledger, device), strict=True):

@@ -102,7 +102,7 @@ _TOLD = {
 
 
 def _first_gap(held: Iterable[tuple[str, int, int]], entries: int) -> int:
-    """The lowest place at which so many entries are free."""
+    """The lowest place at which ``entries`` entries are free."""
     place = 0
     for _, start, size in sorted(held, key=lambda one: one[1]):
         if start - place >= entries:

@@ -278,7 +278,7 @@ def block_wires(model: Transformer, keys: int) -> Figure:
 
 
 def _stream(drawing: Sketch, numbers: Any, most: Any) -> None:
-    """The residual stream at the left, as broad as a wire of so many numbers."""
+    """The residual stream at the left, as broad as a wire of ``numbers`` numbers."""
     ends = (14, 22), (14, 30 + _PITCH * len(_WIRED))
     drawing.line(*ends, width=84 * numbers / most)
     words, middle = f"residual stream: {numbers:,}", 28 + _PITCH * 4

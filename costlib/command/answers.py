@@ -422,7 +422,7 @@ def serve(given: Namespace) -> tuple[Any, int]:
 
 
 def _fewest(given: Namespace) -> tuple[Any, int]:
-    """The fewest devices of each kind that serve so many users in time, the cheapest kind first."""
+    """The fewest devices of each kind that serve --users users in time, the cheapest kind first."""
     if given.plan or given.rate is not None:
         raise ValueError("--users finds the plan and the rate: leave out --plan and --rate")
     targets = {"tpot": given.tpot, "ttft": given.ttft}

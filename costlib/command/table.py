@@ -61,7 +61,7 @@ class Table:
 
     def _blocks(self, head: int) -> list[list[list[str]]]:
         """Columns of cells as wide as one another, as many to a block as fit beside the first;
-        their names have a line, and so many more."""
+        their names take ``head`` lines more than one."""
         cells = [
             [*[""] * (head - name.count("\n")), *name.split("\n"), *column]
             for name, column in self.shown.items()

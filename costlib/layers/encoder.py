@@ -155,7 +155,7 @@ def _residual(d: Number) -> PerToken:
 
 
 def _forward(block: Block, d: Number, run: Pass, layers: Number) -> list[Op]:
-    """A block's pass, step by step, in so many models."""
+    """A block's pass, step by step, ``layers`` times."""
     count = layers * block.layers
     ops = [run.of(block.norm_step(d), count * block.norms)]
     for part in block.parts:

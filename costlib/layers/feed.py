@@ -53,13 +53,13 @@ class Mlp(Part):
 class Mixture(Part):
     """A mixture of experts: a router sends each token to ``per_token`` of ``experts``.
 
-    Each expert is a feed-forward layer of ``width``; ``latent``: of tokens projected to so many
-    elements and back (Nemotron-H). ``shared_width`` is one more that all tokens use, and
+    Each expert is a feed-forward layer of ``width``; ``latent``: tokens are projected to this
+    width and back (Nemotron-H). ``shared_width`` is one more that all tokens use, and
     ``shared_gate`` scales it. ``routed_by_hash``: the token itself says which experts, there is no
     product (``hash_table`` elements are stored). ``runs_all``: code that runs every expert on every
     token and masks the others, as "computed" counts. ``router`` has the steps of a router that is
-    more than one product. ``expert_parallel``: so many devices, in so many
-    ``nodes``, share the experts, each with as many tokens: see `costlib.parallel.expert_parallel`.
+    more than one product. ``expert_parallel`` devices in ``nodes`` nodes share the
+    experts, each with as many tokens: see `costlib.parallel.expert_parallel`.
     """
 
     experts: Number

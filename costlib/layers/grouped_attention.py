@@ -46,8 +46,8 @@ class Attention(Part):
     (both are cached). ``shares_kv``: keys and values are an earlier layer's; ``repeats_kv``: they
     are kept once for every query head. ``cross``: they are an encoder's. ``biases`` names the
     projections that have one. ``d_in`` is the width of the input where it is not the model's.
-    ``context_parallel`` devices, in so many ``context_nodes``, keep every so many-th token of the
-    same heads' cache: see `costlib.parallel.context_parallel`.
+    ``context_parallel`` devices, in ``context_nodes`` nodes, take in turn the cached tokens of the
+    same heads: see `costlib.parallel.context_parallel`.
     """
 
     heads: Number

@@ -26,9 +26,9 @@ class Indexer:
 
     ``heads`` small queries a token, made of a vector of ``query_width`` (None: of the layer's own
     input), meet one key a token of ``head_dim``; the ``top`` best keys are attended to. The keys
-    are cached. With ``block`` keys are picked in blocks of so many (MiniMax). With ``pool`` each so
-    many tokens make one key, of which queries meet the complete ones: their mean, or a sum weighted
-    by a gate (``gated``), which is then cached beside the keys. ``one_by_one``: code that goes
+    are cached, and are picked in blocks of ``block`` (MiniMax). Every ``pool`` tokens make one key,
+    of which queries meet the complete ones: their mean, or a sum weighted by a gate (``gated``),
+    which is then cached beside the keys. ``one_by_one``: code that goes
     query by query, and so computes nothing that is masked.
     """
 

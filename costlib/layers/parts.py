@@ -244,8 +244,8 @@ class Pass:
 class Cache:
     """What one layer keeps of a sequence: elements for each token, or a ``state`` of one size.
 
-    With a ``window`` only that many tokens are kept; with ``every`` there is one entry for so many
-    tokens, begun ones not counted.
+    With a ``window`` only that many tokens are kept; there is one entry for every ``every`` tokens,
+    and none for an incomplete group.
 
     >>> Cache(per_token=1024).elements(100), Cache(per_token=1024, window=64).elements(100)
     (102400, 65536)
@@ -272,7 +272,7 @@ class Saved:
 
     ``kind`` says in how many bytes: "inputs" of products (of which gradients of weights are made),
     other "activations", "mask" (a byte each), "fp32". Devices that share a layer by tensor
-    parallelism divide what is ``split`` by "tensor", at most so many ``ways``; the rest is divided
+    parallelism divide what is ``split`` by "tensor", in at most ``ways`` parts; the rest is divided
     by sequence parallelism alone. ``fusible``: only code that does the step by itself keeps it.
     ``feeds`` names the products whose weights need it and nothing else does; ``by_kernel``: but a
     kernel that keeps scores on chip does.

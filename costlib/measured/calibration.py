@@ -332,7 +332,7 @@ def _free(flat: _Flat, level: str, keep: tuple[str, ...]) -> tuple[str, ...]:
         names += ["edge"] if flat.shape.any() else []
         names += ["floor_per_head"] if flat.heads.any() else []
         ops = flat.per_row(flat.launches)[0] / flat.steps
-        if ops.min() > 1 and ops.max() > 1.2 * ops.min():  # else a step is so many ops, always
+        if ops.min() > 1 and ops.max() > 1.2 * ops.min():  # else steps have equally many ops
             names.append("overhead_per_step")
     return tuple(name for name in names if name not in keep)
 

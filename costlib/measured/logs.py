@@ -76,7 +76,7 @@ def read_log(stream: BinaryIO) -> Log:
 
 
 def _lines(stream: BinaryIO, log: Log) -> Iterator[str]:
-    """Lines as text, cut where they are long, until so many bytes are read."""
+    """Lines as text, cut where they are long, until `MOST_BYTES` are read."""
     left = MOST_BYTES
     begins = True
     while left > 0 and (raw := stream.readline(min(MOST_LETTERS, left))):

@@ -440,7 +440,7 @@ def _ran(facts: Mapping[str, str], ran: Setup) -> Served:
 
 
 def _cut(facts: Mapping[str, str], ran: Setup, tensor: int) -> Served:
-    """The row with each copy of the model on so many devices."""
+    """The row with each copy of the model on ``tensor`` devices."""
     ran = replace(ran, tensor=tensor)
     devices = tensor * ran.expert * ran.pipeline
     if devices > ran.devices:
@@ -508,7 +508,7 @@ def _cache_sharers(ran: Setup) -> int:
 
 
 def _decode(ran: Setup, batches: NDArray[Any]) -> _Pass:
-    """A step for so many sequences, halfway through their answers."""
+    """A step for each number of sequences, halfway through their answers."""
     context = ran.prompt // ran.beams + (ran.answer - 1) // 2  # beams share the prompt's cache
 
     def run(model: Transformer, of: int) -> Ledger:
@@ -518,8 +518,8 @@ def _decode(ran: Setup, batches: NDArray[Any]) -> _Pass:
 
 
 def _prefill(ran: Setup, prompts: int) -> _Pass:
-    """A pass over so many prompts; of a prompt that takes several passes, all of them, each reading
-    the weights again and meeting half of the others' tokens in the cache."""
+    """A pass over ``prompts`` prompts; of a prompt that takes several passes, all of them, each
+    reading the weights again and attending to half of the others' tokens in the cache."""
     passes = ceil(ran.prompt / ran.chunk) if prompts == 1 else 1
     tokens = ceil(ran.prompt / passes)
 
@@ -745,7 +745,7 @@ def table_error(name: str, rows: Sequence[Served], pairs: int = 24) -> TableErro
 
 
 def _pairs(rows: Sequence[Served], pairs: int) -> list[tuple[int, int]]:
-    """All pairs of rows, or so many of them, drawn with a fixed seed."""
+    """All pairs of rows, or at most ``pairs`` of them, drawn with a fixed seed."""
     chosen = list(combinations(range(len(rows)), 2))
     if len(chosen) <= pairs:
         return chosen

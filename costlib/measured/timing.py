@@ -140,7 +140,7 @@ def report(rows: Sequence[Measurement]) -> str:
 
 
 def _aligned(text: str, width: int) -> str:
-    """At the left of so many places, or at the right."""
+    """At the left of ``width`` places if it is negative, and at the right if not."""
     return text.ljust(-width) if width < 0 else text.rjust(width)
 
 

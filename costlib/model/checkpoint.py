@@ -42,7 +42,7 @@ class Packing:
     per_column: Number = 0
 
     def bytes(self, weights: Number, inputs: Number) -> Any:
-        """Bytes of a matrix of so many weights with so many inputs."""
+        """Bytes of a matrix with ``weights`` elements and ``inputs`` inputs."""
         each = self.bits / 8 + self.beside + self.per_row / inputs
         return weights * each + self.per_column * inputs
 
@@ -178,7 +178,7 @@ def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> I
 def _packings(
     storage: Storage, step: str, first: int, layers: int, beside: bool
 ) -> tuple[tuple[Packing | None, int], ...]:
-    """How a step's matrices are packed in so many layers from the first, and in how many so."""
+    """How a step's matrices are packed in ``layers`` layers from ``first``, each with a number."""
     found: dict[Packing | None, int] = {}
     for layer in range(first, first + layers):
         packing = storage.of(step, layer, beside=beside)

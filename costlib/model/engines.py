@@ -73,7 +73,7 @@ class LayerKind:
 def kinds(
     model: Any, precision: Precision | str | None = None, *, states: int = 4
 ) -> list[LayerKind]:
-    """The kinds of layers of a model, or of one device's share: states of so many bytes an element.
+    """The kinds of layers of a model, or of one device's share. ``states``: bytes of an element.
 
     >>> from costlib import models
     >>> [(each.layers, each.token, each.window) for each in kinds(models["gpt-oss-20b"])]

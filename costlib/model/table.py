@@ -22,7 +22,7 @@ from costlib.units.numbers import Number, is_zero, plus
 class StepTable:
     """A `costlib.Transformer`'s steps: until tokens are mixed, to the last norm, the unembedding.
 
-    Layers that do the same are one row, so many times over.
+    Layers that do the same are one row with their number.
     """
 
     def __init__(self, model: Any) -> None:

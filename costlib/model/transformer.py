@@ -88,7 +88,7 @@ class Transformer:
     beside the language model (for images or sound), which is not counted. ``context_length`` is how
     many tokens of a sequence it was trained for, where that is known: no cost depends on it.
     ``storage`` says how a checkpoint packs the weights. ``tensor_parallel`` is how many devices
-    share each layer, in so many ``tensor_nodes``: see `costlib.parallel.tensor_parallel`. Of a
+    share each layer, and ``tensor_nodes`` their nodes: see `costlib.parallel.tensor_parallel`. Of a
     pipeline's stages (see `costlib.parallel.stage_models`) the first alone has an embedding,
     ``is_first``; the last has the unembedding, and all others send what they make over the axis
     ``sends_over``.

@@ -200,7 +200,7 @@ def placed(cluster: Cluster, sizes: Mapping[str, Number], order: Sequence[str]) 
 def cluster_of(given: Cluster | Node | Device | str) -> Cluster:
     """A cluster, or the one that a name, a node or a device stands for.
 
-    ``DGX-H100x16`` are sixteen nodes; so many of a device are one node of them.
+    ``DGX-H100x16`` is a cluster of sixteen nodes, ``H100-SXMx8`` one node of eight devices.
 
     >>> cluster_of("DGX-H100x16").devices, cluster_of("H100-SXMx8").nodes
     (128, 1)

@@ -267,11 +267,11 @@ class Algorithm:
     sent: Callable[[Number, Number], Any]  #: of elements and devices
     rounds: Callable[[Any], Any]  #: of devices
     ports: int = 1
-    powers_of_two: bool = False  #: whether it needs so many devices
+    powers_of_two: bool = False  #: whether the number of devices must be one
 
 
 def _around(times: int) -> Callable[[Number, Number], Any]:
-    """Every part but one, so many times."""
+    """Every part but one, ``times`` times."""
     return lambda elements, devices: times * (devices - 1) * ceil_div(elements, devices)
 
 

@@ -52,7 +52,7 @@ def ridge(
     2163
     """
     seconds: Any = 0
-    whole = inside * across  # so many bytes, that none is rounded up
+    whole = inside * across  # bytes that divide evenly, so that none is rounded up
     for op in collective(does, whole, inside=inside, across=across, axis="axis"):
         wire = link if op.axis == "axis" else network
         if wire is None:

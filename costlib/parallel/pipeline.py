@@ -161,7 +161,7 @@ def _passes(
                 yield Task(bool(backward), chunk * stages + device, microbatch)
 
 
-#: The microbatches that a device may hold, of so many stages, where weights come apart.
+#: The microbatches that a device may hold, by stages, if gradients of weights come apart.
 _ROOM: dict[str, Callable[[int], int]] = {
     "zb-h1": lambda stages: stages,
     "zb-h2": lambda stages: 2 * stages - 1,

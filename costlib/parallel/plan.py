@@ -54,9 +54,8 @@ class Plan(Degrees):
     ``microbatch`` is sequences at a time; ``chunks`` are the pieces of a pipeline's stage, and more
     than one interleaves them. ``recompute`` is "selective", "full" or None, ``recipe`` one of
     `costlib.training.RECIPES`. ``context_by`` is "ring" or "all_to_all". The busiest expert has
-    ``imbalance`` times the average's tokens; with ``nodes_per_token`` a token's copies are on at
-    most so many nodes, and it crosses the network once for each. ``order`` is that of the mesh,
-    innermost first.
+    ``imbalance`` times the average's tokens; a token's copies are on at most ``nodes_per_token``
+    nodes, and it crosses the network once for each. ``order`` is that of the mesh, innermost first.
 
     >>> Plan(tensor=8, data=16).devices
     128

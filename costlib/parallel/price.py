@@ -91,7 +91,7 @@ class Params:
         return Params(self.matrices * times, self.others * times, self.experts * times)
 
     def bytes(self, kind: str, recipe: Recipe, among: Number = 1, among_experts: Number = 1) -> Any:
-        """Bytes of weights, gradients or the optimizer's state that one of so many has."""
+        """Bytes of weights, gradients or optimizer state on one of ``among`` devices."""
         rest = recipe.others or recipe
         return (
             ceil_div(self.matrices, among) * _each(kind, recipe)

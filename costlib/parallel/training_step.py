@@ -59,7 +59,7 @@ def _of_data(params: Params, layout: StepLayout) -> Ledger:
 
 
 def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: StepLayout) -> Ledger:
-    """What a state of so many elements makes a device send, by the stage of ZeRO."""
+    """What a state of ``count`` elements makes a device send, by the stage of ZeRO."""
     zero, m = int(layout.zero), layout.microbatches
     how: dict[str, Any] = {"axis": "data", "kind": "weights"}
     if zero == 0:

@@ -286,7 +286,7 @@ def _less_weights(elements: Elements, more: Number, fewer: Number) -> Elements:
 
 
 def _sums(cut: Cut, count: Number, elements: Number) -> Ledger:
-    """What puts the parts of a tensor group together, so many times."""
+    """What puts the parts of a tensor group together, ``count`` times."""
     if not cut.sequence:
         return cut.send("all_reduce", elements, "tensor", count=count)
     gathered = cut.send("all_gather", elements, "tensor", count=count)

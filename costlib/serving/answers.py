@@ -245,7 +245,7 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     longest = [largest_context(each, server.device, batch, precision) for each in stages]
     each = "one sequence" if batch == 1 else f"each of {batch:,} sequences"
     room = max(0, given - one.weights) / 1e9
-    why = f"so many tokens of {each}, and one that is written, fit in the {room:.4g} GB "
+    why = f"this many cached tokens and a new one of {each} fit in the {room:.4g} GB "
     why += "beside the weights"
     long = max(0, min(each.largest for each in longest) - 1)
     yield Answer("largest_context", "longest context", long, "tokens", why, where)
@@ -277,13 +277,13 @@ def _as_charged(server: Server, batch: int, context: int) -> Iterator[Answer]:
     why += ", in each copy" if server.data > 1 else ""
     yield Answer("largest_batch", "largest batch", most, "", why, where)
     each = "one sequence" if batch == 1 else f"each of {batch:,} sequences"
-    why = f"so many tokens of {each}, and one that is written, are charged at most that"
+    why = f"this many cached tokens and a new one of {each} fit in the pages of {engine.name}"
     long = _longest_charged(server, batch)
     yield Answer("largest_context", "longest context", long, "tokens", why, where)
 
 
 def _longest_charged(server: Server, batch: int) -> Any:
-    """The longest context at which so many sequences fit, by halving; one token is written."""
+    """The longest context at which ``batch`` sequences fit, by halving; one token is written."""
     most = server.model.learned_positions
     low, high = 0, most or 2**26
     if server.room(high) >= batch:
@@ -352,7 +352,7 @@ def _through_all(server: Server) -> str:
 
 
 def _spent_on(server: Server, passes: list[tuple[Ledger, int]], told: str = "") -> _Pass:
-    """Passes one after another, each so many times."""
+    """Passes one after another, each with how often it runs."""
     device, precision = server.device, server.precision
     points = [(point, n) for work, n in passes for point in limits(work, device, precision)]
     spent: dict[str, float] = {}

@@ -201,7 +201,7 @@ class _Group:
 
     @property
     def devices(self) -> int:
-        """Devices of so many copies."""
+        """Devices of all copies."""
         return self.copies * self.tensor * self.pipeline
 
 
@@ -243,7 +243,7 @@ class _Asked:
         )
 
     def seconds(self, server: Server, batch: int) -> tuple[float, float]:
-        """Seconds of an output token, and to the first, for so many users of each copy."""
+        """Seconds per output token, and to the first, with ``batch`` users on each copy."""
         step = float(server.step(batch, self.prompt + self.answer / 2 - 1))
         others = (batch - 1) * float(server.busy(self.prompt)) / max(1, self.answer - 1)
         return step + others, step + float(server.prefill(self.prompt))
@@ -265,13 +265,13 @@ class _Asked:
         return best, (min(fastest[0], token), min(fastest[1], first))
 
     def serves(self, server: Server, batch: int) -> bool:
-        """Whether so many users of each copy are served in time."""
+        """Whether ``batch`` users on each copy are served in time."""
         token, first = self.seconds(server, batch)
         return token <= self.tpot and first <= self.ttft
 
     def largest(self, server: Server, groups: int) -> int:
-        """The most users of each copy, none where more than so many groups would be needed; with 0
-        groups any number will do."""
+        """The most users of each copy, none if more than ``groups`` groups would be needed; with 0
+        any number of groups will do."""
         room = server.room(self.end)
         most = int(min(room, ceil_div(self.users, server.data)))
         least = ceil_div(self.users, groups * server.data) if groups else 1
@@ -284,7 +284,7 @@ class _Asked:
         return low
 
     def fleet(self, group: _Group, server: Server, batch: int) -> Fleet:
-        """As many groups as serve everybody, with at most so many users of each copy."""
+        """As many groups as serve everybody, with at most ``batch`` users on each copy."""
         groups = ceil_div(self.users, batch * server.data)
         limit = "memory" if batch >= server.room(self.end) else "latency"
         limit = "users" if groups == 1 and batch * server.data >= self.users else limit

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _POINTS = 10_000
-_FAR = 2**24  # sequences: so many that whatever can be computed faster than read, is
+_FAR = 2**24  # sequences: a batch in which all that can be compute bound is
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from costlib.units.numbers import Number, one_size, size
 
 __all__ = ["Requests", "listed", "lognormal", "poisson", "uniform"]
 
-#: A length for all, one for each request, or what draws so many with a generator.
+#: A length for all, one for each request, or what draws a number of them with a generator.
 Lengths = int | Sequence[int] | Callable[[Any, int], Any]
 
 

@@ -342,7 +342,7 @@ of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
         return None
 
     def _fewer(self, more: int) -> int:
-        """Copies, where each is to have so many times the devices: a cluster has no others."""
+        """Copies, if each is to have ``more`` times the devices: a cluster has no others."""
         return max(1, self.data // more) if isinstance(self.place, Cluster) else self.data
 
 

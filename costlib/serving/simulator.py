@@ -190,13 +190,13 @@ class _Loop:
         return total - self.left[who], total - 1
 
     def blocks_of(self, who: int, tokens: int) -> int:
-        """Blocks of its own that a request holds with so many tokens in the cache."""
+        """Blocks of its own that a request holds with ``tokens`` tokens in the cache."""
         last = self.prompt[who] + self.answer[who] - 1
         held = last if self.policy.reserve == "answer" else tokens
         return self.pages.of(held) + self.pages.fixed(last) - self.shared[who]
 
     def make_room(self, wanted: int, group: int | None = None) -> bool:
-        """Whether so many blocks are free, once beginnings that nobody uses are dropped."""
+        """Whether ``wanted`` blocks are free once unused prefixes are evicted."""
         while self.free < wanted:
             idle = (each for each in self.kept if not self.users.get(each) and each != group)
             if (dropped := next(idle, None)) is None:
@@ -279,7 +279,7 @@ class _Loop:
         return steps
 
     def grow(self, steps: int) -> int:
-        """Take the blocks of so many steps, or of as many as there is room for.
+        """Take the blocks of ``steps`` steps, or of as many as there is room for.
 
         If there is no room for one step, the newest goes back to the front of the line.
         """
@@ -293,7 +293,7 @@ class _Loop:
         if not self.began:
             return 0
         block, batch = self.policy.block, len(self.began)
-        cycles = min(steps // block, self.free // batch)  # each takes a block every so many steps
+        cycles = min(steps // block, self.free // batch)  # each takes a block every ``block`` steps
         self.free -= cycles * batch
         for taken in range(cycles * block, steps):
             needed = self.phases[(self.step + taken) % block]

@@ -48,7 +48,7 @@ class TensorLimit:
     sent: float
 
     def step(self, devices: Any) -> Any:
-        """Seconds on so many devices."""
+        """Seconds of a step on each number of devices."""
         several = np.asarray(devices) > 1
         sums = several * (self.waits + (1 - 1 / np.asarray(devices)) * self.sent)
         return self.divided / devices + self.kept + sums

@@ -37,7 +37,7 @@ __all__ = ["CONTEXT", "PHASES", "columns", "sweep", "usual_context"]
 
 PHASES = ("decode", "prefill")
 
-#: Rows that are worked on at a time: a few arrays of so many numbers stay in a core's own cache.
+#: Rows that are computed at a time: a few arrays of this length stay in a core's own cache.
 BLOCK = 16_384
 
 #: Rows that one task of a cluster takes, and that lie in memory at a time.
@@ -399,7 +399,7 @@ def _summed(points: Iterable[Limit]) -> list[Any]:
 
 
 def _is_multiple(point: Limit, one: Limit, times: float) -> bool:
-    """Whether one op takes so many times as much as another, at every context."""
+    """Whether one op takes ``times`` times as much as another, at every context."""
     pairs: Any = ((point.flops, one.flops), (point.bytes, one.bytes), (point.busy, one.busy))
     return all(np.allclose(a, np.multiply(b, times), rtol=1e-13, atol=0) for a, b in pairs)
 

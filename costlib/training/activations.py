@@ -140,14 +140,14 @@ class _Step:
     learning: tuple[str, ...] | None
 
     def share(self, whole: Number, split: str = "tensor", ways: Number | None = None) -> Any:
-        """One device's part of so many elements."""
+        """One device's part of ``whole`` elements."""
         if is_one(self.tensor) or (split == "sequence" and not self.sequence):
             return whole
         parts = self.tensor if ways is None else minimum(self.tensor, ways)
         return exact_div(whole, parts) if divides(parts, whole) else ceil_div(whole, parts)
 
     def rows(self, terms: Iterable[Saved], times: Number, place: str) -> Iterator[Activation]:
-        """What terms take for so many tokens times layers."""
+        """What terms take for ``times``, which is tokens times layers."""
         for term in terms:
             on_chip = self.scores == "on-chip"
             if term.is_needed(self.learning, on_chip=on_chip) and not (term.fusible and self.fused):

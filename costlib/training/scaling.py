@@ -1,8 +1,8 @@
 """How large a model and how many tokens for a budget: Chinchilla as an optimisation.
 
 The loss is fitted as L(N, D) = E + A/N^α + B/D^β, N parameters and D tokens (Hoffmann et al. 2022).
-A budget buys D tokens of so many FLOPs each; the best N balances the two terms. With 6·N FLOPs a
-token there is a closed form, with any other count a search.
+A budget buys D tokens at the FLOPs of one token; the best N balances the two terms. With 6·N
+FLOPs a token there is a closed form, with any other count a search.
 
 Left out: what the fit was not made of, such as data seen again and again, and mixtures of experts.
 """

@@ -1,7 +1,7 @@
 """What devices send one another: a message is an op that sends over an axis of the mesh.
 
 The devices of an axis can lie in several nodes. What they do together is then done in two tiers,
-``inside`` a node by so many and ``across`` nodes by so many: a piece is summed or gathered inside
+by ``inside`` devices of a node and ``across`` nodes: a piece is summed or gathered inside
 first, and what is left crosses the network; an all-to-all has nothing to add up. With E elements, a
 inside and b across, one device sends
 

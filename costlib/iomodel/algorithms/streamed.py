@@ -39,8 +39,8 @@ def streamed(
     ``V=None`` means that a value is the first ``value_width`` entries of its key. ``mask`` says
     which query (row) sees which key (column); it is known beforehand and takes no room. Queries of
     a group of heads that share their keys are stacked, as `Heads.mask` has them. Without
-    ``block_rows`` as many queries are kept as fit. ``value_cols`` makes a pass for every so many
-    columns of the values, and computes the scores anew in each.
+    ``block_rows`` as many queries are kept as fit. ``value_cols`` makes a pass for each block of
+    this many columns of the values, and computes the scores anew in each.
 
     >>> Q, K, V = np.eye(8, 4), np.eye(6, 4), np.eye(6, 3)
     >>> run = streamed(Q, K, V, None, block_rows=4)

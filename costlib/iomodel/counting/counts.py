@@ -415,7 +415,7 @@ def streamed(
     Stacked queries stay while keys pass, and each key is read ⌈n/block_rows⌉ times, n the queries
     that see it: for one plain head 2⌈N/block_rows⌉·N·d + N·d reads and N·d writes. A latent's key
     is its value too and is read once for both. ``value_cols`` below the width of the values makes
-    a pass for every so many columns of them, with all scores computed again (not in a latent).
+    a pass for each block of this many columns, with all scores computed again (not in a latent).
 
     >>> streamed(64, 4, 10)
     Count(reads=3840, writes=256, peak=110)

@@ -118,7 +118,7 @@ class Step(NamedTuple):
 
 
 def optimal(game: Rules, states: int, progress: Callable[[Progress], None] | None) -> Optimum:
-    """The optimum of a game, or the best bounds after so many states: what `Game.optimal` calls.
+    """The optimum of a game, or the best bounds after ``states`` states: `Game.optimal` calls it.
 
     >>> optimal(Rules(Dag.tree(4), 3), 10**6, None).cost
     7

@@ -149,7 +149,7 @@ def glm_moe_dsa(c: Config, i: int) -> Block:
 
 
 def _has_indexer(c: Config, i: int) -> bool:
-    """By indexer_types, a pattern of F and S, or every so many layers after the first."""
+    """By indexer_types, a pattern of F and S, or at a regular interval after the first layers."""
     if not c.has("indexer_types") and c.has("index_topk_pattern"):
         pattern, names = c.get("index_topk_pattern"), {"F": "full", "S": "shared"}
         if isinstance(pattern, str):

@@ -231,7 +231,7 @@ def experts(
     default: str = "silu",
     **more: Any,
 ) -> Mixture:
-    """A mixture of so many experts of one width, each token sent to some of them.
+    """A mixture of experts of one width, which sends each token to some of them.
 
     ``shared`` is the field with the number of those that all tokens use, which are one layer of
     their joint width.
