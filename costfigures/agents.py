@@ -92,7 +92,7 @@ def tiers(server: Server, links: Mapping[str, float], most: int = 2**17) -> Figu
         for name, rate in links.items()
     }
     told = "; ".join(f"{name} {1000 * line[-1]:,.0f} ms" for name, line in lines.items())
-    title = "A reload takes time in proportion to the prefix, a prefill takes more than that"
+    title = "The time of a reload grows with the prefix, and that of a prefill grows faster"
     alt = f"Milliseconds against the tokens of a prefix, log-log. At {most:,} tokens: {told}."
     with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
         axes = drawing.axes
@@ -231,7 +231,7 @@ def phases(steps: Mapping[str, PolicyStep]) -> Figure:
         )
         labels = [f"{label}\n{step.seconds:,.0f} s" for label, step in steps.items()]
         axes.set_yticks(heights, labels)
-        axes.set(xlabel="% of a step with its phases in turn", xlim=(0, 100))
+        axes.set(xlabel="% of a step whose phases follow one another", xlim=(0, 100))
         axes.grid(visible=False, axis="y")
         drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
     return drawing.result

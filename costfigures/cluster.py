@@ -135,11 +135,11 @@ def experts(devices: int = 4, tokens: int = 32, seed: int = 3) -> Figure:
     ``tokens`` counts a token once for each of its experts.
 
     >>> experts().title
-    'The fullest device has 1.28 of a fair share of tokens'
+    'The fullest device has 1.28 times a fair share of tokens'
     """
     drawn = np.random.default_rng(seed).multinomial(tokens, [1 / devices] * devices, size=devices)
     shares = drawn.sum(axis=0) / tokens
-    title = f"The fullest device has {shares.max():.2f} of a fair share of tokens"
+    title = f"The fullest device has {shares.max():.2f} times a fair share of tokens"
     told = "; ".join(
         f"device {number} gets {', '.join(map(str, drawn[:, number]))}: {share:.2f} of its share"
         for number, share in enumerate(shares)

@@ -67,7 +67,7 @@ def times(
 ) -> Figure:
     """Seconds of an all-reduce against its bytes: formulas as lines, measurements as points."""
     names = list(lines)
-    title = "Small messages pay for rounds, large ones for bytes"
+    title = "Latency limits small all-reduces, and bandwidth limits large ones"
     told = "; ".join(
         f"{name}: {quantity(line[0], 's')} at {quantity(sizes[0], 'B')}, "
         f"{quantity(line[-1], 's')} at {quantity(sizes[-1], 'B')}"
@@ -116,7 +116,7 @@ def products(devices: int = 4) -> Figure:
         f"case {name}: A {_cut(CASES[name].a)}, B {_cut(CASES[name].b)}: {_sends(way)}"
         for name, way in found.items()
     )
-    title = "Where the cut runs decides what has to move"
+    title = "The sharded dimension decides what has to be sent"
     alt = f"Squares for A, B and C = A·B, in slices coloured by device, four rows. {told}."
     with canvas(title, alt, width=WIDTH, height=5.4) as drawing:
         axes = drawing.axes
@@ -178,7 +178,7 @@ def _matrix(
 def held(stages: Mapping[str, Mapping[str, float]], capacity: float, name: str) -> Figure:
     """Bytes that a device holds, in parts, for several ways to hold them; and what it has."""
     totals = {stage: sum(parts.values()) for stage, parts in stages.items()}
-    title = "What every device has a copy of is what ZeRO cuts"
+    title = "ZeRO shards what plain data parallelism copies"
     told = "; ".join(
         f"{stage}: {quantity(totals[stage], 'B')} ("
         + ", ".join(f"{kind} {quantity(size, 'B')}" for kind, size in parts.items())
@@ -314,7 +314,7 @@ def causal_slices(devices: int = 4) -> Figure:
         "a zigzag": [min(piece, pieces - 1 - piece) for piece in range(pieces)],
     }
     work = {name: _shares(owner, devices) for name, owner in owners.items()}
-    title = "Cut twice as fine, an early and a late piece make equal work"
+    title = "In a zigzag all devices have equal work"
     told = "; ".join(
         f"{name}: " + ", ".join(f"{share:.1%}" for share in shares) for name, shares in work.items()
     )
@@ -324,7 +324,7 @@ def causal_slices(devices: int = 4) -> Figure:
         for number, (name, owner) in enumerate(owners.items()):
             left = number * (pieces + 3)
             most = max(work[name]) * devices
-            axes.text(left, -0.5, f"{name}: {most:.2f} of a fair share", fontsize=_SMALL)
+            axes.text(left, -0.5, f"{name}: {most:.2f} × fair share", fontsize=_SMALL)
             _triangle(axes, left, owner)
         axes.set(xlim=(-1.1, 2 * pieces + 3.6), ylim=(pieces + 0.3, -1.6))
         axes.set_aspect("equal")
@@ -364,7 +364,7 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
     held, step = found["memory"] / 1e9, found["step"]
     best = found[found["frontier"]]
     told = {at: _told(best.iloc[at]) for at in named}
-    title = f"Of {len(found):,} plans {len(best)} are beaten by none"
+    title = f"Of {len(found):,} plans {len(best)} are on the frontier"
     points = "; ".join(
         f"{text}: {best['step'].iloc[at]:.3g} s, {best['memory'].iloc[at] / 1e9:.3g} GB"
         for at, text in told.items()
