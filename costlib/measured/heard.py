@@ -41,7 +41,6 @@ _ALIKE = {
     "qwen2-72b": "qwen2.5-72b",
     "qwq-32b": "qwen2.5-32b",
     "llama-3-70b": "llama-3.1-70b",
-    "glm-4.6": "glm-4.5",
     "glm-4-32b": "glm-4-32b-0414",
     "glm-z1-32b": "glm-4-32b-0414",
     "mistral-7b-v0.2": "mistral-7b-v0.3",

@@ -161,18 +161,21 @@ def test_every_model_has_its_source(name):
 
 
 def test_every_model_says_how_long_it_was_trained_for_or_why_that_is_not_known():
-    """Published lengths, and five that nobody printed or that are no property of the model."""
+    """Published lengths, and four that nobody printed or that are no property of the model."""
     for name, model in models.items():
         said = models._entries[name]["config"].get("note", "")
         assert (model.context_length is None) == ("no context length: " in said), name
     known = {"llama-3-8b": 8192, "llama-2-70b": 4096, "gemma-3-1b": 32768, "phi-2": 2048}
+    known |= {"glm-4.5": 131_072, "glm-4.6": 202_752}  # of the same sizes
     assert {name: models[name].context_length for name in known} == known
 
 
 #: Parameters of every model of the catalogue, as other people's code counts them from its config.
 RELEASED = json.loads((DATA / "released.json").read_text("utf-8"))
+#: Models whose config is that of another, but for how long they were trained.
+LONGER = {"glm-4.6": "glm-4.5"}
 #: Models that transformers does not build, and the one beside it whose sizes are the same.
-SAME = {
+SAME = LONGER | {
     "deepseek-v4-flash-fp8": "deepseek-v4-flash",
     "deepseek-v4-pro-fp8": "deepseek-v4-pro",
     "minimax-m3": "minimax-m3-nvfp4",
@@ -288,7 +291,15 @@ def test_the_defaults_of_a_class_are_a_model_only_if_its_card_agrees():
 
 
 def test_no_row_is_of_a_model_that_is_gone():
-    assert list(RELEASED) == list(models)
+    assert list(RELEASED) == [name for name in models if name in RELEASED]
+    assert {*models} - {*RELEASED} <= {*LONGER}
+
+
+@pytest.mark.parametrize(("name", "other"), LONGER.items())
+def test_a_model_that_is_not_counted_has_the_config_of_one_that_is(name, other):
+    fields = [models._entries[each]["config"]["value"] for each in (name, other)]
+    both = zip(*(each.items() for each in fields), strict=True)
+    assert [one[0] for one, two in both if one != two] == ["max_position_embeddings"]
 
 
 #: A field of each kind, by the names that families have for it; the first that is there.
