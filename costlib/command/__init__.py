@@ -80,8 +80,10 @@ def _printed(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments and arguments[0] == "help":
+        arguments = [*arguments[1:], "--help"]
     if arguments and arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
-        asked.no_command(arguments[0], COMMANDS)
+        asked.no_command(arguments, COMMANDS)
         arguments = ["answer", *arguments]
     if not arguments:
         parser().print_help()

@@ -63,14 +63,21 @@ def model(text: str) -> Transformer:
         if not (path := path / "config.json").is_file():
             raise ValueError(f"{text!r} is a folder without a config.json")
     elif not path.is_file():
-        if path.suffix == ".json":
-            raise ValueError(f"there is no config at {text!r}")
+        if path.suffix.startswith(".js") and "://" not in text:
+            raise ValueError(f"there is no config at {text!r}{_near_file(path)}")
         return models[text]  # says which name is near
     try:
         return Transformer.from_hf(path)
     except (ValueError, TypeError) as problem:
         named = "" if str(path) in str(problem) else f"{path}: "
         raise ValueError(f"{named}{problem}") from problem
+
+
+def _near_file(path: Path) -> str:
+    """The config in the same folder that is spelt most like one that is not there."""
+    beside = [each.name for each in path.parent.glob("*.json")]
+    near = get_close_matches(path.name, beside, n=1)
+    return f"; the nearest is {path.with_name(near[0])}" if near else ""
 
 
 def _piped() -> Transformer:
@@ -131,6 +138,10 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[s
     Traceback (most recent call last):
         ...
     ValueError: costlib answer has no --contxt: did you mean --context?
+    >>> no_flag("answer", ["--int4"], {"answer": ["--precision"]})
+    Traceback (most recent call last):
+        ...
+    ValueError: costlib answer has no --int4: did you mean --precision int4?
     """
     flag = next((each.partition("=")[0] for each in unknown if each.startswith("-")), None)
     if flag is None:
@@ -140,21 +151,53 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[s
     near = get_close_matches(flag, flags[command], n=1, cutoff=0.7)
     others = [name for name, each in flags.items() if flag in each]
     text = f"costlib {command} has no {flag}"
+    here, value = _ELSEWHERE.get(flag, ""), flag.removeprefix("--")
+    here = f"--precision {value}" if value in RECIPES else here
+    if here.partition(" ")[0] in flags[command]:
+        near, others = [here], []
     if others:
         raise ValueError(f"{text}, which belongs to {', '.join(others)}")
     more = f"did you mean {near[0]}?" if near else f"costlib {command} --help lists what it has"
     raise ValueError(f"{text}: {more}")
 
 
-def no_command(text: str, commands: Iterable[str]) -> None:
-    """Say so if a first word that is no model looks like a command."""
-    near = get_close_matches(text, commands, n=1, cutoff=0.7)
-    if near and text not in models and not Path(text).exists():
-        raise ValueError(f"no command or model named {text!r}; the nearest command is {near[0]}")
+#: What other programs call a flag, and what it is called here.
+_ELSEWHERE = {
+    "--device": "--on",
+    "--gpus": "--on",
+    "--dtype": "--precision",
+    "--quant": "--precision",
+    "--quantization": "--precision",
+    "--seq": "--context",
+    "--seq-len": "--context",
+    "--max-model-len": "--context",
+    "--qps": "--rate",
+    "--request-rate": "--rate",
+    "--concurrency": "--users",
+    "--tp": "--plan tensor=N",
+    "--tensor-parallel-size": "--plan tensor=N",
+    "--pp": "--plan pipeline=N",
+    "--pipeline-parallel-size": "--plan pipeline=N",
+}
+
+
+def no_command(words: Sequence[str], commands: Iterable[str]) -> None:
+    """Say so if a first word that is no model looks like a command, or stands before a model."""
+    if _is_model(words[0]) or words[0].startswith("-"):
+        return
+    text = f"no command or model named {words[0]!r}"
+    if near := get_close_matches(words[0], commands, n=1, cutoff=0.7):
+        raise ValueError(f"{text}; the nearest command is {near[0]}")
+    if words[1:] and _is_model(words[1]):
+        raise ValueError(f"{text}; for whether it fits and how fast it is, begin with {words[1]}")
+
+
+def _is_model(text: str) -> bool:
+    return text in models or (bool(text) and Path(text).exists())
 
 
 def _spelt_model(text: str) -> str:
-    is_file = text == "-" or (text and Path(text).exists()) or Path(text).suffix == ".json"
+    is_file = text == "-" or (text and Path(text).exists()) or Path(text).suffix.startswith(".js")
     return models.resolve(text) if text in models or not is_file else text
 
 
@@ -287,8 +330,21 @@ def engine(text: str) -> str:
 
 def _among(names: Iterable[str], text: str) -> str:
     if (name := text.casefold()) not in names:
-        raise ValueError(f"{text!r} is not one of {', '.join(names)}")
+        raise ValueError(
+            f"{text!r} is not one of {', '.join(names)}{_of_as_many_bits(name, names)}"
+        )
     return name
+
+
+def _of_as_many_bits(text: str, names: Iterable[str]) -> str:
+    """The formats of as many bits as a name says that is none.
+
+    >>> _of_as_many_bits("q4", ["fp16", "int4", "nf4"]), _of_as_many_bits("mine", ["int4"])
+    ('; those of 4 bits are int4, nf4', '')
+    """
+    bits = "".join(re.findall(r"\d+", text))
+    alike = [name for name in names if bits and re.findall(r"\d+", name) == [bits]]
+    return f"; those of {bits} bits are {', '.join(alike)}" if alike else ""
 
 
 def plan(text: str) -> dict[str, int]:

@@ -88,7 +88,8 @@ class Models(Catalog["Transformer"]):
 
 def _is_json(text: str) -> bool:
     """Whether this is JSON text, or the name of a file of it."""
-    return text.replace("\ufeff", "").strip()[:1] in ("{", "[") or text.endswith(".json")
+    is_file = text.endswith(".json") and "://" not in text
+    return is_file or text.replace("\ufeff", "").strip()[:1] in ("{", "[")
 
 
 def _transformer() -> type[Transformer]:

@@ -91,8 +91,12 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         if len(longer) > 1:
             *most, last = longer
             return f"{name!r} could be {', '.join(most)} or {last}"
+        if "://" in name:
+            text = f"no {self._kind} is known by the address {name!r:.200}, and none is fetched"
+            return f"{text}: save the config.json that stands there, and give its path"
         near = get_close_matches(sought, known, n=8, cutoff=0.5)  # best first
-        near = sorted(near, key=lambda alias: -_begin_alike(alias, sought))
+        size = _size(sought)
+        near = sorted(near, key=lambda alias: (_size(alias) != size, -_begin_alike(alias, sought)))
         nearest = [*longer] or [known[alias] for alias in near]
         hint = f"; the nearest is {nearest[0]}" if nearest else ""
         every = f"list(costlib.{self._kind}s) has them all"
@@ -191,6 +195,15 @@ def _begin_alike(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
+def _size(spelt: str) -> str:
+    """The billions of parameters that a name tells, if it does.
+
+    >>> _size("llama 3 70 b"), _size("gpt 2")
+    ('70', '')
+    """
+    return next(iter(re.findall(r"(\S+) b\b", spelt)), "")
+
+
 def named(kind: str, given: Any) -> Any:
     """A device, node or model, or the one of that name: for what a model is made of, which stands
     below the catalogues.
@@ -215,12 +228,18 @@ def plain(name: str) -> str:
 
     >>> plain("Llama_2 7B"), plain("llama2-7b"), plain("https://huggingface.co/facebook/opt-1.3b")
     ('llama 2 7 b', 'llama 2 7 b', 'facebook opt 1.3 b')
+    >>> plain("https://huggingface.co/openai-community/gpt2/blob/main/config.json")
+    'openai community gpt 2'
     """
     name = name.casefold().strip()
     for start in _ADDRESS:
         name = name[len(start) :] if name.startswith(start) else name
+    for branch in _BRANCHES:
+        name = name.partition(branch)[0]
     return " ".join(re.findall(r"\d+(?:\.\d+)*|[^\W\d_]+", name))
 
 
 #: What stands before a name in the address of a model's page.
 _ADDRESS = ("https://", "http://", "www.", "huggingface.co/", "hf.co/")
+#: What stands behind it in the address of one of its files.
+_BRANCHES = ("/blob/", "/tree/", "/resolve/", "/raw/")
