@@ -79,6 +79,17 @@ QUERIES = {
     "tensor core": "roofline#peak",
     "MAC vs FLOP": "matmul#the-convention",
 }
+#: Where each of the first three answers may be, of what people ask most.
+FIRST = {
+    "out of memory": "kvcache#capacity explore_calculator# training#activation-checkpointing",
+    "which GPU": "devices# explore_calculator# measured#your-own-machine",
+    "KV cache size": "kvcache#kv-cache kvcache#engine-logs kvcache#smaller",
+    "MFU": "training#mfu glossary#term-mfu api/training#mfu",
+    "tokens per second": "your_model#decode serving#latency-and roofline#batch-size-in-decode",
+    "tok/s": "your_model#decode serving#latency-and explore_calculator#",
+    "quantization": "serving_faster#quant kvcache#smaller roofline#quantised",
+}
+QUERIES |= {question: " ".join(places.split()[:2]) for question, places in FIRST.items()}
 ASK = """
 import { engine, find, snippet } from './find.js';
 import { readFileSync } from 'node:fs';
@@ -111,6 +122,14 @@ def test_a_question_finds_its_section(question: str) -> None:
         each["href"].removeprefix("book/").replace(".html", "") for each in answers()[question]
     ]
     assert any(places[0].startswith(wanted) for wanted in QUERIES[question].split()), places
+
+
+@pytest.mark.parametrize("question", FIRST)
+def test_the_first_three_answers_are_about_the_question(question: str) -> None:
+    places = [
+        each["href"].removeprefix("book/").replace(".html", "") for each in answers()[question]
+    ]
+    assert all(place.startswith(tuple(FIRST[question].split())) for place in places[:3]), places
 
 
 def test_nothing_is_found_for_nonsense() -> None:

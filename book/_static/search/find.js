@@ -35,6 +35,9 @@ const COMMON = new Set(
   ).split(' '),
 );
 
+/** A text as one line of plain words, to look for a phrase in. */
+const phrase = (text) => ` ${words(text).map(plain).join(' ')} `;
+
 /** An engine over what the site wrote: pages and their sections. */
 export async function engine({ pages, sections }) {
   const search = new MiniSearch({
@@ -49,13 +52,17 @@ export async function engine({ pages, sections }) {
     title,
     text,
     also,
+    called: phrase(also),
     weight,
   }));
   await search.addAllAsync(rows, { chunkSize: 40 }); // the page goes on meanwhile
   return { search, rows };
 }
 
-/** The sections for a question, best first: those that have all its words, then those with some. */
+/**
+ * The sections for a question, best first: those that are called so, word for word, then those that
+ * have all its words, then those with some.
+ */
 export function find({ search, rows }, question, most = 30) {
   const asked = words(question)
     .map(plain)
@@ -71,8 +78,11 @@ export function find({ search, rows }, question, most = 30) {
   const every = search.search(question, { ...options, combineWith: 'AND' });
   const some = every.length < most && asked.length > 1 ? search.search(question, options) : [];
   const seen = new Set(every.map((one) => one.id));
-  const found = [...every, ...some.filter((one) => !seen.has(one.id))].slice(0, most);
-  return found.map((one) => ({
+  const found = [...every, ...some.filter((one) => !seen.has(one.id))];
+  const whole = phrase(question);
+  const isCalled = ({ id }) => whole.trim().includes(' ') && rows[id].called.includes(whole);
+  found.sort((one, other) => Number(isCalled(other)) - Number(isCalled(one)));
+  return found.slice(0, most).map((one) => ({
     ...rows[one.id],
     matched: new Set(one.terms),
     all: seen.has(one.id),
