@@ -361,12 +361,12 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
 
     ``named`` are places on the line, from the fastest, whose plans are told.
     """
-    held, step = found["memory"] / 1e9, found["step"]
+    held, step = found["memory_bytes"] / 1e9, found["step_s"]
     best = found[found["frontier"]]
     told = {at: _told(best.iloc[at]) for at in named}
     title = f"Of {len(found):,} plans {len(best)} are on the frontier"
     points = "; ".join(
-        f"{text}: {best['step'].iloc[at]:.3g} s, {best['memory'].iloc[at] / 1e9:.3g} GB"
+        f"{text}: {best['step_s'].iloc[at]:.3g} s, {best['memory_bytes'].iloc[at] / 1e9:.3g} GB"
         for at, text in told.items()
     )
     alt = (
@@ -375,7 +375,7 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
         f"{name} has {capacity / 1e9:.3g} GB usable; {len(best)} of those that fit make a line "
         f"that falls to the right. {points}."
     )
-    near = (held < 4 * capacity / 1e9) & (step < 6 * best["step"].min())
+    near = (held < 4 * capacity / 1e9) & (step < 6 * best["step_s"].min())
     with canvas(title, alt, width=WIDTH, height=5) as drawing:
         axes = drawing.axes
         for tensor, (colour, label) in _TENSORS.items():
@@ -384,11 +384,11 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
             axes.set(xscale="log", yscale="log")
             dots(axes, list(zip(*places, strict=True)), colour)
             axes.plot([], [], "o", color=colour, label=label)
-        axes.loglog(best["memory"] / 1e9, best["step"], color=INK, label="frontier")
+        axes.loglog(best["memory_bytes"] / 1e9, best["step_s"], color=INK, label="frontier")
         for letter, (at, text) in zip("ABCDEF", told.items(), strict=False):
             row = best.iloc[at]
-            axes.plot(row["memory"] / 1e9, row["step"], "o", color=INK, markersize=5)
-            place = (row["memory"] / 1e9, row["step"])
+            axes.plot(row["memory_bytes"] / 1e9, row["step_s"], "o", color=INK, markersize=5)
+            place = (row["memory_bytes"] / 1e9, row["step_s"])
             axes.annotate(letter, place, (-6, -12), textcoords="offset points", ha="right")
             axes.plot([], [], " ", label=f"{letter}: {text}")
         axes.axvline(capacity / 1e9, color=INK, linewidth=1, linestyle="--")

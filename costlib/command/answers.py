@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import warnings
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from costlib.command.table import WIDTH, Table, bold, plain
 from costlib.model import catalog
 from costlib.model.catalog import lookup
 from costlib.model.catalog.prices import listed
-from costlib.model.transformer import Transformer
+from costlib.model.transformer import BeyondTraining, Transformer
 from costlib.serving import Saturation, Server, best_batch, room_gain, saturation
 from costlib.serving.answers import Answer, Answers, answer
 from costlib.serving.fleet import Fleet, fewest_devices
@@ -222,8 +223,11 @@ def _in_a_column(row: Answer) -> str:
 
 def _named(given: Namespace, name: str, model: Transformer, device: str, plan: Any) -> Answers:
     """The answers of one case; what is wrong with it says whose fault it is."""
+    model.check_trained(given.context, name)
     try:
-        return _answers(given, model, device, plan, _paid(given, device))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BeyondTraining)  # just said, of the model by its name
+            return _answers(given, model, device, plan, _paid(given, device))
     except ValueError as problem:
         raise ValueError(f"{_case(name, device, _cuts(plan))}: {problem}") from problem
 
@@ -388,8 +392,8 @@ def _swept(given: Namespace, model: Transformer, device: str) -> dict[str, list[
         "tpot_s": table["seconds"].ravel().tolist(),
         "output_tokens_per_s": (batch / table["seconds"]).ravel().tolist(),
         "bound": [BOUND[which] for which in table["bound"].ravel()],
-        "memory_bytes": table["memory"].ravel().tolist(),
-        "fits": (table["memory"] <= where.usable).ravel().tolist(),
+        "memory_bytes": table["memory_bytes"].ravel().tolist(),
+        "fits": (table["memory_bytes"] <= where.usable).ravel().tolist(),
     }
 
 

@@ -39,13 +39,13 @@ def searched(given: Namespace) -> tuple[Cluster, dict[str, Any]]:
 
     >>> given = Namespace(model="gpt2", on="H100-SXM", batch=8, context=1024, recipe=None)
     >>> where, found = searched(given)
-    >>> where.devices, len(found["step"]) > 5
+    >>> where.devices, len(found["step_s"]) > 5
     (1, True)
     """
     where = cluster_of(given.on)
     asks = {"batch": given.batch, "seq": given.context, "recipe": given.recipe}
     found = search(asked.model(given.model), where, **asks, as_arrays=True)
-    if not len(found["step"]):
+    if not len(found["step_s"]):
         text = f"no plan lets a batch of {given.batch:,} fit {given.on}: {where.devices:,} of"
         raise Unmet(f"{text} {where.device.usable / 1e9:.1f} GB each; use more devices")
     return where, found
@@ -69,18 +69,14 @@ def plan(given: Namespace) -> tuple[Any, int]:
     most = one_size("top", given.top)
     _, found = searched(given)
     kept = np.flatnonzero(found["frontier"])[:most]
-    columns = {
-        _PLANNED.get(name, name): list(column[kept])
-        for name, column in found.items()
-        if name not in _UNSEEN
-    }
+    columns = {name: list(each[kept]) for name, each in found.items() if name not in _UNSEEN}
     shown = {title: [str(each) for each in columns[name]] for title, name in _DEGREES.items()}
     shown = {title: column for title, column in shown.items() if {*column} != {"1"}}
     shown["recompute"] = [str(each or "nothing") for each in columns["recompute"]]
     shown["step"] = [quantity(each, "s", 3) for each in columns["step_s"]]
     shown["memory"] = [quantity(each, "B", 3) for each in columns["memory_bytes"]]
     shown["MFU"] = [f"{each:.1%}" for each in columns["mfu"]]
-    notes = [f"{len(found['step']):,} legal plans fit; none beats these in both time and memory."]
+    notes = [f"{len(found['step_s']):,} legal plans fit; none beats these in both time and memory."]
     notes += ["Times are those of the datasheet: published steps take longer (parallel.html)."]
     many = "1 sequence" if given.batch == 1 else f"{given.batch:,} sequences"
     title = f"{given.model} on {given.on}: {many} of {given.context:,} tokens"
@@ -89,8 +85,6 @@ def plan(given: Namespace) -> tuple[Any, int]:
 
 
 _UNSEEN = ("frontier", "fits", "microbatches")
-#: Keys of a plan that say their unit.
-_PLANNED = {"step": "step_s", "memory": "memory_bytes"}
 #: How a table heads the degrees of a plan.
 _DEGREES = {"DP": "data", "TP": "tensor", "PP": "pipeline", "CP": "context", "EP": "expert"}
 _DEGREES |= {"ZeRO": "zero", "microbatch": "microbatch", "chunks": "chunks"}
@@ -170,10 +164,10 @@ class _Case:
         told += [f"recompute={best.recompute}"] if best.recompute else []
         why = f"the fastest of those that fit: costlib plan {self.given.model} has others"
         yield Answer("plan", "fastest plan", " ".join(told), "", why, _PLANS)
-        memory, usable = float(row["memory"]), self.where.device.usable
+        memory, usable = float(row["memory_bytes"]), self.where.device.usable
         why = f"weights, gradients, optimizer and activations, of {usable / 1e9:.4g} GB"
         yield Answer("memory_bytes", "memory of the fullest device", memory, "B", why, _PLANS)
-        step = float(row["step"])
+        step = float(row["step_s"])
         why = f"of {self.given.batch * self.given.context:,} tokens, by the datasheet's rates"
         yield Answer("step_s", "step, at best", step, "s", why, _PLANS)
         days = step * run.tokens / (self.given.batch * self.given.context) / DAY
@@ -224,7 +218,8 @@ def _memory(given: Namespace, model: Transformer, held: Memory, device: Device) 
     yield Answer("memory_bytes", "memory needed", float(held.total), "B", "their sum", _LORA)
     why = "the device's memory less its reserve"
     yield Answer("usable_bytes", "usable memory", float(device.usable), "B", why, _LORA)
-    yield Answer("fits", "fits", bool(held.total <= device.usable), "", "total ≤ usable", _LORA)
+    why, room = "memory needed ≤ usable memory", bool(held.total <= device.usable)
+    yield Answer("fits", "fits", room, "", why, _LORA)
     most = max(
         0, int((device.usable - held.total + held.activations) * given.batch // held.activations)
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from costlib.model.catalog import Node, device_of, devices, nodes
@@ -75,7 +75,7 @@ class Tiers:
         return collective(does, elements, axis=axis, **tiers, **how)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Cluster:
     """A number of nodes of one kind; a node is a `costlib.catalog.Node`, a device, or a name of
     either.
@@ -96,21 +96,29 @@ class Cluster:
     """
 
     node: Node
-    nodes: int = 1
-    per_node: int | None = field(default=None, kw_only=True)
-    latency: Number | None = field(default=None, kw_only=True)
+    nodes: int
+    per_node: int
+    latency: Number | None
 
-    def __post_init__(self) -> None:
-        found = _node_of(self.node)
-        object.__setattr__(self, "nodes", one_size("nodes", self.nodes))
-        if self.per_node is not None:
-            given = one_size("per_node", self.per_node)
+    def __init__(
+        self,
+        node: Node | Device | str,
+        nodes: int = 1,
+        *,
+        per_node: int | None = None,
+        latency: Number | None = None,
+    ) -> None:
+        found = _node_of(node)
+        if per_node is not None:
+            given = one_size("per_node", per_node)
             if given > found.devices:
                 text = f"per_node must be at most {found.devices}, all devices of a {found.name}"
                 raise ValueError(f"{text}, got {given}")
             found = found.with_(devices=given)
-        object.__setattr__(self, "per_node", found.devices)
         object.__setattr__(self, "node", found)
+        object.__setattr__(self, "nodes", one_size("nodes", nodes))
+        object.__setattr__(self, "per_node", found.devices)
+        object.__setattr__(self, "latency", latency)
 
     def with_(self, *, nodes: int | None = None, **changes: Any) -> Cluster:
         """The same cluster with another number of nodes, or with changes to its devices: see

@@ -73,7 +73,7 @@ def search(
     arrays by name, which needs no pandas.
 
     >>> found = search("llama-3-8b", Cluster("DGX-H100"), batch=64, seq=8192)
-    >>> len(found) > 100, bool(found["step"].is_monotonic_increasing)
+    >>> len(found) > 100, bool(found["step_s"].is_monotonic_increasing)
     (True, True)
     >>> plan_of(found.iloc[0]).devices
     8
@@ -282,11 +282,11 @@ class _Case:
             **columns,
             **{name: np.full(many, way[name]) for name in _REST},
             "microbatches": found.microbatches.astype(int),
-            "step": found.step,
+            "step_s": found.step,
             "tokens_per_s": tokens / found.step,
             "mfu": flops / found.step,
             "bubble": found.bubble,
-            "memory": held.total,
+            "memory_bytes": held.total,
             "binds": found.binds,
             "fits": held.total <= self.cluster.device.usable,
         }
@@ -309,13 +309,13 @@ def _called(piece: Callable[[], Any]) -> Any:
 def _gathered(tables: Sequence[Mapping[str, Any]], all_rows: bool) -> dict[str, Any]:
     """Columns of all plans, the fastest first, and of those as fast the one that holds least."""
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    order = np.lexsort((columns["memory"], columns["step"]))
+    order = np.lexsort((columns["memory_bytes"], columns["step_s"]))
     if not all_rows:
         order = order[columns["fits"][order]]
     columns = {name: column[order] for name, column in columns.items()}
-    least = np.minimum.accumulate(np.where(columns["fits"], columns["memory"], np.inf))
+    least = np.minimum.accumulate(np.where(columns["fits"], columns["memory_bytes"], np.inf))
     before = np.concatenate([[np.inf], least])[: len(order)]
-    columns["frontier"] = columns["fits"] & (columns["memory"] < before)
+    columns["frontier"] = columns["fits"] & (columns["memory_bytes"] < before)
     return columns
 
 

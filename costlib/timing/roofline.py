@@ -32,7 +32,16 @@ from costlib.timing.limits import (
 from costlib.timing.waves import TILES, heads_served, may_hold, product_shape, wave_factors
 from costlib.units.device import Device
 from costlib.units.ledger import Ledger, Op
-from costlib.units.numbers import Number, choose, extra, is_lazy, is_symbolic, is_zero, maximum
+from costlib.units.numbers import (
+    Number,
+    choose,
+    extra,
+    is_lazy,
+    is_one,
+    is_symbolic,
+    is_zero,
+    maximum,
+)
 from costlib.units.precision import Precision
 from costlib.units.unfolded import Unfolded
 
@@ -142,18 +151,23 @@ def fits(
     device: Device | str,
     precision: Precision | str | None = None,
     *,
+    batch: Number = 1,
+    context: Number = 0,
     engine: Engine | str | None = None,
 ) -> Any:
     """Whether what a pass holds, weights and cache, lies in the device's memory less its reserve.
 
-    Of a model, or the name of one, the least pass is meant: one token, with none cached. With an
-    ``engine`` ("vllm", "sglang", "llama.cpp", "tensorrt-llm"): whether that engine would take the
-    pass's sequences on, with its pages and what it keeps for itself.
+    Of a model, or the name of one, a decode step of ``batch`` sequences with ``context`` tokens
+    cached each: unless told, one sequence and none. With an ``engine`` ("vllm", "sglang",
+    "llama.cpp", "tensorrt-llm"): whether that engine would take the pass's sequences on, with its
+    pages and what it keeps for itself.
 
     >>> from costlib import Transformer
     >>> llama = Transformer(layers=32, d_model=4096, heads=32, d_ff=11008, vocab=32000)
     >>> fits(llama.decode(1, 4096), "RTX-4090"), fits(llama.decode(8, 4096), "RTX-4090")
     (True, False)
+    >>> fits(llama, "RTX-4090", batch=8, context=4096)
+    False
     >>> fits("llama-3.1-70b", "H100-SXM"), fits("llama-3.1-70b", "H100-SXM", "int4")
     (False, True)
     >>> from costlib import models
@@ -162,7 +176,10 @@ def fits(
     (True, False)
     """
     device = device_of(device)
-    work = work if isinstance(work, (Ledger, Op)) else model_of(work).decode(1, 0)
+    if not isinstance(work, (Ledger, Op)):
+        work = model_of(work).decode(batch, context)
+    elif not (is_one(batch) and is_zero(context)):
+        raise ValueError("batch and context belong to a model, and work is the ledger of a pass")
     if isinstance(work, Op) or work.holds is None:
         raise ValueError("only a whole pass, such as model.decode(1, 4096), says what it holds")
     if engine is not None:

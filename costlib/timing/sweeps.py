@@ -50,7 +50,7 @@ LOOKED_UP = 2**18
 CONTEXT = 4096
 
 #: Columns of a table that stand between what a row is of and what binds it.
-_FIRST = ("batch", "context", "flops", "bytes", "seconds", "tokens_per_s", "per_user")
+_FIRST = ["batch", "context", "flops", "bytes", "seconds", "tokens_per_s", "tokens_per_s_per_user"]
 
 #: What binds a row, by its number in `columns`.
 BOUND = ("compute", "memory", "overhead")
@@ -87,7 +87,7 @@ def sweep(
     ``client`` is a Dask cluster's, which then does the pieces; ``progress`` shows a bar.
 
     >>> table = sweep("llama-3-8b", "A100-80GB", batch=[1, 8, 64], context=8192)
-    >>> table[["batch", "per_user", "bound"]].round(1).values.tolist()
+    >>> table[["batch", "tokens_per_s_per_user", "bound"]].round(1).values.tolist()
     [[1, 126.7, 'memory'], [8, 86.0, 'memory']]
     >>> sweep("llama-3-8b", ["T4", "L4"], batch=1, context=8192, all_rows=True).fits.tolist()
     [False, True]
@@ -269,7 +269,8 @@ class _Case:
         if not is_zero(overhead):
             binds, busy = np.where(overhead > busy, 2, binds), busy + overhead
         binds = np.asarray(binds, dtype=np.int8)
-        return {"flops": flops, "bytes": moved, "seconds": busy, "memory": held, "bound": binds}
+        found = {"flops": flops, "bytes": moved, "seconds": busy}
+        return found | {"memory_bytes": held, "bound": binds}
 
     def _row(self, batch: Any, context: Any, tables: _Tables | None) -> dict[str, Any]:
         """What `columns` has of a row, and what follows from it."""
@@ -279,10 +280,10 @@ class _Case:
         rate = made / found["seconds"]
         found["batch"] = np.broadcast_to(batch, shape).astype(np.int64)
         found["context"] = np.broadcast_to(context, shape).astype(np.int64)
-        found["tokens_per_s"], found["per_user"] = rate, rate / batch
-        found["fits"] = self._fits(found["memory"])
+        found["tokens_per_s"], found["tokens_per_s_per_user"] = rate, rate / batch
+        found["fits"] = self._fits(found["memory_bytes"])
         if self.price_per_hour is not None:
-            found["price_per_million"] = self.price_per_hour / 3600 / rate * 1e6
+            found["price_per_million_tokens"] = self.price_per_hour / 3600 / rate * 1e6
         return found
 
     def tables(self, batch: Any, context: Any) -> _Tables | None:
@@ -367,10 +368,10 @@ class _Case:
             "computes_in": _constant(self.precision.compute or self.device.sixteen_bits, rows),
             **{name: flat[name] for name in _FIRST},
             "bound": pd.Categorical.from_codes(flat["bound"], BOUND),
-            **{name: flat[name] for name in ("memory", "fits")},
+            **{name: flat[name] for name in ("memory_bytes", "fits")},
         }
         if self.price_per_hour is not None:
-            table["price_per_million"] = flat["price_per_million"]
+            table["price_per_million_tokens"] = flat["price_per_million_tokens"]
         return pd.DataFrame(table, copy=False)
 
     def _fits(self, held: Any) -> Any:
@@ -518,7 +519,7 @@ def _bar(tables: Iterator[Any], count: int, progress: bool) -> Iterator[Any]:
 
 def _say_that_nothing_fits(cases: Sequence[_Case], batch: Any, context: Any) -> None:
     least = (np.min(_axis("batch", batch)), np.min(_axis("context", context)))
-    needs = [float(case.columns(*map(np.atleast_1d, least))["memory"][0]) for case in cases]
+    needs = [float(case.columns(*map(np.atleast_1d, least))["memory_bytes"][0]) for case in cases]
     case, held = min(zip(cases, needs, strict=True), key=lambda pair: pair[1])
     warn(
         f"nothing fits: the smallest configuration holds {held / 1e9:.1f} GB, and "

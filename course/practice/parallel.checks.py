@@ -366,7 +366,7 @@ QUESTIONS = [
             ),
             Mistake(
                 "the least memory",
-                lambda **s: ways.best(**s, by="memory"),
+                lambda **s: ways.best(**s, by="memory_bytes"),
                 "That is the plan that holds least: of those that fit, take the fastest.",
             ),
             Mistake(

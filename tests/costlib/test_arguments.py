@@ -176,6 +176,7 @@ CALLS = {
     ),
     "chunk_extra_reads": (chunk_extra_reads, {"prompt": 5, "chunk": 2}),
     "Pages": (lambda **of: Pages(SERVER, **of), {"block": 2}),
+    "fits": (lambda **of: costlib.fits(MODEL, "T4", **of), {"batch": 1, "context": 3}),
     "mean_empty": (mean_empty, {"block": 2}),
     "prefix_saving": (prefix_saving, {"sequences": 3, "shared": 5, "block": 2}),
     "machine_ratio": (

@@ -89,8 +89,9 @@ def test_a_context_beyond_training_is_said_once_beside_the_answer(asks, capsys):
     assert main([*typed.split(), "200k"]) == 0
     answered, said = capsys.readouterr()
     assert answered
+    named = "llama-3.1-8b" if asks == "compare " else "the model"  # which of several
     assert " ".join(said.split()) == (
-        "costlib: the model was trained for 131,072 tokens: costs beyond that are counted as "
+        f"costlib: {named} was trained for 131,072 tokens: costs beyond that are counted as "
         "usual, but its answers may be poor"
     )
 
@@ -292,6 +293,16 @@ WRONG = {
     "comparr gpt2 --on T4": "no command or model named 'comparr'; the nearest command is compare",
     "serve llama-3-8b --on L4 --ttft 90000": "'90000' is more than 60,000 milliseconds",
     "answer": "what is missing: MODEL",
+    "llama-3-70b --on T4": "no model named 'llama-3-70b'; the nearest is llama-3.3-70b",
+    "gpt2 --device T4": "costlib answer has no --device: did you mean --on?",
+    "gpt2 --on T4 --int4": "costlib answer has no --int4: did you mean --precision int4?",
+    "gpt2 --on T4 --max-model-len 8": "has no --max-model-len: did you mean --context?",
+    "gpt2 --on T4 --tp 8": "has no --tp: did you mean --plan tensor=N?",
+    "serve gpt2 --on T4 --qps 5": "has no --qps: did you mean --rate?",
+    "gpt2 --on T4 --precision 4bit": "; those of 4 bits are nvfp4, int4, nf4, mxfp4",
+    "fit gpt2 --on T4": "or model named 'fit'; for whether it fits and how fast it is, begin",
+    "https://huggingface.co/no/where/blob/main/config.json --on T4": "save the config.json that",
+    "https://hf.co/no/where --on T4": "known by the address 'https://hf.co/no/where', and none is",
     "frobnicate": "no model named 'frobnicate'",
 }
 
@@ -458,6 +469,43 @@ def test_adapters_take_what_the_library_says_up_to_the_largest_batch(capsys):
     assert told["hours"] == pytest.approx(1e6 / 4096 * told["step_s"] / 3600)
     assert main(["lora", "llama-3.1-8b", "--on", "RTX-4090"]) == 1
     assert "With --recompute full it takes 19.8 GB, and fits." in capsys.readouterr().out
+
+
+def test_a_config_of_nearly_that_name_is_named(tmp_path, monkeypatch, capsys):
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for typed in ("conifg.json", "config.jsn"):
+        assert main([typed, "--on", "T4"]) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert told == f"costlib: there is no config at '{typed}'; the nearest is config.json"
+
+
+def test_help_is_a_word_too(capsys):
+    for typed in ("help", "help serve"):
+        with pytest.raises(SystemExit):
+            main(typed.split())
+        assert capsys.readouterr().out.startswith("usage: costlib")
+
+
+def test_the_address_of_a_config_stands_for_a_known_model(capsys):
+    at = "https://huggingface.co/meta-llama/Llama-3.1-8B"
+    for rest in ("", "/blob/main/config.json", "/tree/main", "/resolve/main/config.json"):
+        assert "llama-3.1-8b on L4" in read(f"{at}{rest} --on L4", capsys)
+
+
+def test_why_an_adapter_fits_names_the_rows_that_are_compared(capsys):
+    shown = read("lora llama-3.1-8b --on RTX-4090 --base nf4 --why", capsys)
+    rows = {line.partition("  ")[0] for line in shown.splitlines()}
+    left, right = shown.split("fits  ")[1].splitlines()[1].strip(" =").split(" ≤ ")
+    assert {left, right} <= rows
+
+
+def test_a_comparison_says_which_model_was_not_trained_for_the_context(capsys):
+    asks = ["compare", "gpt-oss-20b", "llama-2-7b", "llama-2-13b", "--on", "L4", "A10"]
+    assert main([*asks, "--context", "8k"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("costlib: ") == told.count("was trained for 4,096 tokens") == 2
+    assert {"llama-2-7b", "llama-2-13b"} == set(re.findall(r"(\S+) was trained", told))
 
 
 def test_a_sweep_warns_of_contexts_beyond_training(capsys):

@@ -113,7 +113,7 @@ def test_a_ring_sends_each_part_to_the_next_and_adds_up() -> None:
     assert (rounds[6][0] == 4).all()
     machine = parallel.Machine(4)
     machine.run(parallel.ALGORITHMS["ring all-reduce"].program, [np.arange(8)] * 4)
-    assert f"{machine.busiest / 8:g} values sent by each" in drawn("ring_rounds").title
+    assert f"sends {machine.busiest / 8:g} times its tensor" in drawn("ring_rounds").title
 
 
 def test_no_token_is_lost_on_its_way_to_an_expert() -> None:

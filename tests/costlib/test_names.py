@@ -55,7 +55,7 @@ OF_MODELS: dict[str, Callable[[Any], Any]] = {
     "check": lambda m: Plan(data=8).check(m, Cluster("DGX-H100"), 8, 100),
     "search": lambda m: parallel.search(
         m, "DGX-H100", batch=8, seq=100, as_arrays=True, microbatch=[1]
-    )["step"].tolist(),
+    )["step_s"].tolist(),
     "mixing_flops": lambda m: serving.mixing_flops(m, 100),
     "read_lines": serving.read_lines,
     "experts_share": lambda m: serving.experts_share(m, 10),
@@ -176,7 +176,7 @@ def test_names_of_clusters_and_of_models_that_are_no_names() -> None:
         assert costlib.answer(given, "T4")["params"] == models["gpt2"].params()
     with pytest.raises(ValueError, match=r"no config at 'nowhere/config.json'"):
         costlib.answer("nowhere/config.json", "T4")
-    with pytest.raises(KeyError, match=r"or give the path of its config.json"):
+    with pytest.raises(KeyError, match=r"save the config.json that stands there, and give its path"):
         costlib.answer("https://huggingface.co/someone/unheard-of", "T4")
     assert costlib.devices["H100"].name == "H100-SXM"
 

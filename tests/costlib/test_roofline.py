@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sampling
-from costlib import Elements, Ledger, Op, Precision, linear, matmul
+from costlib import Elements, Ledger, Op, Precision, linear, matmul, models
 from costlib.timing import roofline
 from costlib.timing.roofline import Device, limits, table, time
 
@@ -136,6 +136,15 @@ def test_a_device_is_a_value():
         TOY.flops_per_s["bf16"] = 1
     assert TOY.with_(bytes_per_s=2e12).bytes_per_s == 2e12
     assert isinstance(hash(TOY), int)
+
+
+def test_whether_a_model_fits_is_asked_of_its_batch_and_context():
+    for batch, context in ((1, 4096), (8, 4096), (1, 100_000)):
+        step = models["llama-2-7b"].decode(batch, context)
+        asked = roofline.fits("llama-2-7b", "RTX-4090", batch=batch, context=context)
+        assert asked == roofline.fits(step, "RTX-4090") == (batch * context == 4096)
+    with pytest.raises(ValueError, match="batch and context belong to a model"):
+        roofline.fits(step, "RTX-4090", batch=2)
 
 
 @pytest.mark.parametrize(

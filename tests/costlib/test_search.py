@@ -70,7 +70,7 @@ def test_rows_are_what_the_plans_say(name, context_by):
     for at in random.Random(0).sample(range(len(table)), 15):
         row = table.iloc[at]
         alone = plan_of(row).on(model, cluster, batch=64, seq=4096)
-        assert (alone.step, alone.memory.total) == (row["step"], row["memory"])
+        assert (alone.step, alone.memory.total) == (row["step_s"], row["memory_bytes"])
         assert (alone.fits, alone.binds) == (row["fits"], row["binds"])
         assert alone.mfu == pytest.approx(row["mfu"])
         assert alone.microbatches == row["microbatches"]
@@ -80,16 +80,23 @@ def test_the_frontier_is_what_nobody_beats(found):
     fitting = found[found["fits"]]
     for at in random.Random(1).sample(range(len(found)), 60):
         row = found.iloc[at]
-        no_slower, no_fuller = fitting["step"] <= row["step"], fitting["memory"] <= row["memory"]
-        better = (fitting["step"] < row["step"]) | (fitting["memory"] < row["memory"])
+        no_slower, no_fuller = (
+            fitting["step_s"] <= row["step_s"],
+            fitting["memory_bytes"] <= row["memory_bytes"],
+        )
+        better = (fitting["step_s"] < row["step_s"]) | (
+            fitting["memory_bytes"] < row["memory_bytes"]
+        )
         is_beaten = bool((no_slower & no_fuller & better).any())
         if row["frontier"]:
             assert not is_beaten
         elif row["fits"] and not is_beaten:  # as good as another row, which is marked
-            twin = (fitting["step"] == row["step"]) & (fitting["memory"] == row["memory"])
+            twin = (fitting["step_s"] == row["step_s"]) & (
+                fitting["memory_bytes"] == row["memory_bytes"]
+            )
             assert fitting[twin]["frontier"].any()
     assert found["frontier"].any()
-    assert found["step"].is_monotonic_increasing
+    assert found["step_s"].is_monotonic_increasing
 
 
 def test_what_does_not_fit_is_left_out():
@@ -120,7 +127,7 @@ def test_a_cluster_of_workers_finds_the_same():
 
     here = search(TINY, H100, **SIZES, recompute=[None], zero=[1])
     there = search(TINY, H100, **SIZES, recompute=[None], zero=[1], client=Client())
-    both = ["step", "memory"]  # rows that are as good come in another order
+    both = ["step_s", "memory_bytes"]  # rows that are as good come in another order
     assert here[both].equals(there[both])
     key = list(here.columns.drop("frontier"))
     assert here[key].sort_values(key).values.tolist() == there[key].sort_values(key).values.tolist()
@@ -150,7 +157,7 @@ def test_what_may_be_is_named():
 
 
 def test_times_are_positive_and_shares_of_one(found):
-    assert (found["step"] > 0).all()
+    assert (found["step_s"] > 0).all()
     assert found["bubble"].between(0, 1).all()
     assert found["mfu"].between(0, 1).all()
-    assert np.isfinite(found["memory"]).all()
+    assert np.isfinite(found["memory_bytes"]).all()

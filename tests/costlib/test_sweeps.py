@@ -37,7 +37,7 @@ def test_every_row_is_what_a_single_call_says(name, phase):
         found = columns(model, device, batch, context, precision, phase=phase)
         for row in range(len(batch)):
             expected = single(model, device, int(batch[row]), int(context[row]), precision, phase)
-            swept = [found[key][row] for key in ("flops", "bytes", "seconds", "memory")]
+            swept = [found[key][row] for key in ("flops", "bytes", "seconds", "memory_bytes")]
             assert swept == pytest.approx(expected, rel=1e-12)
 
 
@@ -69,7 +69,9 @@ def test_a_product_of_everything_named_and_pairs():
     assert sweep([models["gpt2"]], "H100-SXM").model.tolist() == ["model 1"]
     pairs = sweep("gpt2", "H100-SXM", batch=[1, 2, 4], context=[10, 20, 30], paired=True)
     assert pairs[["batch", "context"]].to_numpy().tolist() == [[1, 10], [2, 20], [4, 30]]
-    assert pairs.per_user.tolist() == pytest.approx((pairs.tokens_per_s / pairs.batch).tolist())
+    assert pairs.tokens_per_s_per_user.tolist() == pytest.approx(
+        (pairs.tokens_per_s / pairs.batch).tolist()
+    )
 
 
 def test_only_what_fits_unless_asked():
@@ -84,7 +86,9 @@ def test_only_what_fits_unless_asked():
 def test_what_binds_and_what_it_costs():
     table = sweep("llama-3-8b", "H100-SXM", batch=[1, 1024], context=16, price_per_hour=3.6)
     assert table.bound.tolist() == ["memory", "compute"]
-    assert table.price_per_million.tolist() == pytest.approx((1000 / table.tokens_per_s).tolist())
+    assert table.price_per_million_tokens.tolist() == pytest.approx(
+        (1000 / table.tokens_per_s).tolist()
+    )
     slow = devices["H100-SXM"].with_(overhead_per_op=1e-3)
     assert sweep("gpt2", slow, batch=1, context=16).bound.tolist() == ["overhead"]
     assert sweep("gpt2", "T4", context=16).computes_in.tolist() == ["fp16"]

@@ -22,9 +22,11 @@ def test_types_travel_with_the_package(tmp_path: Path) -> None:
         "reveal_type(costlib.devices['T4'])\n"
         "reveal_type(costlib.time)\n"
         "reveal_type(costlib.serving.best_batch)\n"
+        "reveal_type(costlib.parallel.Cluster('DGX-H100', nodes=2).node)\n"
     )
     said = run("-m", "mypy", str(program))
     assert 'Revealed type is "costlib.model.transformer.Transformer"' in said
     assert 'Revealed type is "costlib.units.device.Device"' in said
     assert "overlap" in said
     assert "-> costlib.serving.frontier.Best" in said
+    assert 'Revealed type is "costlib.model.catalog.node.Node"' in said

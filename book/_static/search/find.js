@@ -52,7 +52,7 @@ export async function engine({ pages, sections }) {
     title,
     text,
     also,
-    called: phrase(also),
+    called: phrase(`${title} ${also}`),
     weight,
   }));
   await search.addAllAsync(rows, { chunkSize: 40 }); // the page goes on meanwhile
