@@ -181,6 +181,12 @@ def test_a_merge_of_two_branches_executes_what_neither_has_seen(repository: Path
     assert len(pairs.executed()) == 2, "and one is left of each"
 
 
+def test_every_page_stands_once_in_the_record() -> None:
+    recorded = [line["page"] for line in pairs.executed()]
+    twice = {page for page in recorded if recorded.count(page) > 1}
+    assert twice == set(), "a merge kept both lines: execute these pages again"
+
+
 def test_the_files_that_are_named_lead_to_all_that_were_used() -> None:
     files = dependencies.library()
     used = dependencies._reached(["costfigures/kvcache.py", "costlib/serving/__init__.py"], files)
