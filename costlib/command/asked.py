@@ -145,9 +145,8 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[s
     """
     flag = next((each.partition("=")[0] for each in unknown if each.startswith("-")), None)
     if flag is None:
-        raise ValueError(
-            f"costlib {command} does not take {' '.join(unknown)}: name a device with --on"
-        )
+        text = f"costlib {command} does not take {' '.join(unknown)}: name one device with --on"
+        raise ValueError(f"{text}; costlib compare takes several")
     near = get_close_matches(flag, flags[command], n=1, cutoff=0.7)
     others = [name for name, each in flags.items() if flag in each]
     text = f"costlib {command} has no {flag}"
@@ -211,7 +210,9 @@ def whole(text: str) -> int:
     try:
         return int(text) if text.strip().isdecimal() else numbers_of.whole_number("it", float(text))
     except ValueError as problem:
-        raise ValueError(f"{text!r} is not a whole number such as 8, 1e3 or 128k") from problem
+        several = "; costlib sweep takes several" if re.search(r"\d[,:]\d", text) else ""
+        text = f"{text!r} is not a whole number such as 8, 1e3 or 128k{several}"
+        raise ValueError(text) from problem
 
 
 #: A whole number of a range, by digits, as 4096, 4k or 1e3.

@@ -139,6 +139,15 @@ def best(*, fits=True, unit=1e3, by="step_s", hides=1.0, **case):
 # The same answers by another way, for any numbers.
 
 
+def gradients_round_by_round(
+    params: float, inside: int, nodes: int, link: float, network: float
+) -> float:
+    """Rings of the node and of the network: a round sends one part, and there are two tours."""
+    within = sum(2 * params / inside / link for _ in range(2 * (inside - 1)))
+    between = sum(2 * params / inside / nodes / network for _ in range(2 * (nodes - 1)))
+    return max(within, between)
+
+
 def deepest_by_counting(layers: int, microbatches: int, chunks: int, share: float) -> int:
     """From the deepest down: what a device does in a step, and how long it waits."""
     for stages in range(layers, 0, -1):

@@ -486,3 +486,6 @@ ANSWERS = {
     "muon_share": (20 * 4096 + 10 * 4096**2 / 14336) / 6e6,
     "finish": 139,  # 22, then 38 after two failures, 60, 82, then 95, 117, 139
 }
+
+# The same answers by another way, for any numbers: tests compare them with the solutions.
+APART = {"cast_gain": ways.casts_of_a_token}

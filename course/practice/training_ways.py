@@ -114,3 +114,15 @@ def newton_schulz(rows, columns, tokens, repeats, *, step=6, shorter=min, longer
     """The answer of exercise 12, and what people leave out of it."""
     k, n = shorter(rows, columns), longer(rows, columns)
     return repeats * 5 * (4 * k**2 * n + 2 * k**3) / (step * tokens * k * n)
+
+
+# The same answer by another way, for any numbers.
+
+
+def casts_of_a_token(
+    k: int, n: int, flops_per_s: float, bytes_per_s: float, faster: float, bytes_each: float
+) -> float:
+    """What one token takes: three products, and every element in, twice out."""
+    products = sum(2 * k * n / flops_per_s for _ in ("forward", "inputs", "weights"))
+    casts = sum((2 + bytes_each + bytes_each) / bytes_per_s for _ in range(k + n))
+    return products / (products / faster + casts)

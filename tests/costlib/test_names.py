@@ -176,7 +176,9 @@ def test_names_of_clusters_and_of_models_that_are_no_names() -> None:
         assert costlib.answer(given, "T4")["params"] == models["gpt2"].params()
     with pytest.raises(ValueError, match=r"no config at 'nowhere/config.json'"):
         costlib.answer("nowhere/config.json", "T4")
-    with pytest.raises(KeyError, match=r"save the config.json that stands there, and give its path"):
+    with pytest.raises(
+        KeyError, match=r"save the config.json that stands there, and give its path"
+    ):
         costlib.answer("https://huggingface.co/someone/unheard-of", "T4")
     assert costlib.devices["H100"].name == "H100-SXM"
 

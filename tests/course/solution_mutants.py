@@ -2,8 +2,8 @@
 
 Answers are those of ``course/practice``: the statement's (ANSWERS), another way for any numbers
 (APART; also for those on an edge, EDGES), and where many are right, the check that says which.
-What nothing notices is listed in ``surviving_solutions.json``, with the reason where it is known;
-write it anew with ``python tests/course/solution_mutants.py``.
+What nothing notices is listed in ``surviving_solutions.json``, with the reason. For an exercise,
+``python tests/course/solution_mutants.py NAME`` lists what nothing notices and is not in that file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import ast
 import copy
 import json
 import runpy
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +83,16 @@ def cases_of(
     return [*asked, *({**example, **edge} for edge in edges)]
 
 
-def survivors(key: Key, checks: Path, same: Callable[[Any, Any], bool]) -> dict[str, list[str]]:
-    """The changes of a chapter's solutions that no answer notices."""
+def survivors(
+    key: Key, checks: Path, same: Callable[[Any, Any], bool], among: Container[str] | None = None
+) -> dict[str, list[str]]:
+    """The changes of a chapter's solutions, or of those ``among`` some, that no answer notices."""
     namespace, known = key.source.namespace(), runpy.run_path(str(checks))
     found: dict[str, list[str]] = {}
     for exercise, question in key.by_machine():
         name, another = exercise.name, known.get("APART", {}).get(exercise.name)
+        if among is not None and name not in among:
+            continue
         cases = cases_of(key, name, known, ("", "ada")) if another else []
         asked = [(exercise.example, known["ANSWERS"][name])]
         asked += [(case, as_plain(another(**case))) for case in cases]
@@ -112,19 +117,18 @@ def survivors(key: Key, checks: Path, same: Callable[[Any, Any], bool]) -> dict[
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # where pytest finds the tests' own modules
     import test_practice
 
-    reasons = json.loads(LISTED.read_text("utf-8"))
-    every: dict[str, dict[str, str]] = {}
-    for chapter in test_practice.CHAPTERS:
+    named, listed = {*sys.argv[1:]}, json.loads(LISTED.read_text("utf-8"))
+    keys = {chapter: test_practice.key_of(chapter) for chapter in test_practice.CHAPTERS}
+    known = {exercise.name for key in keys.values() for exercise, _ in key.by_machine()}
+    if named - known:
+        sys.exit(f"no exercise is called {', '.join(sorted(named - known))}")
+    for chapter, key in keys.items():
         page = test_practice.PRACTICE / f"{chapter}.checks.py"
-        left = survivors(test_practice.key_of(chapter), page, test_practice.is_same)
-        for name, changes in left.items():
-            why = reasons.get(name, {})
-            every[name] = {change: why.get(change, "") for change in changes}
-    LISTED.write_text(json.dumps(every, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    unexplained = sum(not why for left in every.values() for why in left.values())
-    print(
-        f"{sum(map(len, every.values()))} changes of {len(every)} solutions are not noticed, "
-        f"{unexplained} of them without a reason"
-    )
+        found = survivors(key, page, test_practice.is_same, named or known)
+        for name, changes in found.items():
+            for change in changes:
+                if change not in listed.get(name, {}):
+                    print(f"{name}: {change}")

@@ -21,6 +21,7 @@ import pytest
 from notebook_checks import holds_no_answer, is_the_solved_one_with_lines_removed, key_from, run
 from solution_mutants import LISTED, cases_of, survivors
 
+import programs
 import sampling
 from course.builder import check_cell, notebooks
 from course.builder.answer_key import Key, load_checks
@@ -152,8 +153,14 @@ def test_a_changed_solution_is_noticed_or_listed(chapter: str) -> None:
         news = [what for what in left if what not in listed.get(name, ())]
         assert not news or (name not in listed and len(news) <= 5), (
             f"no answer notices these changes of {name}: {news}. Give it another way in APART, or "
-            "list them, with a reason: python tests/course/solution_mutants.py"
+            f"list them, with a reason: python tests/course/solution_mutants.py {name}"
         )
+
+
+def test_the_changes_of_one_exercise_are_listed_as_contributing_says() -> None:
+    assert programs.run("tests/course/solution_mutants.py", "chain_flops") == ""
+    with pytest.raises(AssertionError, match="no exercise is called no_such"):
+        programs.run("tests/course/solution_mutants.py", "no_such")
 
 
 def test_every_change_that_is_listed_has_a_reason() -> None:

@@ -118,7 +118,7 @@ def test_the_exercise_is_built_and_graded(tmp_path: Path) -> None:
     statement, question, answer, slips = printed("An exercise")
     head = (ROOT / "course/example/week-1.md").read_text("utf-8").split("\n# ")[0]
     (tmp_path / "own.md").write_text(f"{head}\n# A page\n\n{statement}", "utf-8")
-    checks = f"from course import Mistake, Question\n\nQUESTIONS = [*{question.rstrip()}]"
+    checks = f"from course import Mistake, Question\n\nQUESTIONS = [{question.rstrip()}]"
     (tmp_path / "own.checks.py").write_text(checks, "utf-8")
     key = build_one(tmp_path / "own.md", tmp_path / "out", ["ada"])
     [(exercise, graded)] = key.graded()
