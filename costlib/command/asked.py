@@ -281,8 +281,8 @@ def frozen(text: str) -> str:
 def tpot(text: str) -> float:
     """Milliseconds of an output token.
 
-    >>> tpot("25")
-    25.0
+    >>> tpot("25"), tpot("25ms"), tpot("0.025 s")
+    (25.0, 25.0, 25.0)
     """
     return _milliseconds(text, 1000)
 
@@ -297,7 +297,9 @@ def ttft(text: str) -> float:
 
 
 def _milliseconds(text: str, most: int) -> float:
-    if (value := positive(text)) > most:
+    told = re.fullmatch(r"\s*([\d.]+)\s*(m?)s\s*", text)
+    value = positive(told[1]) * (1 if told[2] else 1000) if told else positive(text)
+    if value > most:
         raise ValueError(f"{text!r} is more than {most:,} milliseconds")
     return value
 

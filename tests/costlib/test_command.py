@@ -255,6 +255,8 @@ WRONG = {
     "serve llama-3-8b --on T4x2 --users 5": "device must be a single device or node, because",
     "serve llama-3-8b --on L4 --users 5 --plan data=2": "leave out --plan and --rate",
     "serve llama-3-8b --on L4 --users 5 --tpot 4000": "'4000' is more than 1,000 milliseconds",
+    "serve llama-3-8b --on L4 --users 5 --tpot 4s": "'4s' is more than 1,000 milliseconds",
+    "serve llama-3-8b --on L4 --users 5 --tpot 4min": "'4min' is not a number of at least 0",
     "compare gpt2 --on T4 L4 L40S --price 1 2": "got 2 prices for 3 devices",
     "sweep llama-3-8b --on DGX-H100": "write H100-SXM, or ask compare for DGX-H100",
     "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is not one of fp32, bf16,",

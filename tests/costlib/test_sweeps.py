@@ -9,6 +9,7 @@ import pytest
 
 from costlib import Device, Precision, devices, models, sweep, time
 from costlib.model.kvcache import memory
+from costlib.parallel import search
 from costlib.timing.roofline import DoesNotFit
 from costlib.timing.sweeps import columns
 
@@ -81,6 +82,18 @@ def test_only_what_fits_unless_asked():
     assert every.fits.tolist() == [True, False, False]
     with pytest.warns(DoesNotFit, match=r"smallest configuration holds 17\.\d GB, and T4 has"):
         assert len(sweep("llama-3-8b", "T4", **asked)) == 0
+
+
+def test_columns_are_named_as_the_command_names_its_keys():
+    """With their units, where a name alone does not tell them."""
+    plans = search("gpt2", "DGX-A100", batch=8, seq=64, microbatch=[1])
+    assert {"step_s", "tokens_per_s", "mfu", "memory_bytes"} <= {*plans}
+    table = sweep("gpt2", "T4", context=16, price_per_hour=1)
+    assert list(table) == [
+        *("model", "device", "precision", "computes_in", "batch", "context", "flops", "bytes"),
+        *("seconds", "tokens_per_s", "tokens_per_s_per_user", "bound", "memory_bytes", "fits"),
+        "price_per_million_tokens",
+    ]
 
 
 def test_what_binds_and_what_it_costs():
