@@ -44,26 +44,30 @@ def read_counters(told: str, wanted: int) -> list[dict[str, Any]]:
     """The sums of the counters over the kernels of each case in ncu's CSV, or why there is none."""
     lines = [line for line in told.splitlines() if line.startswith('"')]
     found: list[dict[str, Any]] = [{}]
+    marks = set[str]()
     for row in csv.DictReader(io.StringIO("\n".join(lines))):
         name, value = row["Kernel Name"], number(row["Metric Value"])
         if MARK in name:
-            if found[-1]:
+            if row["ID"] not in marks:  # its first counter: the case before it is over
                 found.append({})
+            marks.add(row["ID"])
             continue
         kind, each = COUNTERS[row["Metric Name"]]
-        found[-1][kind] = found[-1].get(kind, 0) + value * each
-        kernels = found[-1].setdefault("kernels", [])
-        if row["ID"] not in kernels:
-            kernels.append(row["ID"])
-        if kind == "l2_bytes" and value * each > found[-1].get("most", (0, ""))[0]:
-            found[-1]["most"] = (value * each, name)
-    found = [each for each in found if each]
+        sums = found[-1]
+        sums[kind] = sums.get(kind, 0) + value * each
+        sums.setdefault("ids", set()).add(row["ID"])
+        if kind == "l2_bytes":
+            sums["most"] = max(sums.get("most", (0, "")), (value * each, name))
+    found.pop()  # after the last mark
     if len(found) != wanted:
         error = next((line for line in told.splitlines() if "ERR" in line), "")
         why = error.strip("= ") or f"counters of {len(found)} cases out of {wanted}"
         return [{"bytes": None, "bytes_note": why}] * wanted
     for sums in found:
-        sums["kernels"], sums["kernel"] = len(sums["kernels"]), sums.pop("most")[1][:160]
+        sums["kernels"], sums["kernel"] = (
+            len(sums.pop("ids", ())),
+            sums.pop("most", (0, ""))[1][:160],
+        )
     return found
 
 

@@ -50,12 +50,18 @@ PRINTED = {"batch": 64, "heads": 16, "N": 1024, "d": 64}
 
 Case = dict[str, Any]
 Run = Callable[..., Any]
-#: What runs while watts are read; nothing, where the GPU is idle.
+#: What runs while joules are read; nothing, where the GPU is idle.
 BUSY: dict[str, Case] = {
     "copy": {"kind": "copy", "elements": 2**30},
+    "read": {"kind": "read", "elements": 2**30},
+    "write": {"kind": "write", "elements": 2**30},
     "gemm": {"kind": "gemm", "precision": "bf16", **dict.fromkeys("mkn", 8192)},
     "fp8 gemm": {"kind": "gemm", "precision": "fp8", **dict.fromkeys("mkn", 8192)},
     "decode": {"kind": "decode", "batch": 8, "context": 4096, **BLOCK},
+    **{
+        f"decode {batch}": {"kind": "decode", "batch": batch, "context": 512, **BLOCK}
+        for batch in (1, 64, 256, 1024)
+    },
 }
 
 
@@ -69,6 +75,8 @@ def cases(dry: bool) -> Iterator[Case]:
         yield {"kind": "launch", "how": how, "kernels": 10 if dry else 1000}
     for mebibytes in (1, 2) if dry else (64, 256, 1024, 4096):
         yield {"kind": "copy", "elements": mebibytes * 2**20 // 2}
+    for kind in ("scale", "read", "write"):
+        yield {"kind": kind, "elements": 2**16 if dry else 2**29}
     for precision in ("bf16", "fp8"):
         for n in (64, 128) if dry else (4096, 8192, 16384):
             yield {"kind": "gemm", "precision": precision, "m": n, "k": n, "n": n}
@@ -113,9 +121,11 @@ def attention_cases(dry: bool) -> Iterator[Case]:
     tokens, width = (256, 64) if dry else (16384, 2048)
     for d in (16,) if dry else (64, 128):
         for length in (64, 128) if dry else (512, 1024, 2048, 4096, 8192, 16384):
-            for how in ("math", "flash"):
-                sizes = {"batch": tokens // length, "heads": width // d, "N": length, "d": d}
+            sizes = {"batch": tokens // length, "heads": width // d, "N": length, "d": d}
+            for how in ("math", "flash", "cudnn"):
                 yield {"kind": "attention", "how": how, "backward": False, **sizes}
+            for how in ("flash", "cudnn"):
+                yield {"kind": "attention", "how": how, "backward": False, "causal": True, **sizes}
 
 
 def product_cases(dry: bool) -> Iterator[Case]:
@@ -135,7 +145,7 @@ def is_counted(case: Case) -> bool:
     if case["kind"] == "attention":
         return case["how"] != "math" or case["N"] <= 4096
     square: bool = case["kind"] == "gemm" and case["m"] == case["k"] == case["n"] < 16384
-    return square or case["kind"] in ("copy", "cached_attention")
+    return square or case["kind"] in ("scale", "read", "write", "cached_attention")
 
 
 def sizes_of(case: Case) -> dict[str, Any]:
@@ -167,6 +177,19 @@ class WithTorch:
         source, target = self.tensor(elements), self.tensor(elements)
         return lambda: target.copy_(source)
 
+    def scale(self, elements: int) -> Run:
+        """A copy by a kernel: the other one is the driver's own, whose bytes ncu doesn't count."""
+        source, target = self.tensor(elements), self.tensor(elements)
+        return lambda: self.torch.mul(source, 2, out=target)
+
+    def read(self, elements: int) -> Run:
+        source = self.tensor(elements)
+        return lambda: source.amax()
+
+    def write(self, elements: int) -> Run:
+        target = self.tensor(elements)
+        return lambda: target.fill_(2)
+
     def gemm(
         self, precision: str, m: int, k: int, n: int, casts: bool = False, tile: int = 0
     ) -> Run:
@@ -194,7 +217,15 @@ class WithTorch:
         return (x / scale).to(self.torch.float8_e4m3fn), scale
 
     def attention(
-        self, how: str, backward: bool, batch: int, heads: int, N: int, d: int, rows: int = 0
+        self,
+        how: str,
+        backward: bool,
+        batch: int,
+        heads: int,
+        N: int,
+        d: int,
+        rows: int = 0,
+        causal: bool = False,
     ) -> Run:
         shape = (batch, heads, N, d)
         q, k, v = (self.tensor(*shape).requires_grad_(backward) for _ in range(3))
@@ -206,6 +237,8 @@ class WithTorch:
                 self.flash(q, k, v), lambda: beside("tiled_kernels").attend(q, k, v, rows)
             )
         attend = getattr(self, how)
+        if causal:
+            return lambda: attend(q, k, v, is_causal=True)
         if not backward:
             return lambda: attend(q, k, v)
         slope = self.tensor(*shape)
@@ -213,15 +246,22 @@ class WithTorch:
 
     def math(self, q: Any, k: Any, v: Any) -> Any:
         """Op by op, the squares between them in memory."""
-        return self.torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, -1) @ v
+        return self.torch.softmax(q * q.shape[-1] ** -0.5 @ k.transpose(-1, -2), -1) @ v
 
-    def flash(self, q: Any, k: Any, v: Any, grouped: bool = False) -> Any:
+    def flash(self, q: Any, k: Any, v: Any, **options: bool) -> Any:
+        return self.by("FLASH_ATTENTION", q, k, v, **options)
+
+    def cudnn(self, q: Any, k: Any, v: Any, **options: bool) -> Any:
+        return self.by("CUDNN_ATTENTION", q, k, v, **options)
+
+    def by(self, kernel: str, q: Any, k: Any, v: Any, **options: bool) -> Any:
+        """Attention by that kernel and no other, or an error; on a CPU, by whichever there is."""
         attend = self.torch.nn.functional.scaled_dot_product_attention
         if not self.is_gpu:
-            return attend(q, k, v, enable_gqa=grouped)
-        choice = import_module("torch.nn.attention")  # that kernel and no other, or an error
-        with choice.sdpa_kernel(choice.SDPBackend.FLASH_ATTENTION):
-            return attend(q, k, v, enable_gqa=grouped)
+            return attend(q, k, v, **options)
+        choice = import_module("torch.nn.attention")
+        with choice.sdpa_kernel(getattr(choice.SDPBackend, kernel)):
+            return attend(q, k, v, **options)
 
     @property
     def flex(self) -> Run:
@@ -264,7 +304,7 @@ class WithTorch:
 
     def attend(self, q: Any, keys: Any, values: Any) -> Any:
         """One new query for each head, over keys that groups of heads share."""
-        return self.flash(q, keys, values, grouped=True)
+        return self.flash(q, keys, values, enable_gqa=True)
 
     def launches(self, how: str, kernels: int) -> Run:
         """So many kernels that do next to nothing, one after another."""
@@ -351,6 +391,17 @@ class WithNumpy:
     def gemm(self, m: int, k: int, n: int, **_: Any) -> Run:
         left, right = self.tensor(m, k), self.tensor(k, n)
         return lambda: left @ right
+
+    def scale(self, elements: int) -> Run:
+        source = self.tensor(elements)
+        return lambda: source * 2
+
+    def read(self, elements: int) -> Run:
+        return self.tensor(elements).max
+
+    def write(self, elements: int) -> Run:
+        target = self.tensor(elements)
+        return lambda: target.fill(2)
 
     def attention(self, how: str, batch: int, heads: int, N: int, d: int, **_: Any) -> Run:
         q, k, v = (self.tensor(batch, heads, N, d) for _ in range(3))
@@ -494,12 +545,16 @@ def prepare(on: Any, case: Case) -> Run:
 
 
 def timed(on: Any, case: Case, repeats: int) -> Case:
-    """The median and the fastest of the repeats, after three that do not count."""
+    """The median and the fastest of the repeats, after three that do not count, and the clock."""
     run = prepare(on, case)
     for _ in range(3):
         run()
-    times = [on.seconds(run) for _ in range(repeats)]
-    return {"seconds": median(times), "fastest": min(times), "repeats": repeats}
+    times, clocks = list[float](), list[int]()
+    for _ in range(repeats):
+        times.append(on.seconds(run))
+        clocks += [on.meter.megahertz()] if on.is_gpu else []
+    clock = {"sm_megahertz": median(clocks)} if clocks else {}
+    return {"seconds": median(times), "fastest": min(times), "repeats": repeats, **clock}
 
 
 def launch(on: Any, repeats: int, how: str, kernels: int) -> Case:
@@ -519,7 +574,7 @@ def power(on: Any, how: str, loop: float) -> Case:
     before, (seconds, runs, clocks) = on.meter.joules(), kept_busy(on, run, loop)
     spent = on.meter.joules() - before
     found = {"watts": spent / seconds, "joules": spent / runs, "sm_megahertz": median(clocks)}
-    return {"seconds": seconds / runs, **found, "runs": runs}
+    return {"seconds": seconds / runs, **found, "runs": runs, **on.meter.health()}
 
 
 def kept_busy(on: Any, run: Run, loop: float) -> tuple[float, int, list[int]]:
@@ -554,6 +609,14 @@ class Meter:
     def megahertz(self) -> int:
         """The clock of the cores at this moment."""
         return int(self.nvml.nvmlDeviceGetClockInfo(self.gpu, self.nvml.NVML_CLOCK_SM))
+
+    def health(self) -> dict[str, int]:
+        """Degrees of the chip, and why its clock is not at its highest, in the library's bits (4 is
+        the power limit, 8 and 64 the hardware's own protection, 32 and 64 heat)."""
+        nvml = self.nvml
+        degrees = nvml.nvmlDeviceGetTemperature(self.gpu, nvml.NVML_TEMPERATURE_GPU)
+        reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.gpu)
+        return {"celsius": int(degrees), "clock_reasons": int(reasons)}
 
     def memory(self) -> tuple[int, int]:
         """Bytes that the driver reports in all, and as used."""
@@ -671,7 +734,7 @@ def on_paper(chosen: argparse.Namespace) -> int:
     try:
         if chosen.predict:
             about = {"device": chosen.predict, "backend": "costlib"}
-            written(chosen.file, about, predictions(chosen.predict, cases(chosen.dry_run)))
+            written(chosen.file, about, predictions(chosen.predict, cases(chosen.dry_run), BUSY))
         else:
             rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
             told = json.loads(Path(chosen.compare).read_text(encoding="utf-8"))
