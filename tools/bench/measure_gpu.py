@@ -48,6 +48,12 @@ SMALL = {"layers": 2, "d_model": 64, "heads": 4, "kv_heads": 2, "head_dim": 16, 
 #: The batch, heads, length and width for which FlashAttention's paper prints gigabytes moved.
 PRINTED = {"batch": 64, "heads": 16, "N": 1024, "d": 64}
 
+#: Attention of one new token over a cache: batch, context, heads, KV heads.
+CACHED = [
+    *((8, 4096, 32, 8), (64, 4096, 32, 8), (64, 4096, 8, 8), (64, 4096, 64, 8)),
+    *((256, 1024, 32, 8), (16, 16384, 32, 8), (64, 4096, 32, 1)),
+]
+
 Case = dict[str, Any]
 Run = Callable[..., Any]
 #: What runs while joules are read; nothing, where the GPU is idle.
@@ -61,6 +67,18 @@ BUSY: dict[str, Case] = {
     **{
         f"decode {batch}": {"kind": "decode", "batch": batch, "context": 512, **BLOCK}
         for batch in (1, 64, 256, 1024)
+    },
+    "decode long": {"kind": "decode", "batch": 32, "context": 16384, **BLOCK},
+    "decode many": {"kind": "decode", "batch": 512, "context": 2048, **BLOCK},
+    "decode small": {
+        "kind": "decode",
+        "batch": 128,
+        "context": 1024,
+        **BLOCK,
+        "d_model": 2048,
+        "heads": 16,
+        "kv_heads": 4,
+        "d_ff": 8192,
     },
 }
 
@@ -110,9 +128,8 @@ def decode_cases(dry: bool) -> Iterator[Case]:
         for context in (16, 64) if dry else (512, 4096, 16384)[: 1 if batch in beyond else 3]:
             sizes = SMALL if dry else BLOCK
             yield {"kind": "decode", "batch": batch, "context": context, **sizes}
-    for batch in (2,) if dry else (8, 64):
-        sizes = {k: v for k, v in (SMALL if dry else BLOCK).items() if "head" in k}
-        context = 16 if dry else 4096
+    for batch, context, heads, kv_heads in [(2, 16, 4, 2)] if dry else CACHED:
+        sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": 16 if dry else 128}
         yield {"kind": "cached_attention", "batch": batch, "context": context, **sizes}
 
 
