@@ -22,6 +22,7 @@ from costlib.measured.collectives import (
     one_rate,
     read_collectives,
 )
+from costlib.measured.gpus import GPUS, GpuRow, energies, gpu_about, gpu_rows
 from costlib.measured.plan_rows import (
     PlanRow,
     UnreadRow,
@@ -73,6 +74,7 @@ from costlib.measured.timing import best_seconds, machine, measure, report
 
 __all__ = [
     "DATASHEET",
+    "GPUS",
     "KEPT",
     "KINDS",
     "LEVELS",
@@ -82,6 +84,7 @@ __all__ = [
     "Collective",
     "Constants",
     "Empirical",
+    "GpuRow",
     "Measurement",
     "PlanConstants",
     "PlanErrors",
@@ -99,10 +102,13 @@ __all__ = [
     "calibrate",
     "collective_names",
     "collectives",
+    "energies",
     "error",
     "fit_served",
     "fit_plans",
     "fused",
+    "gpu_about",
+    "gpu_rows",
     "grouped_rows",
     "held_errors",
     "held_out",

@@ -1,4 +1,7 @@
-"""Bytes that kernels move between HBM, the L2 cache and the cores, by NVIDIA's Nsight Compute."""
+"""What NVIDIA's own tools say of a GPU: its joules and clocks, and bytes that kernels move.
+
+`Meter` asks the management library (the package nvidia-ml-py), `counted` runs Nsight Compute.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any
 
 Case = dict[str, Any]
@@ -77,3 +81,57 @@ def number(told: str) -> float:
         return float(told.replace(",", ""))
     except ValueError:
         return 0.0
+
+
+class Meter:
+    """What the first GPU says of itself, by NVIDIA's own library (the package nvidia-ml-py)."""
+
+    def __init__(self) -> None:
+        try:
+            self.nvml = import_module("pynvml")
+        except ImportError:
+            raise SystemExit(
+                "measure_gpu.py needs nvidia-ml-py to read clocks and joules"
+            ) from None
+        self.nvml.nvmlInit()
+        self.gpu = self.nvml.nvmlDeviceGetHandleByIndex(0)
+
+    def joules(self) -> float:
+        """Energy that the GPU has taken since its driver was loaded."""
+        return float(self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.gpu)) * 1e-3
+
+    def megahertz(self) -> int:
+        """The clock of the cores at this moment."""
+        return int(self.nvml.nvmlDeviceGetClockInfo(self.gpu, self.nvml.NVML_CLOCK_SM))
+
+    def health(self) -> dict[str, int]:
+        """Degrees of the chip, and why its clock is not at its highest, in the library's bits (4 is
+        the power limit, 8 and 64 the hardware's own protection, 32 and 64 heat)."""
+        nvml = self.nvml
+        degrees = nvml.nvmlDeviceGetTemperature(self.gpu, nvml.NVML_TEMPERATURE_GPU)
+        reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.gpu)
+        return {"celsius": int(degrees), "clock_reasons": int(reasons)}
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes that the driver reports in all, and as used."""
+        told = self.nvml.nvmlDeviceGetMemoryInfo(self.gpu)
+        return int(told.total), int(told.used)
+
+    def describe(self) -> dict[str, str]:
+        """The device, its driver and its limits."""
+        nvml, gpu = self.nvml, self.gpu
+        highest = [
+            nvml.nvmlDeviceGetMaxClockInfo(gpu, which)
+            for which in (nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_MEM)
+        ]
+        return {
+            "device": text(nvml.nvmlDeviceGetName(gpu)),
+            "driver": text(nvml.nvmlSystemGetDriverVersion()),
+            "power_limit": f"{nvml.nvmlDeviceGetPowerManagementLimit(gpu) / 1000:.0f} W",
+            "highest_clocks": f"cores {highest[0]} MHz, memory {highest[1]} MHz",
+        }
+
+
+def text(told: str | bytes) -> str:
+    """Words of the library, which were bytes in its earlier versions."""
+    return told.decode() if isinstance(told, bytes) else told

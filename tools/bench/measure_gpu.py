@@ -180,7 +180,7 @@ class WithTorch:
         self.torch, self.device = torch, device
         self.is_gpu = device == "cuda"
         if self.is_gpu:
-            self.meter = Meter()
+            self.meter = beside("gpu_counters").Meter()
             self.before = self.meter.memory()  # no context exists yet
         torch.manual_seed(SEED)
         self.scratch: Any = None
@@ -420,9 +420,9 @@ class WithNumpy:
         target = self.tensor(elements)
         return lambda: target.fill(2)
 
-    def attention(self, how: str, batch: int, heads: int, N: int, d: int, **_: Any) -> Run:
+    def attention(self, batch: int, heads: int, N: int, d: int, **_: Any) -> Run:
         q, k, v = (self.tensor(batch, heads, N, d) for _ in range(3))
-        return lambda: self.math(q, k, v) if how == "math" else online(q, k, v, max(N // 4, 1))
+        return lambda: self.math(q, k, v)
 
     def math(self, q: Any, k: Any, v: Any) -> Any:
         return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])) @ v
@@ -466,20 +466,6 @@ class WithNumpy:
 def softmax(x: Any) -> Any:
     weights = np.exp(x - x.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True)
-
-
-def online(q: Any, k: Any, v: Any, block: int) -> Any:
-    """Attention over blocks of keys with the running maximum and sum of online softmax."""
-    top = np.full((*q.shape[:-1], 1), -np.inf, np.float32)
-    total, out = np.zeros_like(top), np.zeros_like(q)
-    for start in range(0, k.shape[-2], block):
-        part = slice(start, start + block)
-        scores = q @ k[..., part, :].swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-        new = np.maximum(top, scores.max(-1, keepdims=True))
-        weights, old = np.exp(scores - new), np.exp(top - new)
-        total = total * old + weights.sum(-1, keepdims=True)
-        out, top = out * old + weights @ v[..., part, :], new
-    return out / total
 
 
 def stack(
@@ -610,62 +596,8 @@ def kept_busy(on: Any, run: Run, loop: float) -> tuple[float, int, list[int]]:
     return perf_counter() - begun, runs, clocks
 
 
-class Meter:
-    """What the first GPU says of itself, by NVIDIA's own library (the package nvidia-ml-py)."""
-
-    def __init__(self) -> None:
-        try:
-            self.nvml = import_module("pynvml")
-        except ImportError:
-            raise SystemExit(
-                "measure_gpu.py needs nvidia-ml-py to read clocks and joules"
-            ) from None
-        self.nvml.nvmlInit()
-        self.gpu = self.nvml.nvmlDeviceGetHandleByIndex(0)
-
-    def joules(self) -> float:
-        """Energy that the GPU has taken since its driver was loaded."""
-        return float(self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.gpu)) * 1e-3
-
-    def megahertz(self) -> int:
-        """The clock of the cores at this moment."""
-        return int(self.nvml.nvmlDeviceGetClockInfo(self.gpu, self.nvml.NVML_CLOCK_SM))
-
-    def health(self) -> dict[str, int]:
-        """Degrees of the chip, and why its clock is not at its highest, in the library's bits (4 is
-        the power limit, 8 and 64 the hardware's own protection, 32 and 64 heat)."""
-        nvml = self.nvml
-        degrees = nvml.nvmlDeviceGetTemperature(self.gpu, nvml.NVML_TEMPERATURE_GPU)
-        reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.gpu)
-        return {"celsius": int(degrees), "clock_reasons": int(reasons)}
-
-    def memory(self) -> tuple[int, int]:
-        """Bytes that the driver reports in all, and as used."""
-        told = self.nvml.nvmlDeviceGetMemoryInfo(self.gpu)
-        return int(told.total), int(told.used)
-
-    def describe(self) -> dict[str, str]:
-        """The device, its driver and its limits."""
-        nvml, gpu = self.nvml, self.gpu
-        highest = [
-            nvml.nvmlDeviceGetMaxClockInfo(gpu, which)
-            for which in (nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_MEM)
-        ]
-        return {
-            "device": text(nvml.nvmlDeviceGetName(gpu)),
-            "driver": text(nvml.nvmlSystemGetDriverVersion()),
-            "power_limit": f"{nvml.nvmlDeviceGetPowerManagementLimit(gpu) / 1000:.0f} W",
-            "highest_clocks": f"cores {highest[0]} MHz, memory {highest[1]} MHz",
-        }
-
-
-def text(told: str | bytes) -> str:
-    """Words of the library, which were bytes in its earlier versions."""
-    return told.decode() if isinstance(told, bytes) else told
-
-
 def beside(module: str) -> Any:
-    """A module beside this file: "gpu_counters", or "tiled_kernels", which needs Triton."""
+    """A module beside this file: "gpu_counters" of NVIDIA's tools, "tiled_kernels" in Triton."""
     folder = str(Path(__file__).resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -755,11 +687,11 @@ def on_paper(chosen: argparse.Namespace) -> int:
     try:
         if chosen.predict:
             about = {"device": chosen.predict, "backend": "costlib"}
-            written(chosen.file, about, predictions(chosen.predict, cases(chosen.dry_run), BUSY))
+            written(chosen.file, about, predictions(chosen.predict, cases(chosen.dry_run)))
         else:
             rows = json.loads(chosen.file.read_text(encoding="utf-8"))["rows"]
             told = json.loads(Path(chosen.compare).read_text(encoding="utf-8"))
-            print(compared(rows, told["rows"], told["device"], BUSY))
+            print(compared(rows, told["rows"], told["device"]))
     except (OSError, LookupError, ValueError) as problem:  # no such file, device or rate
         raise SystemExit(f"measure_gpu.py: {problem}") from None
     return 0
