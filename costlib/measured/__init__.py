@@ -22,7 +22,7 @@ from costlib.measured.collectives import (
     one_rate,
     read_collectives,
 )
-from costlib.measured.gpus import GPUS, GpuRow, energies, gpu_about, gpu_rows
+from costlib.measured.gpus import GPUS, GpuRow, energies, gpu_about, gpu_errors, gpu_rows
 from costlib.measured.plan_rows import (
     PlanRow,
     UnreadRow,
@@ -108,6 +108,7 @@ __all__ = [
     "fit_plans",
     "fused",
     "gpu_about",
+    "gpu_errors",
     "gpu_rows",
     "grouped_rows",
     "held_errors",

@@ -19,7 +19,7 @@ from typing import Any
 
 from costlib.layers.attention import attention, attention_backward
 from costlib.layers.matmul import matmul
-from costlib.measured.calibration import Measurement
+from costlib.measured.calibration import Measurement, error
 from costlib.measured.published import fused
 from costlib.measured.timing import copy
 from costlib.model.transformer import Transformer
@@ -121,6 +121,19 @@ def gpu_rows(name: str, **sizes: Any) -> list[GpuRow]:
     ValueError: the GPUs that ran are H100, H100, hot, H200, H200, again, got 'H300'
     """
     return [row for row in _rows(name) if all(row.get(k) == v for k, v in sizes.items())]
+
+
+def gpu_errors(name: str, group: str, told: str = "seconds") -> list[float]:
+    """Errors of the predicted seconds of a group of rows (see `group_of`), where there are any.
+
+    >>> [round(each, 2) for each in gpu_errors("H200", "copy", "from_h100")]
+    [-0.01, -0.01, -0.02, -0.01]
+    """
+    return [
+        error(row.told[told], row.found["seconds"])
+        for row in _rows(name)
+        if told in row.told and group_of(row.case) == group
+    ]
 
 
 def gpu_about(name: str) -> dict[str, Any]:
