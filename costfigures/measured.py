@@ -49,7 +49,7 @@ def predicted_against_measured(groups: Points, level: str) -> Figure:
     every = [pair for pairs in groups.values() for pair in pairs]
     errors = np.abs([error(*pair) for pair in every])
     below = sum(p < m for p, m in every)
-    title = f"{level.capitalize()}: {np.median(errors):.0%} off in the median"
+    title = f"{level[0].upper()}{level[1:]}: {np.median(errors):.0%} off in the median"
     told = "; ".join(
         f"{name}, {len(pairs)} rows, median error "
         f"{np.median(np.abs([error(*pair) for pair in pairs])):.0%}"

@@ -224,15 +224,25 @@ def _share_of_blocks(model: Transformer, devices: Number) -> Transformer:
 def degrees(model: Transformer | str) -> list[int]:
     """The only numbers of devices that can share every layer: divisors of all that is divided.
 
+    Of what is replicated where there is less of it than devices, they may be multiples too.
+
     >>> from costlib import models
-    >>> degrees(models["gpt2"])
-    [1, 2, 3, 4, 6, 12]
+    >>> degrees(models["gpt2"]), degrees(models["phi-4"])  # the second has 40 heads and 10 KV heads
+    ([1, 2, 3, 4, 6, 12], [1, 2, 5, 10, 20, 40])
     """
     parts = [part for block in model_of(model).blocks for part in block.parts]
     if any(type(part) not in _DIVIDED for part in parts):
         return [1]
-    sizes = {int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][0]} - {0}
-    return [each for each in range(1, min(sizes) + 1) if all(of % each == 0 for of in sizes)]
+    split, shared = (
+        {int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][which]} - {0}
+        for which in (0, 1)
+    )
+    return [
+        each
+        for each in range(1, min(split) + 1)
+        if all(of % each == 0 for of in split)
+        and all(of % each == 0 or each % of == 0 for of in shared)
+    ]
 
 
 def _share_of_part(part: Part, devices: Number) -> Part:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from costlib import Precision
+from costlib import Precision, models
 from costlib.model.transformer import MoE, Transformer
 from costlib.parallel import (
     Machine,
@@ -14,6 +14,7 @@ from costlib.parallel import (
     tensor_parallel,
 )
 from costlib.parallel.collectives import ring_all_reduce
+from costlib.parallel.model_parallel import degrees
 
 LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
 DIVIDED = ("q_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding", "scores", "values")
@@ -177,3 +178,17 @@ def test_optimizer_memory_of_one_device_is_all_of_it():
 def test_what_stands_in_the_way_is_named(model, devices, said):
     with pytest.raises(ValueError, match=said):
         tensor_parallel(model, devices)
+
+
+def test_the_degrees_of_a_model_are_those_that_divide_it():
+    """Of every model of the catalogue, and a number of KV heads that few divide (phi-4 has 10)."""
+    assert 8 not in degrees(models["phi-4"])
+    for name in models:
+        possible = set(degrees(models[name]))
+        for devices in range(1, 65):
+            try:
+                tensor_parallel(models[name], devices)
+            except ValueError:
+                assert devices not in possible, (name, devices)
+            else:
+                assert devices in possible, (name, devices)
