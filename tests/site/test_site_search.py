@@ -78,6 +78,11 @@ QUERIES = {
     "SwiGLU": "transformer#gated",
     "tensor core": "roofline#peak",
     "MAC vs FLOP": "matmul#the-convention",
+    "memory bound": "matmul#the-ridge",
+    "prefill vs decode": "transformer#prefill",
+    "KV cache calculator": "explore_memory#",
+    "costlib": "index#three-lines",
+    "install": "index#how-to-read",
 }
 #: Where each of the first three answers may be, of what people ask most.
 FIRST = {
