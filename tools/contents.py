@@ -169,6 +169,7 @@ PARTS = (
                     "measured.plans",
                     "measured.runs",
                     "measured.heard",
+                    "measured.gpus",
                     "measured.starts",
                     "measured.logs",
                     "measured.tables",
