@@ -262,13 +262,13 @@ def drafts(
 def tensor_limits(server: Server, context: int, waits: Sequence[float], most: int = 256) -> Figure:
     """Milliseconds of a step for one sequence against the devices that share it, for each wait."""
     devices = np.unique(np.rint(np.geomspace(1, most, 50)))
-    ends = {f"wait {1e6 * w:g} µs": tensor_limit(server, context, latency=w) for w in waits}
+    ends = {f"latency {1e6 * w:g} µs": tensor_limit(server, context, latency=w) for w in waits}
     lines = {name: 1e3 * end.step(devices) for name, end in ends.items()}
     told = "; ".join(
         f"{name} {lines[name][-1]:.2g} ms, both parts are equal at {end.devices:,.0f} devices"
         for name, end in ends.items()
     )
-    title = "Longer waits end the gain from more devices earlier"
+    title = "Longer latencies end the gain from more devices earlier"
     alt = f"Milliseconds of a decode step against devices, log-log. At {most} devices: {told}."
     with canvas(title, alt, width=WIDTH) as drawing:
         axes = drawing.axes
