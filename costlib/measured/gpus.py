@@ -35,6 +35,7 @@ __all__ = [
     "gpu_about",
     "gpu_rows",
     "group_of",
+    "served_run",
     "work_of",
 ]
 
@@ -162,6 +163,18 @@ def beside(rows: Iterable[Mapping[str, Any]], told: Iterable[Mapping[str, Any]])
         for row in rows
         if "error" not in row
     )
+
+
+def served_run() -> dict[str, Any]:
+    """One engine that served a model on our first H100: what it said at its start, and how long it
+    took from the first token of any request to the last.
+
+    >>> run = served_run()
+    >>> run["model"], run["said"]["num_blocks"], [row["requests"] for row in run["rows"]]
+    ('llama-3.1-8b', 1508, [1, 8, 64, 128])
+    """
+    content: dict[str, Any] = json.loads((_FOLDER / "served_h100.json").read_text("utf-8"))
+    return content
 
 
 def work_of(case: Mapping[str, Any]) -> tuple[Any, Any]:
