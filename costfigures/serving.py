@@ -351,7 +351,7 @@ def energy(
         + ", ".join(f"{name} {part / total:.0%}" for name, part in zip(names, row, strict=True))
         for batch, total, row in zip(batches, totals, table, strict=True)
     )
-    title = "A larger batch moves the energy from bytes to FLOPs"
+    title = "A larger batch divides the energy of the weights among its tokens"
     alt = f"Bars of shares of the energy of an output token. {told}."
     with canvas(title, alt, width=WIDTH, height=2.6) as drawing:
         axes, left = drawing.axes, np.zeros(len(batches))

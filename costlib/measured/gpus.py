@@ -1,7 +1,7 @@
 """Measurements of GPUs that we made, each beside what was predicted before it ran.
 
 `tools/bench/measure_gpu.py` wrote the rows, on four GPUs that were lent for minutes each: two H100s
-(the second got hot and slow in its run) and two H200s. The predictions of a GPU stood in the
+(the clock of the second fell in its run) and two H200s. The predictions of a GPU stood in the
 repository before it ran.
 
 Left out: what other programs, frameworks and kernels would have taken. All rows are of PyTorch
@@ -42,7 +42,7 @@ __all__ = [
 #: The GPUs in the order they ran, each with its device in the catalogue.
 GPUS = {
     "H100": "H100-SXM",
-    "H100, hot": "H100-SXM",
+    "H100, slow": "H100-SXM",
     "H200": "H200",
     "H200, again": "H200",
 }
@@ -119,7 +119,7 @@ def gpu_rows(name: str, **sizes: Any) -> list[GpuRow]:
     >>> gpu_rows("H300")
     Traceback (most recent call last):
         ...
-    ValueError: the GPUs that ran are H100, H100, hot, H200, H200, again, got 'H300'
+    ValueError: the GPUs that ran are H100, H100, slow, H200, H200, again, got 'H300'
     """
     return [row for row in _rows(name) if all(row.get(k) == v for k, v in sizes.items())]
 
@@ -276,5 +276,5 @@ def _content(name: str, start: str = "") -> dict[str, Any]:
 @cache
 def _rows(name: str) -> tuple[GpuRow, ...]:
     # what was told of an H100 holds for the second one too
-    told = _content("H100" if "hot" in name else name, "told_")
+    told = _content("H100" if "slow" in name else name, "told_")
     return beside(_content(name)["rows"], told["rows"])
