@@ -201,7 +201,8 @@ def _size(spelt: str) -> str:
     >>> _size("llama 3 70 b"), _size("gpt 2")
     ('70', '')
     """
-    return next(iter(re.findall(r"(\S+) b\b", spelt)), "")
+    before, billions, _ = f"{spelt} ".partition(" b ")
+    return before.split(" ")[-1] if billions else ""
 
 
 def named(kind: str, given: Any) -> Any:
