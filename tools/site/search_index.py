@@ -29,7 +29,7 @@ LATER = (
 )
 LATER_SECTIONS = {"exercises": 0.4, "further-reading": 0.4, "what-this-leaves-out": 0.7}
 #: Characters of a docstring that the search knows.
-BEGINNING = 400
+BEGINNING = 320
 #: Terms of the glossary and exercises come after the sections that explain.
 NAMED = 0.3
 NOT_TEXT = (
