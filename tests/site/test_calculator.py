@@ -700,7 +700,7 @@ def test_a_config_of_ones_own_is_filmed(browser: Any, address: str) -> None:
     """Pasted under More settings; and a link to it opens the same film."""
     own = costlib.Transformer.from_hf(json.loads(CONFIG))
     step = float(costlib.serving.Server(own, "H100-SXM").step(1, 8192))
-    time = "document.querySelector('[data-explorer]').explorer.result.film.time"
+    time = "document.querySelector('[data-explorer]').explorer?.result?.film?.time"
     with Visit(browser, address, "book/explore_token_film.html") as visit:
         visit.page.click("text=More settings")
         visit.page.click("text=Your own config.json")

@@ -193,7 +193,7 @@ def test_fastest_fold_is_that_of_the_search() -> None:
         schedule=["1f1b"],
         recompute=[None, "full"],
     )
-    assert same(best["step"], float(rows["step"].iloc[0]))
+    assert same(best["step"], float(rows["step_s"].iloc[0]))
 
 
 def test_factors_move_and_their_product_stays() -> None:
