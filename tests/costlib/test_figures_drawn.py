@@ -91,7 +91,7 @@ def test_lives_of_activations_are_what_a_layer_keeps() -> None:
 
 def test_tide_has_the_state_below_and_the_peaks_of_three_ways() -> None:
     state = state_bytes(LLAMA).total
-    assert f"Beside {state / 1e9:.0f} GB of state" in drawn("tide").title
+    assert f"{state / 1e9:.0f} GB of states" in drawn("tide").title
     for name, scores, again in charts.WAYS:
         held = activations(LLAMA, 1, 4096, scores=scores, recompute=again)
         peak = held.of_layers() + max(held.again(), held.outside())
