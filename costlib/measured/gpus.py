@@ -11,7 +11,7 @@ Left out: what other programs, frameworks and kernels would have taken. All rows
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 from costlib.layers.attention import attention, attention_backward
 from costlib.layers.matmul import matmul
-from costlib.measured.calibration import Measurement, error
+from costlib.measured.calibration import Measurement, calibrate, error
 from costlib.measured.published import fused
 from costlib.measured.timing import copy
 from costlib.model.transformer import Transformer
@@ -35,6 +35,7 @@ __all__ = [
     "gpu_about",
     "gpu_rows",
     "group_of",
+    "halves",
     "served_run",
     "work_of",
 ]
@@ -135,6 +136,23 @@ def gpu_errors(name: str, group: str, told: str = "seconds") -> list[float]:
         for row in _rows(name)
         if told in row.told and group_of(row.case) == group
     ]
+
+
+def halves(rows: Sequence[GpuRow], device: str, level: str = "shaped") -> list[float]:
+    """Errors on each half of the rows of constants that a level fits to the other half; none where
+    a half has fewer than four rows.
+
+    >>> rows = [row for row in gpu_rows("H200") if group_of(row.case) == "gemm bf16"]
+    >>> len(rows), len(halves(rows, "H200")), halves(rows[:6], "H200")
+    (38, 38, [])
+    """
+    every = [row.measurement for row in rows]
+    found: list[float] = []
+    for fit, held in ((every[::2], every[1::2]), (every[1::2], every[::2])):
+        if len(fit) >= 4:
+            on = calibrate(device, fit, level=level)
+            found += [error(each.predicted(on), each.seconds) for each in held]
+    return found
 
 
 def gpu_about(name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from costlib.measured.gpus import (
     energies,
     gpu_rows,
     group_of,
+    halves,
     work_of,
 )
 from costlib.timing.roofline import time
@@ -78,7 +79,8 @@ FLASH_RATE, COPIED = 3.62e14, 0.9
 def padded_flops(case: Case) -> float:
     """FLOPs of attention in a step if a kernel computes a whole block of query rows for each KV
     head of each sequence, of which a token fills only the few heads that share the KV head. With
-    fewer pieces of work than cores, a kernel with blocks of 64 rows cuts the cache in parts."""
+    few of these pieces, a kernel with blocks of 64 rows divides the cache. The limit stands here as
+    it was told; the kernel's own is twice as high."""
     pieces = case["batch"] * case["kv_heads"]
     rows = QUERY_ROWS if pieces > 0.8 * 132 else QUERY_ROWS // 2
     layers = case.get("layers", 1)
@@ -163,7 +165,7 @@ def compared(rows: list[Case], told: list[Case], name: str) -> str:
         if row["kind"] in PREDICTED:
             groups.setdefault(group_of(row.case), []).append(row)
     for group, of_group in groups.items():
-        for level, errors in {**told_errors(of_group), **halves(of_group, name)}.items():
+        for level, errors in {**told_errors(of_group), **fitted_errors(of_group, name)}.items():
             low = sorted(map(abs, errors))
             shown = (median(low), low[math.ceil(0.9 * len(low)) - 1], low[-1])
             figures = "".join(f"{value:>9.0%}" for value in shown)
@@ -185,15 +187,10 @@ def told_errors(rows: Iterable[GpuRow]) -> dict[str, list[float]]:
     return off
 
 
-def halves(rows: list[GpuRow], name: str) -> dict[str, list[float]]:
-    """Errors on each half of the rows of constants that were fitted to the other half."""
-    every = [row.measurement for row in rows]
-    off: dict[str, list[float]] = {}
-    for fit, held in ((every[::2], every[1::2]), (every[1::2], every[::2])):
-        for level in LEVELS if len(fit) >= 4 else ():
-            on = calibrate(name, fit, level=level)
-            off.setdefault(level, []).extend(error(m.predicted(on), m.seconds) for m in held)
-    return off
+def fitted_errors(rows: list[GpuRow], name: str) -> dict[str, list[float]]:
+    """Errors on each half of the rows of what each level fits to the other, where there are any."""
+    found = {level: halves(rows, name, level) for level in LEVELS}
+    return {level: errors for level, errors in found.items() if errors}
 
 
 def joules(rows: Iterable[GpuRow]) -> list[str]:
