@@ -15,6 +15,7 @@ from test_arguments import public_functions
 
 import costlib
 from costlib import Device, kvcache, models, parallel, serving, training
+from costlib.measured import gpus
 from costlib.model.engines import ENGINES, kinds
 from costlib.model.layer_by_layer import layer_by_layer
 from costlib.parallel import Cluster, Plan
@@ -88,6 +89,7 @@ OF_DEVICES: dict[str, Callable[[Any], Any]] = {
     "limits": lambda d: [each.time for each in roofline.limits(costlib.matmul(8, 8, 8), d)],
     "table": lambda d: roofline.table(costlib.matmul(8, 8, 8), d)["time"].tolist(),
     "time": lambda d: roofline.time(costlib.matmul(8, 8, 8), d),
+    "halves": lambda d: gpus.halves(gpus.gpu_rows("H100")[:8], d),
     "ridge_batch": serving.ridge_batch,
     "weight_gain": lambda d: serving.weight_gain(d, "int4", 8),
 }

@@ -70,11 +70,6 @@ def token_settings() -> list[dict[str, Any]]:
     return found
 
 
-def is_near(time: float, step: float) -> bool:
-    """Within a tenth of a per cent."""
-    return abs(time / step - 1) < 1e-3
-
-
 def test_the_film_of_a_token_is_the_ledgers() -> None:
     """Every op of every layer, and in the end what a server's step takes."""
     body = "((film) => [film.time, film.held, film.layers.length, page.table({}, { film }).rows"
@@ -88,9 +83,10 @@ def test_the_film_of_a_token_is_the_ledgers() -> None:
         passed = layer_by_layer(server.share, batch, context)
         assert parts == server.model.layers + 2
         step = float(server.step(batch, context))
-        # Where a checkpoint packs its layers in different ways, each layer has a roofline of its
-        # own here, and alike layers have one together in a step.
-        assert same(time, step) if server.model.own is None else is_near(time, step), s
+        assert same(time, sum(float(server.seconds(each.work)) for each in passed)), s
+        # Where a checkpoint packs alike layers in different ways, a step gives them one roofline at
+        # their mean bytes, and a mean of maxima is no less than the maximum of the means.
+        assert same(time, step) or (server.model.own is not None and time > step), s
         assert same(held, float(server.fullest(batch, context)[1].total)), s
         expected = []
         for each in passed:
