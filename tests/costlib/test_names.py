@@ -89,7 +89,7 @@ OF_DEVICES: dict[str, Callable[[Any], Any]] = {
     "limits": lambda d: [each.time for each in roofline.limits(costlib.matmul(8, 8, 8), d)],
     "table": lambda d: roofline.table(costlib.matmul(8, 8, 8), d)["time"].tolist(),
     "time": lambda d: roofline.time(costlib.matmul(8, 8, 8), d),
-    "halves": lambda d: gpus.halves(gpus.gpu_rows("H100")[:8], d),
+    "halves": lambda d: gpus.halves(gpus.gpu_rows("H100", kind="copy"), d),
     "ridge_batch": serving.ridge_batch,
     "weight_gain": lambda d: serving.weight_gain(d, "int4", 8),
 }
