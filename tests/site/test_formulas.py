@@ -337,6 +337,17 @@ def balanced(c: int, alpha: float, random: Any) -> dict[str, Any]:
     return {"P": P, "tau": tau, "a": a, "b": b, "gamma": gamma}
 
 
+def zero_bubble(random: Any) -> dict[str, Any]:
+    """The seconds of a played step in which gradients of weights are the shortest tasks."""
+    t_W, *others = sorted(map(int, random.integers(1, 10, size=3)))
+    t_F, t_B = map(int, random.permutation(others))
+    G_p, more = map(int, random.integers(2, 7, size=2))
+    step = {"stages": G_p, "microbatches": G_p + more}
+    done = pipeline.played("zb-h1", **step, forward=t_F, backward=t_B + t_W, weights=t_W)
+    letters = {"G_p": G_p, "J": G_p + more, "t_F": t_F, "t_B": t_B, "t_W": t_W}
+    return {**letters, "sides": float(done.seconds)}
+
+
 def casts(m: int, k: int, n: int, g: int, e_q: float, pi: int, beta: int) -> tuple[float, float]:
     """Seconds that a faster format saves in a layer's three products, and those of its casts."""
     slow = 3 * costlib.matmul(m, k, n).flops / pi
@@ -691,6 +702,7 @@ FORMULAS = [
         lambda P_l, D, B, S: {"G_t": np.sqrt(6 * P_l / (16 * D * B * S))},
     ),
     Row("parallel", r"\frac{G_p - 1}{J", lambda G_p, J: pipeline.bubble(G_p, J)),
+    Row("parallel", r"(G_p - 1)\,t_F", zero_bubble),
     Row("parallel", r"(G_p - 1)/(v J", lambda G_p, J, v: pipeline.bubble(G_p, J, v)),
     Row(
         "parallel",
