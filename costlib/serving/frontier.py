@@ -103,8 +103,9 @@ def frontier(
 class Regimes:
     """A step's two straight lines in the batch, in seconds: the step is never below either.
 
-    While memory binds: ``weights`` + B·``reading``. Once arithmetic does: ``rest`` + B·
-    ``computing``. ``capacity`` is the largest batch that fits.
+    While memory binds: ``weights`` + B·``reading``. Once every GEMM that can be compute bound is:
+    ``rest`` + B·``computing``, where ``rest`` is the reading of the weights that takes time at
+    every batch size. ``capacity`` is the largest batch that fits.
     """
 
     weights: float
@@ -115,9 +116,18 @@ class Regimes:
 
     @property
     def bend(self) -> float:
-        """The batch size at which the lines cross: beyond it the step is compute bound."""
+        """The critical batch size: the lines cross, and beyond it the GEMMs are compute bound.
+
+        Infinite where most of the reading of the weights takes time at every batch size, because
+        GEMMs are so narrow that their rows take longer to move than to multiply.
+
+        >>> from costlib.serving import Server
+        >>> regimes(Server("qwen3-next-80b-a3b", "H100-SXM", tensor=4), 1000).bend
+        inf
+        """
         slope = self.computing - self.reading
-        return (self.weights - self.rest) / slope if slope > 0 else inf
+        hides = slope > 0 and self.rest < self.weights / 2
+        return (self.weights - self.rest) / slope if hides else inf
 
     @property
     def even(self) -> float:

@@ -121,6 +121,21 @@ def test_the_lines_are_bytes_and_flops_of_the_model():
     assert lines.even == pytest.approx(lines.weights / lines.reading)
 
 
+def test_narrow_experts_have_no_critical_batch():
+    """Wherever more than half of the weights' time stays, some GEMMs are bound by memory."""
+    far = 2**24
+    for name, tensor in (("qwen3-next-80b-a3b", 4), ("qwen3-30b-a3b", 4), ("qwen3-30b-a3b", 1)):
+        server = Server(name, "H100-SXM", tensor=tensor)
+        work = server.share.decode(far, 1000)
+        experts = [
+            each
+            for each in roofline.limits(work, server.device)
+            if each.name in ("experts.up", "experts.gate", "experts.down")
+        ]
+        bound = {each.is_compute_bound for each in experts}
+        assert bound == {regimes(server, 1000).bend < math.inf}
+
+
 def test_the_bend_is_where_the_precision_says():
     """Weights in fewer bits meet the ridge earlier; fp8 in fp8 where 16 bits did."""
     bends = {

@@ -162,7 +162,10 @@ export function regimes(server, context) {
     computing,
     capacity: room(server, context + 1),
     even: weights / reading,
-    bend: computing > reading ? (weights - rest) / (computing - reading) : Infinity,
+    bend:
+      computing > reading && rest < weights / 2
+        ? (weights - rest) / (computing - reading)
+        : Infinity,
     most: 1 / Math.max(reading, computing),
   };
 }
