@@ -139,8 +139,8 @@ DOTTED = next(svg for svg in ALL if svg.count("\nC ") > 1000)
 
 
 def seen(page: Any, svg: str) -> np.ndarray:
-    """How a figure looks on a page of the site."""
-    page.evaluate("(svg) => { document.querySelector('article').innerHTML = svg; }", svg)
+    """How a figure looks with the style of the site, where nothing that scrolls lies on it."""
+    page.evaluate("(svg) => { document.body.innerHTML = `<article>${svg}</article>`; }", svg)
     shot = page.locator("svg.costlib-figure").screenshot()
     return np.asarray(Image.open(BytesIO(shot)).convert("L"), dtype=int)
 
