@@ -337,6 +337,21 @@ def balanced(c: int, alpha: float, random: Any) -> dict[str, Any]:
     return {"P": P, "tau": tau, "a": a, "b": b, "gamma": gamma}
 
 
+def noisy_step(x: int, cal_B: int, cal_B_c: int) -> Any:
+    """How much a step lowers a parabola, on average over noise that is as often up as down."""
+    noise = (cal_B_c / cal_B) ** 0.5
+    return np.mean([(1 - (1 - x * (1 + way)) ** 2) / 2 for way in (noise, -noise)])
+
+
+def muon_of_experts(tau: int, random: Any) -> dict[str, Any]:
+    """Muon on all experts, over a step in which each token is in some of them."""
+    k, wider, chosen, spare = map(int, random.integers(1, 30, size=4))
+    n, each = k + wider, 5 * (4 * k**2 * (k + wider) + 2 * k**3)
+    used = {"P": (chosen + spare) * k * n, "P_a": chosen * k * n}
+    step = 3 * costlib.matmul(tau * chosen, k, n).flops
+    return {**used, "k": k, "n": n, "sides": (chosen + spare) * each / step}
+
+
 def zero_bubble(random: Any) -> dict[str, Any]:
     """The seconds of a played step in which gradients of weights are the shortest tasks."""
     t_W, *others = sorted(map(int, random.integers(1, 10, size=3)))
@@ -651,6 +666,8 @@ FORMULAS = [
     Row("training", r"\alpha a / P^", balanced),
     Row("training", r"\frac{6 m k n}", casts, sign=r"\ge"),
     Row("training", r"5 \, \frac{4 k^2", newton_schulz),
+    Row("training", r"\frac{20 k + 10", muon_of_experts),
+    Row("training", r"x - \left(1", noisy_step),
     Row(
         "training",
         r"\tau = n_0",
