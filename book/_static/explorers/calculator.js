@@ -263,7 +263,7 @@ const SAID = {
   many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'),
   price: (value) => (value ? `$${value} an hour` : 'the listed price'),
   watts: (value) => (value ? `${value} W` : 'the power of its datasheet'),
-  wait: (value) => (value ? `${value} µs a round` : 'no wait'),
+  wait: (value) => (value ? `latency of ${value} µs` : 'no latency'),
   precision: (value) => (value === 'own' ? 'as it ships' : value),
 };
 function wordsOf(id, choice) {

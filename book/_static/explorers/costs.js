@@ -61,14 +61,14 @@ export const places = [...hosts, ...nodes];
 export const same = (names) => names.map((name) => [name, name]);
 
 /**
- * How long a round of messages waits, and in what a step is computed.
+ * The latency of a round of messages, and in what a step is computed.
  * @type {Control[]}
  */
 export const rounds = [
   {
     id: 'wait',
-    label: 'Wait',
-    unit: 'µs a round of messages',
+    label: 'Message latency',
+    unit: 'µs per round',
     type: 'number',
     min: 0,
     max: 1000,
