@@ -44,7 +44,8 @@ PARTS = (
             Chapter(
                 "attention",
                 "what does it cost to compare each token with the others, and from what prompt "
-                "length do these comparisons take more FLOPs than the weight matrices?",
+                "length do these comparisons take more FLOPs than the products with the weight "
+                "matrices?",
                 ("layers.attention",),
                 figure="fig-attention-one-query",
             ),
@@ -60,7 +61,7 @@ PARTS = (
             Chapter(
                 "kvcache",
                 "what does it cost to keep the keys and values of earlier tokens, and at what "
-                "context length do they take more memory traffic than the weights?",
+                "context length does reading them take longer than reading the weights?",
                 ("model.kvcache", "model.engines"),
                 figure="fig-kvcache-phases",
             ),
@@ -78,12 +79,12 @@ PARTS = (
         ),
     ),
     Part(
-        "The memory underneath",
+        "Memory traffic of attention",
         chapters=(
             Chapter(
                 "iomodel",
                 "how many matrix entries must travel between memory and chip to compute attention, "
-                "and how does that depend on the order of its loops?",
+                "and how does that depend on the order of the loops in the program?",
                 (
                     "iomodel.letters",
                     "iomodel.memory",
@@ -95,8 +96,9 @@ PARTS = (
             ),
             Chapter(
                 "lowerbounds",
-                "what is the smallest number of matrix entries that must be moved, in whatever "
-                "order one computes, and how close does FlashAttention come to this lower bound?",
+                "how many matrix entries must at least be moved, whatever the order of the "
+                "computation, and how close does FlashAttention, a widely used program, come to "
+                "this lower bound?",
                 (
                     "iomodel.pebbles",
                     *(f"iomodel.counting.{name}" for name in ("bounds", "bounds_backward")),
@@ -118,7 +120,8 @@ PARTS = (
             ),
             Chapter(
                 "parallel",
-                "how should a model be divided over devices, and when do their links limit it?",
+                "how should a model be divided over devices, and when do the links between them "
+                "become the limit?",
                 ("parallel", "measured.collectives"),
                 figure="fig-parallel-experts",
             ),
@@ -151,17 +154,19 @@ PARTS = (
         ),
     ),
     Part(
-        "Trust",
+        "How far to trust the numbers",
         chapters=(
             Chapter(
                 "sources",
-                "why do five public documents disagree about what a transformer costs?",
+                "why do five public documents disagree about what a transformer costs, and how "
+                "does one list of operations (a ledger) explain each difference?",
                 ("sources",),
                 figure="fig-sources-notes-decode",
             ),
             Chapter(
                 "measured",
-                "how far from the truth is a time computed from a datasheet, and why?",
+                "how far from a measured time is the time that we compute from a datasheet, and "
+                "why?",
                 (
                     "measured.calibration",
                     "measured.published",

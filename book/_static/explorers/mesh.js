@@ -1,4 +1,4 @@
-// A mesh to fold: devices as tensor · context · pipeline · data, what each holds, where a step
+// A mesh: devices as tensor · context · pipeline · data, what each holds, where a step
 // goes.
 import { copy, make } from './dom.js';
 import {
