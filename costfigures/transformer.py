@@ -7,12 +7,13 @@ say what colours say.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import cos, radians, sin
 from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, Figure, canvas
-from costfigures.sketch import SMALL, TINT, Sketch, sketch
+from costfigures.canvas import ARRAYS, COLOURS, INK, Figure, canvas
+from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
 from costlib.model.catalog import models
 from costlib.model.transformer import MoE, Transformer, experts_bound, experts_expected
 from costlib.units.display import quantity
@@ -28,6 +29,7 @@ __all__ = [
     "parameter_shares",
     "rule_against_context",
     "training_rule",
+    "turned_pair",
     "whole_model",
 ]
 
@@ -329,6 +331,42 @@ def _branch(drawing: Sketch, top: float, name: str) -> None:
         drawing.arrow((14, top + 8), (67, top + 8), width=1.6)
     elif name == "add":
         drawing.arrow((68, top + 8), (17, top + 8), width=1.6)
+
+
+def turned_pair(
+    degrees: int = 20, positions: Sequence[tuple[int, int]] = ((3, 1), (7, 5))
+) -> Figure:
+    """A pair of entries of a query and of a key, rotated by their positions, as arrows."""
+    title = "Positions at the same distance leave the same angle between query and key"
+    told = "; ".join(
+        f"query at {query} turned by {degrees * query}° and key at {key} by {degrees * key}°, "
+        f"which is {degrees * (query - key)}° between them"
+        for query, key in positions
+    )
+    alt = f"Two arrows that pointed the same way, rotated {degrees}° a position. {told}."
+    with sketch(title, alt, height=106) as drawing:
+        for middle, (query, key) in zip(((42, 88), (282, 88)), positions, strict=True):
+            drawing.line(middle, _turned(middle, 72, 0), dashed=True)
+            drawing.text(
+                (middle[0] + 36, middle[1] + 10), "not rotated", align="middle", size=SMALL
+            )
+            arc = [_turned(middle, 34, degrees * n / 8) for n in range(8 * key, 8 * query + 1)]
+            drawing.line(*arc)
+            apart = _turned(middle, 49, degrees * (query + key) / 2)
+            drawing.text(apart, f"{degrees * (query - key)}°", align="middle", size=SMALL)
+            for name, at in (("query", query), ("key", key)):
+                colour, end = ARRAYS[name[0].upper()], _turned(middle, 72, degrees * at)
+                drawing.arrow(middle, end, colour=colour, width=1.8)
+                side, shift = ("left", 5) if degrees * at < 90 else ("right", -5)
+                words = f"{name} at {at}: {degrees * at}°"
+                drawing.text((end[0] + shift, end[1]), words, align=side, size=SMALL)
+    return drawing.result
+
+
+def _turned(middle: Point, length: float, degrees: float) -> Point:
+    """Where an arrow ends that points to the right before it is turned to the left."""
+    angle = radians(degrees)
+    return middle[0] + length * cos(angle), middle[1] - length * sin(angle)
 
 
 def block_weights(names: Sequence[str]) -> Figure:

@@ -31,9 +31,9 @@ def true_cache(layers, d_model, heads, kv_heads, tokens):
     return 4 * layers * d_model // heads * kv_heads * tokens
 
 
-def first_to_wake(experts, share, woken):
-    """The first number of tokens that wakes a share of the experts."""
-    return next(tokens for tokens in range(1, 10_000) if woken(tokens) >= share * experts)
+def first_to_reach(experts, share, chosen):
+    """The first number of tokens that chooses a share of the experts."""
+    return next(tokens for tokens in range(1, 10_000) if chosen(tokens) >= share * experts)
 
 
 def busy(name, tokens, seq, gpu_hours, flops_per_s):
@@ -321,7 +321,7 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "tokens_that_wake",
+        "tokens_to_reach",
         numbers={
             "experts": [64, 128, 256],
             "per_token": [2, 4, 6, 8],
@@ -332,7 +332,9 @@ QUESTIONS = [
             Mistake(
                 "one too few",
                 lambda experts, per_token, share: (
-                    first_to_wake(experts, share, lambda n: experts_expected(experts, per_token, n))
+                    first_to_reach(
+                        experts, share, lambda n: experts_expected(experts, per_token, n)
+                    )
                     - 1
                 ),
                 "With so many tokens the share is not reached yet; the next one does it.",
@@ -340,19 +342,21 @@ QUESTIONS = [
             Mistake(
                 "as if no expert were chosen twice",
                 lambda experts, per_token, share: math.ceil(share * experts / per_token),
-                "Tokens choose independently, so many choices fall on experts already awake.",
+                "Tokens choose independently, so many choose an expert that is already chosen.",
             ),
             Mistake(
                 "one expert a token",
-                lambda experts, share, **_: first_to_wake(
+                lambda experts, share, **_: first_to_reach(
                     experts, share, lambda n: experts * (1 - (1 - 1 / experts) ** n)
                 ),
-                "Each token wakes several experts.",
+                "Each token chooses several experts.",
             ),
             Mistake(
                 "one more",
                 lambda experts, per_token, share: (
-                    first_to_wake(experts, share, lambda n: experts_expected(experts, per_token, n))
+                    first_to_reach(
+                        experts, share, lambda n: experts_expected(experts, per_token, n)
+                    )
                     + 1
                 ),
                 "One token fewer reaches the share already.",
@@ -463,7 +467,7 @@ ANSWERS = {
         "cache_bytes": 126 * 2 * 1024 * 2000,
     },
     "selective_overhead": 2048 / (3 * (6 * 12288 + 2048)),
-    "tokens_that_wake": math.ceil(math.log(1 - 0.95) / math.log(1 - 8 / 384)),
+    "tokens_to_reach": math.ceil(math.log(1 - 0.95) / math.log(1 - 8 / 384)),
     "widest_layer": 12800,
     "utilisation": 0.4435635837,
     "cheaper_reader": {"layers": 8, "heads": 64, "d_ff": 20736},
@@ -490,7 +494,7 @@ def tied_by_hand(d_model: int, vocab: int) -> list[int]:
     return [vocab * d_model, 0]
 
 
-APART = {"tokens_that_wake": tokens_in_one_line, "tying_saves": tied_by_hand}
+APART = {"tokens_to_reach": tokens_in_one_line, "tying_saves": tied_by_hand}
 
 #: On an edge, where a student's rounding may differ: for the solutions alone.
-EDGES = {"tokens_that_wake": [{"experts": 8, "per_token": 2, "share": 0.25}, {"share": 0.01}]}
+EDGES = {"tokens_to_reach": [{"experts": 8, "per_token": 2, "share": 0.25}, {"share": 0.01}]}

@@ -62,6 +62,16 @@ def test_weights_of_a_block() -> None:
     assert "gpt2 4.00 and 8.00, together 12.00" in figure.alt
 
 
+def test_turned_pair_keeps_its_angle() -> None:
+    figure = figures.turned_pair(15, ((4, 2), (9, 7)))
+    turns = re.findall(r"turned by (\d+)°.*?by (\d+)°, which is (\d+)°", figure.alt)
+    assert [[int(angle) for angle in turn] for turn in turns] == [[60, 30, 30], [135, 105, 30]]
+    figure = figures.turned_pair()
+    check_small_and_readable_on_a_phone(figure)
+    check_words_apart(figure)
+    check_colours(figure)
+
+
 def test_parameter_shares() -> None:
     figure = figures.parameter_shares(NAMES)
     for name in NAMES:
