@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from docutils.nodes import make_id
 
 from browsing import Visit, change, rest
 from paths import ROOT, SITE
@@ -175,6 +176,14 @@ def test_the_index_is_small_and_every_place_in_it_exists() -> None:
             html = (SITE / f"{page}.html").read_text("utf-8")
             ids[page] = set(re.findall(r'\sid="([^"]+)"', html))
         assert anchor in ids[page], f"{page}#{anchor}"
+
+
+def test_other_words_are_of_sections_that_there_are() -> None:
+    """As the site's build says too, which takes longer."""
+    for name, anchor in (place.split("#") for place in other_words()):
+        text = (ROOT / "book" / f"{name}.md").read_text("utf-8")
+        titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        assert anchor in {make_id(re.sub(r"[`$*]", "", title)) for title in titles}, (name, anchor)
 
 
 def test_every_chapter_says_what_readers_call_its_sections() -> None:
