@@ -6,6 +6,8 @@ are the instructor's code, and run in the grader; nothing here is ever sent to w
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -114,7 +116,8 @@ class Key:
             if self._namespace is None:
                 self._namespace = self.source.namespace()
             try:
-                self._answers[key] = as_plain(self._namespace[name](**case))
+                with contextlib.redirect_stdout(io.StringIO()):  # some solutions print
+                    self._answers[key] = as_plain(self._namespace[name](**case))
             except Exception as error:
                 problem = f"{self.assignment}: the solution of {name} fails for {case}"
                 raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error

@@ -9,7 +9,6 @@ returns no single number, or is compared by a rule of its own, stays with our gr
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import uuid
 from collections.abc import Iterator
@@ -76,8 +75,7 @@ def write_questions(key: Key, folder: Path, variants: int = 50) -> tuple[list[st
     """Write a folder for each question that can be one: the names of these, and of the others."""
     written, others = [], []
     for exercise, question in key.by_machine():
-        with contextlib.redirect_stdout(io.StringIO()):  # some solutions print
-            drawn = _variants(key, exercise, question, variants)
+        drawn = _variants(key, exercise, question, variants)
         if not drawn:
             others.append(exercise.name)
             continue

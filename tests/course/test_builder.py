@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -396,6 +397,14 @@ def test_a_question_without_a_check_is_compared_with_its_solution(tmp_path: Path
     wrong = student_notebook(key, "", solved=True)
     wrong.cells[-2].source = "def half(x): return x / 2"
     assert run(wrong)[0].endswith("half: 1.5. Not yet.\n")
+
+
+def test_a_solution_that_prints_prints_nothing_where_pages_are_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = open_key(made(tmp_path, GOOD.replace("return x / 2", "print(x)\n    return x / 2")))
+    assert key.expected("half", {"x": 3.0}) == pytest.approx(1.5 + 4 * math.pi)
+    assert capsys.readouterr().out == ""
 
 
 CANVAS = """\
