@@ -537,9 +537,9 @@ positions, got 4,097 with the new ones
         """
         most = self.learned_positions
         if most is not None and exceeds(tokens, most + 1):
-            got = f"{tokens:,}" if isinstance(tokens, int) else f"{tokens!s:.60}"
+            got = tokens if isinstance(tokens, int) else int(tokens.max())
             text = f"context must be at most {most:,} tokens, because the model has no more learned"
-            raise ValueError(f"{text} positions, got {got} with the new ones")
+            raise ValueError(f"{text} positions, got {got:,} with the new ones")
 
     def check_trained(self, context: Number, called: str = "the model") -> None:
         """Warn of more tokens than the model was trained for: the costs hold, answers may be poor.
