@@ -43,7 +43,7 @@ def stages(layers, microbatches, chunks, share, *, of_work=False, pieces=None, e
 
 def ring(seq, heads, kv_heads, flops_per_s, rate, *, factor=2):
     """The devices of exercise 6, with what people leave out."""
-    return int(seq // (factor * kv_heads / heads * flops_per_s / rate))
+    return max(1, int(seq // (factor * kv_heads / heads * flops_per_s / rate)))
 
 
 def exposed(

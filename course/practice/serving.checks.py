@@ -49,7 +49,7 @@ def paid(batch, step_ms, per_hour, watts, utilisation, *, drawn=None):
 
 def timed(requests, slots, prefill, weights, each, *, late=0, alone=False):
     """The server of exercise 8, with what people get wrong in it."""
-    now, waits, left, line = 0, [], [], sorted(requests)
+    now, waits, left, line = 0, [], [], sorted(requests, key=lambda one: one[0])
     while line or left:
         here = line and line[0][0] <= now and len(left) < slots
         if here and not (alone and left):

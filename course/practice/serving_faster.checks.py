@@ -482,7 +482,7 @@ ANSWERS = {
     "two_all_reduces": {
         "one_shot": 1 + 7 * 131_072 / 450e3,
         "two_shot": 2 + 1.75 * 131_072 / 450e3,
-        "up_to": 5,
+        "equal_at": 450e3 / (5.25 * 16_384),
     },
     "server_split": [6, 6 * 0.5 / 0.068],
     "copies_needed": [2, 0.6],

@@ -78,7 +78,7 @@ def reduced(batch, d_model, devices, wait_us, gb_per_s, *, each=2, two=2, waits=
     return {
         "one_shot": wait_us + (devices - 1) * batch * alone,
         "two_shot": waits * wait_us + parts * batch * alone,
-        "up_to": int((waits - 1) * wait_us // ((devices - 1 - parts) * alone)),
+        "equal_at": (waits - 1) * wait_us / ((devices - 1 - parts) * alone),
     }
 
 
@@ -235,18 +235,16 @@ def cut_token_by_token(
 def both_rounds(
     batch: int, d_model: int, devices: int, wait_us: float, gb_per_s: float
 ) -> dict[str, float]:
-    """A round sends so many vectors; one sequence more as long as one-shot is not slower."""
+    """A round sends so many vectors; two straight lines cross where their distance is gone."""
 
     def times(many: float) -> tuple[float, float]:
         vector = many * d_model * 2 / gb_per_s / 1000
         part = vector / devices
         return wait_us + (devices - 1) * vector, 2 * (wait_us + (devices - 1) * part)
 
-    up_to = 0
-    while times(up_to + 1)[0] <= times(up_to + 1)[1]:
-        up_to += 1
+    ahead, later = (two - one for one, two in (times(0), times(1)))
     one, two = times(batch)
-    return {"one_shot": one, "two_shot": two, "up_to": up_to}
+    return {"one_shot": one, "two_shot": two, "equal_at": ahead / (ahead - later)}
 
 
 def division_by_trying(
