@@ -1,10 +1,15 @@
 """The grader: it runs what students hand in, believes nothing, and records everything.
 
-- ``fork_server``: the only part that shares a machine with student code, inside the sandbox;
-- ``sandbox``: starts that server, hands out one question at a time, takes plain values back;
+In the order in which a submission meets them:
+
+- ``batch``: a class, from the canary to the reports; ``inbox``: whose notebook is where;
 - ``submission``: a notebook of unknown origin, read with care;
-- ``marking``: one submission against the key; ``worker``: the same in a process of its own;
-- ``journal``: every mark as it is given; ``report``: grades, feedback, summary;
-- ``cluster``: workers on other machines; ``batch``: a class, from the canary to the reports;
-- ``gradescope`` and ``gradebook``: other people's formats.
+- ``worker``: one submission in a process of its own; ``cluster``: workers on other machines;
+- ``marking``: one submission against the key;
+- ``sandbox``: starts a server, hands out one question at a time, takes plain values back;
+- ``fork_server``: that server, the only part that shares a machine with student code;
+- ``by_hand``: what a person marks; ``journal``: every mark as it is given;
+- ``report``: grades, feedback, summary; ``class_page``, ``board``, ``similar``: the class at once;
+- ``gradescope``, ``gradebook``, ``exports``, ``tables``: other people's formats;
+- ``folders``: a question's folder on disk.
 """

@@ -22,7 +22,9 @@ from course.grader.submission import Submission
 
 __all__ = ["Graded", "Mark", "mark_question", "mark_submission", "tidy"]
 
-JUDGING = 10  # seconds that the instructor's own check of an answer may take
+#: Seconds that the instructor's own check of an answer may take: of a processor where that can be
+#: told, so that nobody loses a place because the machine was busy.
+JUDGING = 10
 
 
 @dataclass(frozen=True)
@@ -292,13 +294,13 @@ def _by_signal(seconds: float) -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise _TooSlow
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextlib.contextmanager
