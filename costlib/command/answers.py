@@ -524,9 +524,11 @@ def _served(given: Namespace, server: Server, batch: int, full: Saturation) -> I
     name = "batch in each copy" if server.data > 1 else "batch"
     yield Answer("batch", name, batch, "", why, gives)
     why = f"a decode step of {batch:,} sequences with {context:,} tokens each, halfway"
-    yield Answer(
-        "tpot_s", "time per output token (TPOT)", server.step(batch, context), "s", why, gives
-    )
+    step = server.step(batch, context)
+    yield Answer("tpot_s", "TPOT of a decode step alone", step, "s", why, gives)
+    why = f"{server.data * batch:,} sequences / output tokens a second in all"
+    among = server.data * batch / full.output_tokens_per_s
+    yield Answer("tpot_full_load_s", "TPOT with the prefills of others", among, "s", why, load)
     why = f"one prompt of {given.prompt:,} tokens and an empty queue"
     first = float(server.prefill(given.prompt))
     yield Answer("ttft_s", "time to first token (TTFT)", first, "s", why, gives)
@@ -581,6 +583,7 @@ def explained(given: Namespace) -> tuple[Any, int]:
         shown[name] = [_of_unit(getattr(line, name), line.unit) for line in found.lines]
     shown["off"] = ["" if line.off is None else f"{line.off:+.1%}" for line in found.lines]
     notes = [f"Binds: {found.binds} ({found.why}).", f"One setting: {found.change}."]
+    notes = [*found.doubts, *notes]
     notes += ["Only the beginning of the log was read: it is very long."] if log.is_cut else []
     asks = {"log": given.log, "device": given.place or None, "config": given.config}
     asks = {name: value for name, value in asks.items() if value}

@@ -145,8 +145,10 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[s
     """
     flag = next((each.partition("=")[0] for each in unknown if each.startswith("-")), None)
     if flag is None:
-        text = f"costlib {command} does not take {' '.join(unknown)}: name one device with --on"
-        raise ValueError(f"{text}; costlib compare takes several")
+        text = f"costlib {command} does not take {' '.join(unknown)}"
+        if command == "serve":
+            raise ValueError(f"{text}: only --on takes several values, and --price takes one")
+        raise ValueError(f"{text}: name one device with --on; costlib compare takes several")
     near = get_close_matches(flag, flags[command], n=1, cutoff=0.7)
     others = [name for name, each in flags.items() if flag in each]
     text = f"costlib {command} has no {flag}"
@@ -173,6 +175,7 @@ _ELSEWHERE = {
     "--qps": "--rate",
     "--request-rate": "--rate",
     "--concurrency": "--users",
+    "--cost": "--price",
     "--tp": "--plan tensor=N",
     "--tensor-parallel-size": "--plan tensor=N",
     "--pp": "--plan pipeline=N",

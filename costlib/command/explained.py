@@ -6,7 +6,7 @@ rate is what the datasheet allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,7 @@ class Explained:
     why: str
     change: str
     found: dict[str, Any] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
 
 def explain(log: Log, device: str = "", model: Transformer | None = None) -> Explained:
@@ -99,7 +100,22 @@ def explain(log: Log, device: str = "", model: Transformer | None = None) -> Exp
     about = f"{called} in {start.engine.name} {version}".strip()
     about += f" on {place.name}" if place else ""
     found = {name: printable(value) for name, value in log.row.items() if name != "quote"}
-    return Explained(about, lines, binds, why, _change(start, place), found)
+    change, doubts = _change(start, place), tuple(_doubts(lines, place))
+    return Explained(about, lines, binds, why, change, found, doubts)
+
+
+def _doubts(lines: Iterable[Line], place: Device | None) -> Iterator[str]:
+    """What cannot be, and what was probably given wrongly."""
+    for line in lines:
+        off = line.off or 0.0
+        if line.what == "weights" and not -_STRANGE < off < 1 / (1 - _STRANGE) - 1:
+            yield "These are not the weights of this model: is it the right config?"
+        if line.what == "tokens a second" and place is not None and off < -_ABOVE:
+            yield f"No {place.name} is that fast by its datasheet: is it the right device?"
+
+
+#: From which share of the weights another model is meant, and how far rates are beyond doubt.
+_STRANGE, _ABOVE = 0.5, 0.05
 
 
 _NEEDED = {"weights_gib_per_gpu", "kv_gib_per_gpu", "kv_tokens", "kv_gib_total", "file_gib"}
@@ -126,7 +142,9 @@ def _of_memory(start: Start, place: Device | None) -> Iterator[Line]:
     given = f"{start.engine.share:.0%} of the memory" if start.share_told is None else "as told"
     why = f"from the device and settings alone: {given} less weights and what a pass needs"
     if place is not None or start.shown is not None:
-        yield from _line("tokens of cache, from settings", "tokens", start.settings_pair(), why)
+        pair = start.settings_pair()
+        if pair is not None and pair.predicted > 0:
+            yield from _line("tokens of cache, from settings", "tokens", pair, why)
     why = f"sequences of {start.length:,} tokens: {rule}"
     yield from _line("sequences that fit", "", start.sequences_pair(), why)
 

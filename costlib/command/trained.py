@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -94,16 +94,16 @@ def train(given: Namespace) -> tuple[Any, int]:
     """How long a training run takes, in what memory and at what price."""
     where, found = searched(given)
     model, row = asked.model(given.model), {name: each[0] for name, each in found.items()}
-    share, count = usual_mfu()
-    of = f"the median of {count} published runs" if given.mfu is None else "as asked"
     run = TrainingRun(
         model=model,
         tokens=given.tokens,
         device=where.device,
         devices=where.devices,
-        mfu=given.mfu or share,
+        mfu=1.0,
         seq=given.context,
     )
+    share, of = _mfu(given, float(run.days) / _days(given, row))
+    run = replace(run, mfu=share)
     cost = _paid(given)
     case = _Case(given, run, where, row, of, cost)
     title = f"{given.model} on {given.on}: {given.tokens:,} tokens, {given.batch:,} sequences of "
@@ -111,6 +111,24 @@ def train(given: Namespace) -> tuple[Any, int]:
     names = ("model", "on", "tokens", "batch", "context", "recipe", "mfu", "price", "watts")
     notes = tuple(rents([given.on])) if given.price is None else ()
     return Sheet(title, [*case.rows()], asked_for(given, *names), given.why, notes), 0
+
+
+def _days(given: Namespace, row: dict[str, Any]) -> float:
+    """Days of a run whose steps all take as long as those of the fastest plan."""
+    return float(row["step_s"]) * given.tokens / (given.batch * given.context) / DAY
+
+
+def _mfu(given: Namespace, most: float) -> tuple[float, str]:
+    """The MFU that is asked or usual, at most what the fastest plan reaches; and whose it is."""
+    share, count = usual_mfu()
+    if given.mfu is not None and given.mfu > most:
+        text = f"mfu must be at most {most:.1%}, which the fastest plan reaches at the datasheet's"
+        raise ValueError(f"{text} rates, got {given.mfu:.0%}")
+    if given.mfu is not None:
+        return given.mfu, "as asked"
+    if share > most:
+        return most, f"what the fastest plan reaches, below the median of {count} published runs"
+    return share, f"the median of {count} published runs"
 
 
 def _paid(given: Namespace) -> float | None:
@@ -154,7 +172,7 @@ class _Case:
 
     def planned(self) -> Iterator[Answer]:
         """The fastest plan that fits, and what a datasheet lets it reach."""
-        row, run = self.row, self.run
+        row = self.row
         best = plan_of(row)
         cuts = ("data", "tensor", "pipeline", "context", "expert", "zero")
         least = {"zero": 0}
@@ -170,7 +188,7 @@ class _Case:
         step = float(row["step_s"])
         why = f"of {self.given.batch * self.given.context:,} tokens, by the datasheet's rates"
         yield Answer("step_s", "step, at best", step, "s", why, _PLANS)
-        days = step * run.tokens / (self.given.batch * self.given.context) / DAY
+        days = _days(self.given, row)
         yield Answer("days_at_best", "days, at best", days, "", "steps × the step", _PLANS)
 
 

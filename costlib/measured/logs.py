@@ -192,14 +192,15 @@ def _pool(log: Log, line: str) -> None:
 
 
 def _cells(log: Log, line: str) -> None:
-    """llama.cpp: a cache; one with windows prints two."""
+    """llama.cpp: a cache, whose buffers come before its cells; one with windows prints two."""
     found = re.search(rf"size =\s{{1,10}}{_REAL} MiB", line)
     cells = re.search(r"\(\s{0,10}(\d{1,12}) cells", line)
     kinds = re.findall(r"[KV] \((\w{1,12})\)", line[:2000])
-    if not found:
+    is_known, is_buffer = "kv_tokens" in log.row, "buffer size" in line
+    if not found or (is_buffer and is_known):
         return
     log.row.setdefault("engine", "llama.cpp")
-    before = float(log.row.get("kv_gib_total", 0)) if cells else 0.0
+    before = float(log.row.get("kv_gib_total", 0)) if is_buffer or (cells and is_known) else 0.0
     log.row["kv_gib_total"] = f"{before + float(found[1]) / 1024:.6f}"
     if cells:
         log.row.setdefault("kv_tokens", cells[1])

@@ -417,7 +417,8 @@ def _when_full(server: Server, context: int) -> Iterator[Answer]:
     names = [("full_batch_output_tokens_per_s", "output tokens/s, full batch", server)]
     if own.weights > 1:
         packed = server.with_(precision=own.with_(weights="int4"))
-        names.append(("int4_full_batch_output_tokens_per_s", "the same, weights in int4", packed))
+        name = "output tokens/s, full batch, int4"
+        names.append(("int4_full_batch_output_tokens_per_s", name, packed))
     for key, name, each in names:
         most = each.room(context + 1)
         if 0 < most < inf:

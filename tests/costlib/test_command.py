@@ -134,6 +134,9 @@ def test_what_is_served_has_room_to_its_end(capsys):
         assert found["tpot_s"] == server.step(batch, 1100)
         full = saturation(server, 1000, 200, batch=batch)
         assert found["requests_per_s"] == full.requests_per_s
+        among = batch / found["output_tokens_per_s"]  # as one user sees it, prefills included
+        assert found["tpot_full_load_s"] == pytest.approx(among)
+        assert among > found["tpot_s"]
     copies = json.loads(read(f"{typed} --plan data=3 --price 2 --rate 100", capsys))["answers"]
     alone = json.loads(read(f"{typed} --price 2", capsys))["answers"]
     assert copies["output_tokens_per_s"] == pytest.approx(3 * alone["output_tokens_per_s"])
@@ -456,6 +459,16 @@ def test_a_run_takes_what_the_library_says_and_published_runs_reached(capsys):
     half = json.loads(read(f"{asks} --mfu 0.2 --price 1", capsys))["answers"]
     assert half["days"] == pytest.approx(run.with_(mfu=0.2).days)
     assert half["usd"] == pytest.approx(half["device_hours"])
+
+
+def test_no_run_is_faster_than_its_fastest_plan(capsys):
+    """A small batch reaches less than usual, and nobody gets more than a datasheet allows."""
+    some = ["train", "llama-3.1-8b", "--on", "DGX-H100x8", "--tokens", "2T", "--batch"]
+    assert main([*some, "7", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["answers"]
+    assert told["days"] == pytest.approx(told["days_at_best"])
+    assert main([*some, "8", "--mfu", "90%"]) == 2
+    assert "which the fastest plan reaches" in " ".join(capsys.readouterr().err.split())
 
 
 def test_adapters_take_what_the_library_says_up_to_the_largest_batch(capsys):

@@ -72,6 +72,25 @@ def test_a_start_of_llama_cpp_and_its_device():
     assert "q8_0" in found.change
 
 
+def test_a_cache_of_llama_cpp_is_counted_once():
+    """Newer ones print each device's buffer, then the cache; one with windows has two."""
+    buffers = "llama_kv_cache: CPU KV buffer size = 256.00 MiB\n"
+    buffers += "llama_kv_cache: CUDA0 KV buffer size = 768.00 MiB\n"
+    cells = "llama_kv_cache: size = 1024.00 MiB ( 8192 cells, 32 layers, 1/1 seqs), K (f16): 512\n"
+    for text, total in ((buffers, 1), (cells, 1), (buffers + cells, 1), (buffers + 2 * cells, 2)):
+        assert float(of(text).row["kv_gib_total"]) == total
+
+
+def test_what_cannot_be_is_doubted():
+    start = (LOGS / "sglang-qwen2.5-1.5b.log").read_text("utf-8")
+    assert explain(of(start), "L40S").doubts == ()
+    assert "No M4 is that fast" in explain(of(start), "M4").doubts[-1]
+    [text] = explain(of(start), "L40S", models["llama-3.1-405b"]).doubts[:1]
+    assert "not the weights of this model" in text
+    [*rest] = lines(explain(of(start), "L40S", models["llama-3.1-405b"]))
+    assert "tokens of cache, from settings" not in rest, "no negative tokens"
+
+
 def test_a_log_without_a_model_takes_a_config():
     bare = log("tensorrt-llm-qwen3-reranker-0.6b")
     with pytest.raises(ValueError, match="names no model: give its"):
