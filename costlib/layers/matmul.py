@@ -107,7 +107,8 @@ def linear(
     """A linear layer: tokens×d_in activations times d_in×d_out weights, then perhaps a bias.
 
     The bias is an op of its own, one addition per output, so that a matmul-only count can drop it.
-    It is added before the outputs leave the chip: only its d_out weights are moved.
+    It is added before the outputs leave the chip: only its d_out weights are moved. (The layers of
+    a model are made of `linear_step` of `costlib/layers/parts.py`, which counts alike.)
 
     >>> linear(10, 3, 4).flops, linear(10, 3, 4, bias=True).flops
     (240, 280)
@@ -190,6 +191,8 @@ def einsum(equation: str, **lengths: Number) -> Op:
 
 
 def _parse(equation: str) -> tuple[list[str], str]:
+    if not isinstance(equation, str):
+        raise TypeError(f"an einsum equation is a text such as 'mk,kn->mn', got {equation!r:.60}")
     left, arrow, result = equation.replace(" ", "").partition("->")
     operands = left.split(",")
     if not arrow or not all(part.isalpha() for part in operands):

@@ -24,6 +24,7 @@ import numpy as np
 
 from costlib.model.catalog import Node, nodes
 from costlib.parallel.network import collective_seconds
+from costlib.units.messages import PHASES
 from costlib.units.numbers import Number, size
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
 ]
 
 _FILE = Path(__file__).parent / "collectives.json"
-_TIMES = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "all_to_all": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,10 @@ def bus_factor(does: str, devices: Number) -> Any:
     >>> bus_factor("all_reduce", 8), bus_factor("all_gather", 8)
     (1.75, 0.875)
     """
-    if does not in _TIMES:
-        raise ValueError(f"does must be one of {', '.join(_TIMES)}, got {does!r}")
+    if does not in PHASES:
+        raise ValueError(f"does must be one of {', '.join(PHASES)}, got {does!r}")
     devices = size("devices", devices)
-    return _TIMES[does] * (devices - 1) / devices
+    return PHASES[does] * (devices - 1) / devices
 
 
 @cache

@@ -50,10 +50,11 @@ class StepTable:
         is_last = not model.sends_over
         self.first = tuple(_first(model))
         self.final = (*final, *model.last) if is_last else ()
-        self.before = (*self.first, *_all(norms), *_rows(shapes, "before", d))
+        before = _rows((part.before(d), layers) for part, layers in shapes)
+        self.before = (*self.first, *_all(norms), *before)
         self.learns_positions = any(step.name == "positions" for step in self.before)
         self.after = (
-            *_rows(shapes, "after", d),
+            *_rows((part.after(d), layers) for part, layers in shapes),
             *_all(extra),
             *_repeated(residual_step(d), added),
             *self.final,
@@ -87,11 +88,11 @@ def _all(rows: Iterable[tuple[PerToken, Number]]) -> list[PerToken]:
     return [step * count for step, count in rows]
 
 
-def _rows(shapes: list[tuple[Part, Number]], side: str, d: Number) -> list[PerToken]:
-    """The steps of all parts on one side of the mixing."""
+def _rows(steps: Iterable[tuple[Iterable[PerToken], Number]]) -> list[PerToken]:
+    """The steps of all parts, those that are alike as one."""
     rows: list[tuple[PerToken, Number]] = []
-    for part, layers in shapes:
-        for step in getattr(part, side)(d):
+    for some, layers in steps:
+        for step in some:
             count_rows(rows, step, layers)
     return _all(rows)
 

@@ -30,7 +30,7 @@ from costlib.model.checkpoint import Storage, step_bytes, weight_bytes
 from costlib.model.families import from_hf
 from costlib.model.kvcache import Memory, kv_bytes, memory
 from costlib.model.sizes import BIASES, SIZES, MoE, blocks_of, completed, same_layers, sizes_in
-from costlib.model.table import StepTable
+from costlib.model.table import StepTable, count_rows
 from costlib.units.display import facts_html, quantity
 from costlib.units.ledger import Holding, Ledger, Op
 from costlib.units.messages import collective, message
@@ -41,6 +41,7 @@ from costlib.units.numbers import (
     exceeds,
     is_long,
     is_one,
+    is_zero,
     plus,
     set_field,
     size,
@@ -446,11 +447,13 @@ class Transformer:
         >>> model.kv_elements_per_layer()
         8192
         """
-        if self.mla:
-            return self.mla.kv_rank + self.mla.rope_dim
-        if self.kv_heads is None or self.head_dim is None:
+        kept: list[tuple[Any, Number]] = []
+        for cache, layers in self._table.caches:
+            if not is_zero(cache.per_token):
+                count_rows(kept, cache.per_token, layers)
+        if len(kept) != 1:
             raise ValueError("the layers of this model differ: ask caches() what each kind keeps")
-        return 2 * self.kv_heads * self.head_dim
+        return kept[0][0]
 
     def state_elements(self) -> Any:
         """Elements of one sequence that do not grow with it: states of scans and convolutions.
@@ -525,7 +528,7 @@ class Transformer:
         """
         return (self.context_length or self.positions) if self._table.learns_positions else None
 
-    def check_context(self, tokens: Number) -> None:
+    def check_context(self, tokens: Any) -> None:
         """Refuse more tokens than there are learned positions; one that is being written is free.
 
         >>> gpt = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, positions=1024)

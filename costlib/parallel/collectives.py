@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from costlib.parallel.machine import Program, together, within
-from costlib.units.messages import collective
+from costlib.units.messages import PHASES, collective
 from costlib.units.numbers import Number, ceil_div, one_size, size
 
 __all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts", "two_tier_sent"]
@@ -369,10 +369,9 @@ def least_sent(does: str, elements: Number, devices: Number) -> Any:
     15
     """
     elements, devices = size("elements", elements), size("devices", devices)
-    times = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "all_to_all": 1}
-    if does not in times:
-        raise ValueError(f"does must be one of {', '.join(times)}, got {does!r}")
-    return ceil_div(times[does] * (devices - 1) * elements, devices)
+    if does not in PHASES:
+        raise ValueError(f"does must be one of {', '.join(PHASES)}, got {does!r}")
+    return ceil_div(PHASES[does] * (devices - 1) * elements, devices)
 
 
 def two_tier_sent(does: str, elements: Number, *, node: Number, nodes: Number) -> tuple[Any, Any]:

@@ -34,6 +34,7 @@ from costlib.parallel.collectives import (
     ring_reduce_scatter,
 )
 from costlib.parallel.machine import Machine, Program
+from costlib.units.messages import PHASES
 from costlib.units.numbers import choose, divides, exact_div, size
 
 __all__ = ["Layout", "Way", "cheapest", "gradients", "product", "ways"]
@@ -146,7 +147,7 @@ def _priced(way: Any, sizes: dict[str, Any], devices: Any) -> Way:
     if then == "all_to_all":  # each device's slice of C, cut into as many pieces again
         sent += others * exact_div(exact_div(m * n, devices), devices)
     elif then:
-        sent += (2 if then == "all_reduce" else 1) * others * exact_div(m * n, devices)
+        sent += PHASES[then] * others * exact_div(m * n, devices)
     cut = a or b
     local = {**sizes, **({cut: exact_div(sizes[cut], devices)} if cut else {})}
     flops = matmul(local["m"], local["k"], local["n"]).flops

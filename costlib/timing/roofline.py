@@ -34,6 +34,7 @@ from costlib.units.device import Device
 from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import (
     Number,
+    amount,
     choose,
     extra,
     is_lazy,
@@ -98,7 +99,7 @@ def time(
     choose("overlap", overlap, OVERLAPS)
     choose("granularity", granularity, GRANULARITIES)
     choose("too_large", too_large, TOO_LARGE)
-    device = device_of(device)
+    steps, device = amount("steps", steps, least=0), device_of(device)
     each = meant(work, precision, device)
     is_plain = (overlap, granularity) == ("perfect", "op")
     if isinstance(work, Unfolded) and is_plain and (found := sweeps.seconds(work, device, each)):

@@ -449,7 +449,10 @@ def _axis(name: str, values: Any) -> Any:
 
 
 def _several(given: Any) -> Sequence[Any]:
-    return given if isinstance(given, (list, tuple)) else [given]
+    found = given if isinstance(given, (list, tuple)) else [given]
+    if not found:
+        raise ValueError("a sweep needs at least one model, one device and one precision, got none")
+    return found
 
 
 def _named(models: Sequence[Transformer | str]) -> Iterator[tuple[str, Transformer | str]]:

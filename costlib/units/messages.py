@@ -30,9 +30,11 @@ from typing import Any
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, ceil_div, choose, doublings, is_zero, minimum, size
 
-__all__ = ["COLLECTIVES", "all_reduce", "all_reduces", "collective", "message"]
+__all__ = ["COLLECTIVES", "PHASES", "all_reduce", "all_reduces", "collective", "message"]
 
 COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send")
+#: Times that a device sends its share of what all others need: an all-reduce sums, then gathers.
+PHASES = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "all_to_all": 1}
 
 
 def all_reduce(elements: Number, devices: Number) -> Any:
@@ -42,7 +44,7 @@ def all_reduce(elements: Number, devices: Number) -> Any:
     (0, 4096, 7168)
     """
     elements, devices = size("elements", elements), size("devices", devices)
-    return 2 * (devices - 1) * ceil_div(elements, devices)
+    return PHASES["all_reduce"] * (devices - 1) * ceil_div(elements, devices)
 
 
 def all_reduces(count: Number, elements: Number, devices: Number, axis: str) -> Op:
@@ -51,7 +53,7 @@ def all_reduces(count: Number, elements: Number, devices: Number, axis: str) -> 
     >>> all_reduces(2, 4096, 8, "tensor")
     <Op all_reduce: 0 FLOPs, reads 0, writes 0, sends 14,336 over tensor>
     """
-    rounds = 2 * minimum(devices - 1, 1)
+    rounds = PHASES["all_reduce"] * minimum(devices - 1, 1)
     return message("all_reduce", count, all_reduce(elements, devices), axis, rounds)
 
 
@@ -113,7 +115,7 @@ def _sent(does: str, elements: Number, inside: Number, across: Number) -> tuple[
         part = ceil_div(elements, inside * across)
         return (inside - 1) * part, inside * (across - 1) * part
     part = ceil_div(elements, inside)
-    times = 2 if does == "all_reduce" else 1
+    times = PHASES[does]
     return times * (inside - 1) * part, times * (across - 1) * ceil_div(part, across)
 
 
@@ -122,5 +124,4 @@ def _rounds(does: str, inside: Number, across: Number) -> tuple[Any, Any]:
     near, far = minimum(inside - 1, 1), minimum(across - 1, 1)
     if does in ("send", "all_to_all"):
         return near, far
-    times = 2 if does == "all_reduce" else 1
-    return times * near, times * doublings(across)
+    return PHASES[does] * near, PHASES[does] * doublings(across)

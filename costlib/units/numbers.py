@@ -482,6 +482,8 @@ def symbols(names: str) -> Any:
     with extra("symbols"):
         import sympy
 
+    if not isinstance(names, str):
+        raise TypeError(f"symbols are named by a text such as 'm k n', got {names!r:.60}")
     return sympy.symbols(names, positive=True, integer=True)
 
 

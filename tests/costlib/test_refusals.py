@@ -126,6 +126,25 @@ def test_failures_so_rare_that_nothing_is_lost() -> None:
     assert goodput(np.array([8.0]), 2, 1e18)[0] == pytest.approx(0.8, rel=1e-12)
 
 
+RAW: dict[str, tuple[Callable[[], Any], str]] = {
+    "no models": (lambda: costlib.sweep([], DEVICE, batch=1, context=1), "at least one model"),
+    "no devices": (lambda: costlib.sweep(MODEL, [], batch=1, context=1), "at least one model"),
+    "an equation": (lambda: costlib.einsum(5), "an einsum equation is a text"),  # type: ignore[arg-type]
+    "symbols": (lambda: costlib.symbols(5), "named by a text"),  # type: ignore[arg-type]
+    "less than no steps": (
+        lambda: costlib.time(costlib.matmul(1, 2, 3), DEVICE, steps=-1),
+        "steps must be at least 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "words"), RAW.values(), ids=RAW)
+def test_what_python_alone_would_say_is_said_in_a_sentence(
+    call: Callable[[], Any], words: str
+) -> None:
+    assert words in refused(call)
+
+
 QUOTING: dict[str, Callable[[], Any]] = {
     "an option": lambda: training.activations(MODEL, 1, 8, scores=LONG),
     "a model": lambda: costlib.models[LONG],

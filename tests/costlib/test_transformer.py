@@ -9,6 +9,7 @@ from examples import LLAMA_2_7B as LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costlib.model.catalog import models
 from costlib.model.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
 from paths import DATA
 
@@ -422,6 +423,27 @@ def test_latent_steps_by_hand():
         assert costs(ledger[name].ops[0]) == values, name
     assert LATENT.with_().kv_elements_per_layer() == 24 + 4
     assert LATENT.with_().prefill(2, 3, mla="absorbed").names != ledger.names
+
+
+def test_a_token_adds_to_a_layers_cache_what_the_layer_keeps():
+    """Copied for each query head, or with values of another width; or the layers differ."""
+    copied = Transformer.from_hf(
+        {
+            "model_type": "falcon",
+            "hidden_size": 512,
+            "num_attention_heads": 8,
+            "num_kv_heads": 2,
+            "num_hidden_layers": 2,
+            "vocab_size": 100,
+            "bias": False,
+            "new_decoder_architecture": True,
+            "alibi": False,
+            "ffn_hidden_size": 2048,
+        }
+    )
+    assert copied.kv_elements_per_layer() == 2 * 8 * 64
+    with pytest.raises(ValueError, match="ask caches"):
+        models["deepseek-v3.2"].kv_elements_per_layer()  # a latent, and an index key
 
 
 def test_options_reach_every_part_of_a_pass():

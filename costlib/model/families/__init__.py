@@ -1,10 +1,10 @@
 """A Hugging Face config.json as a Transformer: one short entry for each family.
 
-A config says some things and leaves others to the code of its family: which layers have biases,
-how many norms there are, what a missing field means. The entries hold that (`costlib.model.families
-.family` says how to write one). What a config says is checked: a missing field, a wrong type, two
-fields that contradict one another, or a variant that would be counted wrongly is an error that
-names the field.
+A config says some things and leaves others to the code of its family: which layers have biases, how
+many norms there are, what a missing field means. The entries hold that, and
+`costlib.model.families.family` says how to write one. What a config says is checked: a missing
+field, a wrong type, two fields that contradict one another, or a variant that would be counted
+wrongly is an error that names the field.
 
 Parameters are those of the transformers library's causal language model: buffers (such as
 DeepSeek-V3's router correction) and extra prediction heads are left out. A parameter is a parameter
