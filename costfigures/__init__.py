@@ -1,6 +1,6 @@
-"""One function per figure, one module per chapter; each returns a `Figure`, which a page shows.
+"""One function per figure, which returns a `Figure`; a chapter has one or more modules of them.
 
-A page imports its chapter's module: ``from costfigures import matmul as figures``. Matplotlib
+A page imports what it needs: ``from costfigures import matmul as figures``. Matplotlib
 is imported when a figure is drawn, not before.
 """
 

@@ -246,7 +246,7 @@ def step_times(
             axes.plot([places[batch]], [at], _MARKERS[number], color=COLOURS[number], markersize=8)
         axes.axhline(floor, color=COLOURS[4], linewidth=1.2, linestyle=":")
         axes.text(140, floor * 0.74, f"weights alone: {floor:.1f} ms", fontsize=_SMALL)
-        axes.set(xlabel="tokens cached, each sequence", ylabel="ms a step")
+        axes.set(xlabel="tokens cached, each sequence", ylabel="milliseconds per step")
         axes.set(ylim=(floor * 0.65, floor * 90))
         axes.legend(loc="upper left", fontsize=_SMALL)
     return drawing.result

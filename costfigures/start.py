@@ -106,7 +106,7 @@ def users(
         "users",
         "tokens/s per user",
         "tokens/s in total",
-        "ms a step",
+        "ms per step",
         "reading weights, ms",
     ]
     columns += ["reading caches, ms", "computing, ms", "GB in memory"]
@@ -119,7 +119,7 @@ def _joining(told: list[_Moment], device: Device) -> Figure:
     end = max(last.seconds, device.usable / device.memory_rate)
     title = f"{last.users} users fill the memory: {_gain(told):.0f} times the tokens of one"
     said = " ".join(
-        f"{_people(each)}: {each.seconds * 1e3:.1f} ms a step, {each.weights * 1e3:.1f} of them "
+        f"{_people(each)}: {each.seconds * 1e3:.1f} ms per step, {each.weights * 1e3:.1f} of them "
         f"reading weights, {each.caches * 1e3:.1f} reading caches; {_gets(each)}."
         for each in told
     )

@@ -43,7 +43,7 @@ def mesh(
             ]
         )
     title = f"{model} on {cluster.devices} of {node}: tensor × pipeline × data"
-    columns = ["tensor × pipeline × data", "GB a device", "s a step", "tensor", "bubble", "MFU"]
+    columns = ["tensor × pipeline × data", "GB per device", "s per step", "tensor", "bubble", "MFU"]
     return Explorer("mesh", _folded(found, title), columns, rows)
 
 

@@ -53,7 +53,7 @@ def speculative(
         ).intensity(),
     }
     title = f"A step of {model} against {cached:,} cached tokens, batch {batch}"
-    figure = _against_ridge("new tokens a step", new, curves, devices[device], title)
+    figure = _against_ridge("new tokens per step", new, curves, devices[device], title)
     rows = [
         [f"{count:,}", *(f"{values[at]:,.1f}" for values in curves.values())]
         for at, count in enumerate(new)
