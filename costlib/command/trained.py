@@ -115,7 +115,7 @@ def train(given: Namespace) -> tuple[Any, int]:
 
 def _days(given: Namespace, row: dict[str, Any]) -> float:
     """Days of a run whose steps all take as long as those of the fastest plan."""
-    return float(row["step_s"]) * given.tokens / (given.batch * given.context) / DAY
+    return float(row["step_s"] * given.tokens / (given.batch * given.context) / DAY)
 
 
 def _mfu(given: Namespace, most: float) -> tuple[float, str]:
