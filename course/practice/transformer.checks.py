@@ -441,7 +441,7 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "cheaper_reader",
+        "cheaper_prefill",
         cases=[{"heads": 40, "d_ff": 13824, "layers": 40, "seq": 49152}],
         public=reads_cheaper,
     ),
@@ -470,7 +470,7 @@ ANSWERS = {
     "tokens_to_reach": math.ceil(math.log(1 - 0.95) / math.log(1 - 8 / 384)),
     "widest_layer": 12800,
     "utilisation": 0.4435635837,
-    "cheaper_reader": {"layers": 8, "heads": 64, "d_ff": 20736},
+    "cheaper_prefill": {"layers": 8, "heads": 64, "d_ff": 20736},
     "model_for_budget": {
         "layers": 37,
         "d_model": 2432,
