@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -33,11 +34,17 @@ def named(chapter: str) -> list[tuple[str, Mistake]]:
     return [(question.name, each) for _, question in graded for each in question.mistakes]
 
 
+def unparsed(code: str) -> str:
+    """Code in one form: Python 3.10 puts names that are bound together in parentheses."""
+    bound = r"(^ *|\bfor )\((\w+(?:, \w+)+)\)(?= in | = )"
+    return re.sub(bound, r"\1\2", ast.unparse(ast.parse(code)), flags=re.MULTILINE)
+
+
 @cache
 def changed(chapter: str, name: str, mistake: str) -> Any:
     """A solution with the changes that its mistake is."""
     key = key_of(chapter)
-    code = ast.unparse(ast.parse(key.exercise(name).function))
+    code = unparsed(key.exercise(name).function)
     for change in SLIPS[name][mistake]:
         old, new = change.split(" -> ")
         assert old in code, f"{name}, {mistake}: the solution has no {old!r}"

@@ -86,7 +86,7 @@ _loaded = {n.partition(".")[0] for n in _sys.modules} - _before
 print(_json.dumps({**{k: sorted(v) for k, v in _seen.items()}, "modules": sorted(
     str(m.__file__) for n, m in list(_sys.modules.items())
     if n.partition(".")[0] in ("costlib", "costfigures") and getattr(m, "__file__", None)),
-    "packages": sorted({owner.lower() for n in _loaded for owner in _owners.get(n, [])})}))
+    "packages": sorted({owner.lower() for n in _loaded for owner in _owners.get(n, [n])})}))
 """
 
 
