@@ -78,12 +78,18 @@ def run(version: str, python: str, out: Path) -> Outcome:
         for command in COMMANDS:
             begin = time.monotonic()
             asked = ["make", command, f"PYTHON={python}", "PAGES=all"]
-            made = subprocess.run(asked, cwd=clone, **said)
+            made = subprocess.run(asked, cwd=clone, env=apart(), **said)
             if made.returncode:
                 return Outcome(version, tuple(seconds), command, log)
             seconds.append(time.monotonic() - begin)
     shutil.rmtree(clone, ignore_errors=True)
     return Outcome(version, tuple(seconds))
+
+
+def apart() -> dict[str, str]:
+    """The environment without what make was told for this command: a clone has words of its own."""
+    ours = {"MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "OUT", "ONLY", "ODD"}
+    return {name: value for name, value in os.environ.items() if name not in ours}
 
 
 def outcomes(versions: Sequence[str], out: Path) -> Iterator[Outcome]:

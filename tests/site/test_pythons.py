@@ -72,3 +72,10 @@ def test_each_python_has_a_clone_a_log_and_a_line(
 def test_what_is_asked_for_by_name_must_be_here(machine: Path) -> None:
     assert pythons.main([str(machine / "out"), "--only", "3.10"]) == 0
     assert pythons.main([str(machine / "out"), "--only", "3.10", "3.99"]) == 1
+
+
+def test_a_clone_is_not_told_what_this_command_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUT", "elsewhere")
+    monkeypatch.setenv("MAKEFLAGS", "OUT=elsewhere")
+    assert {"OUT", "MAKEFLAGS"}.isdisjoint(pythons.apart())
+    assert "PATH" in pythons.apart()
