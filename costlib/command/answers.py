@@ -582,8 +582,8 @@ def explained(given: Namespace) -> tuple[Any, int]:
     for name in ("printed", "expected"):
         shown[name] = [_of_unit(getattr(line, name), line.unit) for line in found.lines]
     shown["off"] = ["" if line.off is None else f"{line.off:+.1%}" for line in found.lines]
-    notes = [f"Binds: {found.binds} ({found.why}).", f"One setting: {found.change}."]
-    notes = [*found.doubts, *notes]
+    notes = [*found.doubts, f"Binds: {found.binds} ({found.why})."]
+    notes += [f"One setting: {found.change}."]
     notes += ["Only the beginning of the log was read: it is very long."] if log.is_cut else []
     asks = {"log": given.log, "device": given.place or None, "config": given.config}
     asks = {name: value for name, value in asks.items() if value}

@@ -107,15 +107,11 @@ def explain(log: Log, device: str = "", model: Transformer | None = None) -> Exp
 def _doubts(lines: Iterable[Line], place: Device | None) -> Iterator[str]:
     """What cannot be, and what was probably given wrongly."""
     for line in lines:
-        off = line.off or 0.0
-        if line.what == "weights" and not -_STRANGE < off < 1 / (1 - _STRANGE) - 1:
+        times = 1 + (line.off or 0.0)  # what was expected, over what was printed
+        if line.what == "weights" and not 1 / 2 < times < 2:
             yield "These are not the weights of this model: is it the right config?"
-        if line.what == "tokens a second" and place is not None and off < -_ABOVE:
+        if line.what == "tokens a second" and place is not None and times < 0.95:
             yield f"No {place.name} is that fast by its datasheet: is it the right device?"
-
-
-#: From which share of the weights another model is meant, and how far rates are beyond doubt.
-_STRANGE, _ABOVE = 0.5, 0.05
 
 
 _NEEDED = {"weights_gib_per_gpu", "kv_gib_per_gpu", "kv_tokens", "kv_gib_total", "file_gib"}
