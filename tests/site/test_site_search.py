@@ -198,8 +198,8 @@ def test_the_dialog_answers_as_one_types_and_opens_the_section(browser: Any, add
     with Visit(browser, address, "book/matmul.html", viewport=phone, color_scheme="dark") as visit:
         page = visit.page
         page.keyboard.press("Control+k")
-        page.wait_for_selector("#pst-search-dialog input:focus")
-        with change(page, "#pst-search-dialog .found"):
+        page.wait_for_selector("form.bd-search input:focus")
+        with change(page, ".found"):
             page.keyboard.type("rooflne")
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
         page.keyboard.press("ArrowDown")

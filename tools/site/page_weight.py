@@ -248,7 +248,10 @@ def without_measuring(script: str) -> str:
 def with_names(html: str) -> str:
     """What a screen reader needs and the theme, or pandas, leaves out."""
     for lacking, complete in (
-        ('<div id="pst-primary-sidebar"', r'\g<0> role="navigation" aria-label="The book"'),
+        (
+            '<div(?: id="pst-primary-sidebar")? class="bd-sidebar-primary bd-sidebar"',
+            r'\g<0> role="navigation" aria-label="The book"',
+        ),
         ('<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages inside">'),
         ("<th></th>", "<td></td>"),  # the corner of a table heads nothing
         (r'<img alt="(?=[^>]*_static/images/logo)', r'<img loading="lazy" alt="'),  # in a menu

@@ -43,7 +43,8 @@ function shown(result, snippet) {
 /** Make a field answer as one types. */
 function answer(form) {
   const field = form.querySelector('input[type=search]');
-  const dialog = form.closest('dialog');
+  // With the older theme, for Python 3.10, it is no element of that name.
+  const dialog = form.closest('dialog, .search-button__search-container');
   const said = element('p', { className: 'found-said', role: 'status' });
   const list = element('ol', { className: 'found' });
   form.after(said, list);
@@ -119,7 +120,9 @@ function answer(form) {
     list.querySelector('a')?.click();
   });
   list.addEventListener('click', (event) => {
-    if (event.target.closest('a')) dialog?.close();
+    if (!event.target.closest('a')) return;
+    if (dialog instanceof HTMLDialogElement) dialog.close();
+    else dialog?.parentElement.classList.remove('show');
   }); // it may lead within this page
   if (!dialog) {
     field.value = new URLSearchParams(location.search).get('q') ?? '';
