@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from docutils.nodes import make_id
 
 from browsing import Visit, change, rest
 from paths import ROOT, SITE
+from tools.site import search_index
 from tools.site.page_weight import packaged_node
 from tools.site.search_index import other_words
 
@@ -184,6 +186,14 @@ def test_other_words_are_of_sections_that_there_are() -> None:
         text = (ROOT / "book" / f"{name}.md").read_text("utf-8")
         titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
         assert anchor in {make_id(re.sub(r"[`$*]", "", title)) for title in titles}, (name, anchor)
+
+
+def test_other_words_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a page that a build before has read, too."""
+    kept = {"book/serving": {"sections": [("queue", "Queues", "A request waits.", 1.0)]}}
+    app: Any = SimpleNamespace(env=SimpleNamespace(metadata=kept))
+    monkeypatch.setattr(search_index, "other_words", lambda: {"serving#queue": "backlog"})
+    assert [each[3] for each in search_index.of(app, "book/serving")] == ["backlog"]
 
 
 def test_every_chapter_says_what_readers_call_its_sections() -> None:

@@ -45,8 +45,7 @@ SIGNS = {"cdot": "·", "times": "×", "le": "≤", "ge": "≥", "approx": "≈",
 def remember(app: Sphinx, doctree: nodes.document) -> None:
     """Keep the words of a page's sections, when it is read."""
     page = app.env.docname
-    name = page.removeprefix("book/")
-    app.env.metadata[page]["sections"] = list(entries(doctree, page, name))
+    app.env.metadata[page]["sections"] = list(entries(doctree, page))
 
 
 @functools.cache
@@ -56,25 +55,24 @@ def other_words() -> dict[str, str]:
     return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))
 
 
-def entries(doctree: nodes.document, page: str, name: str) -> Iterator[tuple[Any, ...]]:
-    """Anchor, title, text, other words and weight of every section of a page."""
+def entries(doctree: nodes.document, page: str) -> Iterator[tuple[str, str, str, float]]:
+    """Anchor, title, text and weight of every section of a page."""
     for section in doctree.findall(nodes.section):
         anchor = section["ids"][0]
         title = section[0].astext()
-        also = other_words().get(f"{name}#{anchor}", "")
         weight = next((w for start, w in LATER if page.startswith(start)), 1.0)
         weight *= LATER_SECTIONS.get(re.sub(r"-?\d+$", "", anchor), 1.0)
         texts = []
         for part in section.children[1:]:
             named = addressed(part, title)
             if named:
-                yield (part["ids"][0], named, words(part), "", NAMED)  # type: ignore[index]
+                yield (part["ids"][0], named, words(part), NAMED)  # type: ignore[index]
             else:
                 texts.append(words(part))
         said = " ".join(filter(None, texts))
         if page.startswith("book/api/"):  # found by its name: how a docstring begins is enough
             said = textwrap.shorten(said, BEGINNING, placeholder=" …")
-        yield anchor, title, said, also, weight
+        yield anchor, title, said, weight
 
 
 def addressed(part: nodes.Node, section: str) -> str:
@@ -145,9 +143,11 @@ def write(app: Sphinx, failed: Exception | None) -> None:
     (home / "sections.json").write_text(text, "utf-8")
 
 
-def of(app: Sphinx, page: str) -> list[tuple[Any, ...]]:
-    """What was kept of a page."""
-    return list(app.env.metadata[page]["sections"])
+def of(app: Sphinx, page: str) -> Iterator[tuple[str, str, str, str, float]]:
+    """What was kept of a page, and what else readers call its sections today."""
+    name = page.removeprefix("book/")
+    for anchor, title, said, weight in app.env.metadata[page]["sections"]:
+        yield anchor, title, said, other_words().get(f"{name}#{anchor}", ""), weight
 
 
 def own_page(_: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -169,4 +169,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", remember, priority=900)
     app.connect("html-collect-pages", own_page)
     app.connect("build-finished", write, priority=800)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    # The second form of what is kept of a page: a build that kept the first reads pages again.
+    return {
+        "version": "1",
+        "env_version": 2,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
