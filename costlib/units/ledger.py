@@ -44,7 +44,8 @@ class Elements:
     scores: Any = 0
 
     def __post_init__(self) -> None:
-        if {type(self.weights), type(self.activations), type(self.kv), type(self.scores)} != {int}:
+        kinds = type(self.weights), type(self.activations), type(self.kv), type(self.scores)
+        if kinds != (int, int, int, int):
             settle(self, *KINDS)
 
     @property

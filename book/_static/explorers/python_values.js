@@ -15,7 +15,7 @@ export class List extends Array {
   }
 
   extend(values) {
-    for (const value of [...values]) this.push(value);
+    for (const value of values === this ? [...this] : values) this.push(value);
     return null;
   }
 
