@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf
 from typing import Any
@@ -21,7 +21,7 @@ from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.parts import Block, PerToken, same
 from costlib.units.numbers import Number, is_zero
 
-__all__ = ["Packing", "Storage", "step_bytes", "weight_bytes"]
+__all__ = ["Packing", "Storage", "layers_bytes", "step_bytes", "weight_bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +135,31 @@ def step_bytes(
             weights[name] = weights.get(name, 0) + matrix.weights
             held[name] = held.get(name, 0) + matrix.bytes
     return tuple((name, held[name] / weights[name]) for name in weights)
+
+
+def layers_bytes(
+    block: Block, d_model: Number, storage: Storage, layers: range
+) -> Iterator[tuple[tuple[str, Number], ...]]:
+    """`step_bytes` of each of these layers, which do the same and may be packed differently.
+
+    >>> from costlib import Transformer
+    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
+    >>> kept = ("model.layers.0.mlp.down_proj",)
+    >>> packed = Storage(name="int8", packing=Packing(bits=8), kept=kept)
+    >>> [dict(each)["ffn.down"] for each in layers_bytes(tiny.blocks[0], 64, packed, range(2))]
+    [2.0, 1.0]
+    """
+    one = replace(block, layers=1)
+    steps = [step.name for step in _products(one, d_model)]
+    beside = any(name.startswith("ffn.") for name in steps)
+    has_blocks = any(isinstance(part, (Encoder, WhereSeen)) for part in block.parts)
+    known: dict[Any, tuple[tuple[str, Number], ...]] = {}
+    for layer in layers:
+        alike = tuple(storage.of(name, layer, beside=beside) for name in steps)
+        key = (alike, layer if has_blocks else None)
+        if key not in known:
+            known[key] = step_bytes((one,), d_model, replace(storage, first_layer=layer))
+        yield known[key]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ from typing import Any
 
 from costlib.layers.parts import Block, Part, Pass, PerToken, residual_step
 from costlib.model.catalog.lookup import named
-from costlib.model.checkpoint import step_bytes
+from costlib.model.checkpoint import layers_bytes
 from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import Number, size
-from costlib.units.precision import Precision
 
 __all__ = ["LayerWork", "layer_by_layer"]
 
@@ -73,22 +72,22 @@ def layer_by_layer(
 def _alike(model: Any, block: Block, run: Pass, layers: range) -> Iterator[LayerWork]:
     """Layers that do the same, each in the bytes of its own checkpoint."""
     parts, ops = tuple(map(_called, block.parts)), tuple(_in_turn(model, block, run))
-    found = None
-    for layer in layers:
-        own = _packed(model, block, layer)
-        if found is None or found.work.own != own:
-            found = LayerWork(parts, Ledger(ops, own=own))
-        yield found
+    known: dict[Any, LayerWork] = {}
+    for packed in _packed(model, block, layers):
+        if packed not in known:
+            own = packed and model.own.with_(by_step=packed)
+            known[packed] = LayerWork(parts, Ledger(ops, own=own))
+        yield known[packed]
 
 
-def _packed(model: Any, block: Block, layer: int) -> Precision | None:
-    """The precision of one layer of a checkpoint that packs its layers, or nothing."""
+def _packed(model: Any, block: Block, layers: range) -> Iterator[Any]:
+    """Bytes by step of each layer of a checkpoint that packs its layers, or nothing."""
     storage = model.storage
     if model.own is None or storage.unread:
-        return None
-    steps = step_bytes((block,), model.d_model, replace(storage, first_layer=layer))
-    own: Precision = model.own.with_(by_step=(*steps, ("", storage.plain)))
-    return own
+        yield from (None for _ in layers)
+    else:
+        for each in layers_bytes(block, model.d_model, storage, layers):
+            yield (*each, ("", storage.plain))
 
 
 def _called(part: Part) -> str:

@@ -130,6 +130,7 @@ const NEAREST = 8; // states that come before all models are read
 export function* foreseen(states, { id }) {
   for (const state of states.slice(0, NEAREST)) yield* ahead(state);
   if (id === 'model') yield* readAll();
+  for (const state of states.slice(NEAREST, MOST_KEPT / 2)) yield* ahead(state);
 }
 
 const KINDS = ['weights', 'cache', 'others', 'flops', 'sent'];
