@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,15 @@ __all__ = [
     "plan",
     "positive",
     "precision",
+    "price",
+    "prices",
     "recipe",
     "share",
     "spell",
     "times",
     "tpot",
     "ttft",
+    "wait",
     "whole",
 ]
 
@@ -107,15 +110,32 @@ def spell(given: Namespace) -> None:
     for name, spelt in (("model", _spelt_model), ("on", place)):
         value = getattr(given, name, None)
         if isinstance(value, list):
-            setattr(given, name, [spelt(each) for each in value])
+            setattr(given, name, [spelt(each) for text in value for each in _apart(text)])
         elif value is not None:
+            if len(_apart(value)) > 1:
+                kind = "device" if name == "on" else "model"
+                text = f"costlib {given.command} takes one {kind}, got {value!r}"
+                is_served = given.command not in ("plan", "train", "lora")
+                raise ValueError(text + "; costlib compare takes several" * is_served)
             setattr(given, name, spelt(value))
+    if isinstance(getattr(given, "price", None), list):
+        given.price = [each for some in given.price for each in some]
     if getattr(given, "on", "") is None:
         such = "--on H100-SXM or --on H100-SXMx8"
         such = "--on DGX-H100x4" if given.command in ("plan", "train") else such
         raise ValueError(
             f"no device was given: add {such} (costlib {given.command} --help says more)"
         )
+
+
+def _apart(text: str) -> list[str]:
+    """Names that were typed with commas between them; a file is one, whatever its name is.
+
+    >>> _apart("T4,L4"), _apart("T4")
+    (['T4', 'L4'], ['T4'])
+    """
+    is_file = bool(text) and Path(text).exists()
+    return [text] if is_file else [each.strip() for each in text.split(",")]
 
 
 def fill_context(given: Namespace) -> None:
@@ -131,14 +151,14 @@ def fill_context(given: Namespace) -> None:
         given.context = [usual] if given.command == "sweep" else usual
 
 
-def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[str]]) -> None:
+def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Mapping[str, str]]) -> None:
     """Say what was meant by a flag that a command does not have.
 
-    >>> no_flag("answer", ["--contxt", "8"], {"answer": ["--context"]})
+    >>> no_flag("answer", ["--contxt", "8"], {"answer": {"--context": ""}})
     Traceback (most recent call last):
         ...
     ValueError: costlib answer has no --contxt: did you mean --context?
-    >>> no_flag("answer", ["--int4"], {"answer": ["--precision"]})
+    >>> no_flag("answer", ["--int4"], {"answer": {"--precision": ""}})
     Traceback (most recent call last):
         ...
     ValueError: costlib answer has no --int4: did you mean --precision int4?
@@ -146,9 +166,11 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Sequence[s
     flag = next((each.partition("=")[0] for each in unknown if each.startswith("-")), None)
     if flag is None:
         text = f"costlib {command} does not take {' '.join(unknown)}"
-        if command == "serve":
-            raise ValueError(f"{text}: only --on takes several values, and --price takes one")
-        raise ValueError(f"{text}: name one device with --on; costlib compare takes several")
+        if several := ", ".join(filter(None, dict.fromkeys(flags[command].values()))):
+            raise ValueError(f"{text}: only {several} can have several values")
+        if "--on" in flags[command]:
+            raise ValueError(f"{text}: name one device with --on; costlib compare takes several")
+        raise ValueError(f"{text}: costlib {command} --help says what it takes")
     near = get_close_matches(flag, flags[command], n=1, cutoff=0.7)
     others = [name for name, each in flags.items() if flag in each]
     text = f"costlib {command} has no {flag}"
@@ -237,6 +259,28 @@ def amount(text: str) -> float:
         raise ValueError(f"{text!r} is not a number of at least 0, such as 25 or 3.99") from problem
 
 
+def price(text: str) -> float:
+    """Dollars: one price, with a point where some write a comma.
+
+    >>> price("3.99")
+    3.99
+    """
+    if re.fullmatch(r"[\d.]+(,[\d.]+)+", text):
+        raise ValueError(
+            f"{text!r} is not one price such as 3.99; costlib compare takes one for each device"
+        )
+    return amount(text)
+
+
+def prices(text: str) -> list[float]:
+    """One price or several, with commas between them.
+
+    >>> prices("3.99"), prices("2,3")
+    ([3.99], [2.0, 3.0])
+    """
+    return [amount(each) for each in text.split(",")]
+
+
 def positive(text: str) -> float:
     """A number of more than 0.
 
@@ -287,7 +331,7 @@ def tpot(text: str) -> float:
     >>> tpot("25"), tpot("25ms"), tpot("0.025 s")
     (25.0, 25.0, 25.0)
     """
-    return _milliseconds(text, 1000)
+    return _duration(text, "milliseconds", 1000, positive)
 
 
 def ttft(text: str) -> float:
@@ -296,14 +340,30 @@ def ttft(text: str) -> float:
     >>> ttft("500")
     500.0
     """
-    return _milliseconds(text, 60_000)
+    return _duration(text, "milliseconds", 60_000, positive)
 
 
-def _milliseconds(text: str, most: int) -> float:
-    told = re.fullmatch(r"\s*([\d.]+)\s*(m?)s\s*", text)
-    value = positive(told[1]) * (1 if told[2] else 1000) if told else positive(text)
+def wait(text: str) -> float:
+    """Microseconds that a round of messages waits.
+
+    >>> wait("0"), wait("20"), wait("20us"), wait("0.02 ms")
+    (0.0, 20.0, 20.0, 20.0)
+    """
+    return _duration(text, "microseconds", 100_000, amount)
+
+
+#: Microseconds of a unit, by its symbol and by its name.
+_MICROSECONDS = {"s": 1e6, "ms": 1e3, "us": 1, "µs": 1, "milliseconds": 1e3, "microseconds": 1}
+
+
+def _duration(text: str, unit: str, most: int, reads: Callable[[str], float]) -> float:
+    """A time in a unit; its symbol may stand behind the number, or that of another."""
+    told = re.fullmatch(r"\s*([\d.]+)\s*([muµ]?s)\s*", text)
+    value = reads(told[1] if told else text)
+    if told:
+        value = value * _MICROSECONDS[told[2]] / _MICROSECONDS[unit]
     if value > most:
-        raise ValueError(f"{text!r} is more than {most:,} milliseconds")
+        raise ValueError(f"{text!r} is more than {most:,} {unit}")
     return value
 
 

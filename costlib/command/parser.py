@@ -98,17 +98,21 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def flags() -> dict[str, list[str]]:
-    """The flags of every command.
+def flags() -> dict[str, dict[str, str]]:
+    """The flags of every command; of those that take several values their first name, too.
 
-    >>> "--quick" in flags()["measure"]
-    True
+    >>> flags()["measure"]["--quick"], flags()["serve"]["--gpu"]
+    ('', '--on')
     """
     [commands] = [
         action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
     ]
     return {
-        name: [word for action in each._actions for word in action.option_strings]
+        name: {
+            word: action.option_strings[0] if action.nargs == "+" else ""
+            for action in each._actions
+            for word in action.option_strings
+        }
         for name, each in commands.choices.items()
     }
 
@@ -119,6 +123,11 @@ def _version() -> str:
 
 def _says(says: str, default: Any) -> str:
     return _DEFAULT.format(says=says, default=default)
+
+
+def _of_tokens(says: str, default: Any) -> str:
+    """The help of a number of tokens, which people write in thousands."""
+    return _says(f"{says}, where 8k is 8,000", default)
 
 
 _WHY = _says("show the sum behind each number, and the section of the book that derives it", "off")
@@ -154,7 +163,7 @@ def _plan_of(command: Any, *, several: bool = False) -> None:
 
 def _wait(command: Any) -> None:
     says = "add this many microseconds to each round of messages between devices"
-    _amount(command, "--wait", "MICROSECONDS", says, 0)
+    _amount(command, "--wait", "MICROSECONDS", says, 0, asked.wait)
 
 
 def _engine(command: Any) -> None:
@@ -171,7 +180,7 @@ def _step(command: Any) -> None:
 
 def _context(command: Any, says: str) -> None:
     how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "TOKENS"}
-    command.add_argument("--context", help=_says(says, _USUAL), **how)
+    command.add_argument("--context", help=_of_tokens(says, _USUAL), **how)
 
 
 def _case(command: Any, *, several: bool = False) -> None:
@@ -186,7 +195,7 @@ def _case(command: Any, *, several: bool = False) -> None:
 def _input(command: Any, says: str, default: Any) -> None:
     value = default if isinstance(default, int) else None
     how: dict[str, Any] = {"dest": "prompt", "metavar": "TOKENS", "default": value}
-    how |= {"type": _read(asked.whole), "help": _says(says, default)}
+    how |= {"type": _read(asked.whole), "help": _of_tokens(says, default)}
     command.add_argument("--input-tokens", "--prompt", **how)
 
 
@@ -195,9 +204,9 @@ def _money(command: Any, *, several: bool = False) -> None:
     if several:
         says = _says(f"{says}, one price for all or one for each", "the dated rent, if known")
         how: dict[str, Any] = {"nargs": "+", "metavar": "DOLLARS", "help": says}
-        command.add_argument("--price", type=_read(asked.amount), **how)
+        command.add_argument("--price", type=_read(asked.prices), **how)
     else:
-        _amount(command, "--price", "DOLLARS", says, _NONE)
+        _amount(command, "--price", "DOLLARS", says, _NONE, asked.price)
     _amount(command, "--watts", "WATTS", "count energy at this many watts for each device", _NONE)
 
 
@@ -264,7 +273,8 @@ def _sweep(command: Any) -> None:
     how: dict[str, Any] = {"type": _read(asked.numbers)}
     says = _says(f"take these numbers of sequences{such}", 1)
     command.add_argument("--batch", default=[1], metavar="SEQUENCES", help=says, **how)
-    says = _says("take these numbers of tokens in the KV cache, written in the same ways", _USUAL)
+    says = "take these numbers of tokens in the KV cache, written in the same ways"
+    says = _of_tokens(says, _USUAL)
     command.add_argument("--context", metavar="TOKENS", help=says, **how)
     _precision(command)
 
@@ -296,7 +306,8 @@ def _trained(command: Any, batch: int) -> None:
 
 def _train(command: Any) -> None:
     _of(command, on="NODE[xN]")
-    says = _says("train with this many tokens in all, such as 300e9 or 2T", "none, required")
+    says = "train with this many tokens in all, such as 300e9 or 2T"
+    says = _of_tokens(says, "none, required")
     how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "TOKENS", "required": True}
     command.add_argument("--tokens", help=says, **how)
     _trained(command, 256)
@@ -320,15 +331,15 @@ def _lora(command: Any) -> None:
     _trained(command, 1)
     says = _says("recompute these activations in the backward pass", "none, all are kept")
     command.add_argument("--recompute", choices=("selective", "full"), help=says)
-    says = "train with this many tokens in all, such as 10M"
-    _whole(command, "--tokens", "TOKENS", _NONE, says)
+    says = _of_tokens("train with this many tokens in all, such as 10M", _NONE)
+    command.add_argument("--tokens", type=_read(asked.whole), metavar="TOKENS", help=says)
     _rent(command)
     command.add_argument("--why", action="store_true", help=_WHY)
 
 
 def _rent(command: Any) -> None:
     says = "charge this many US dollars an hour for each device"
-    _amount(command, "--price", "DOLLARS", says, "the dated rent, if known")
+    _amount(command, "--price", "DOLLARS", says, "the dated rent, if known", asked.price)
 
 
 def _recipe(command: Any) -> None:
@@ -341,7 +352,7 @@ def _serve(command: Any) -> None:
     _plan_of(command)
     _wait(command)
     _input(command, "take requests of this many input tokens", 1000)
-    says = _says("generate this many output tokens for each request", 200)
+    says = _of_tokens("generate this many output tokens for each request", 200)
     how: dict[str, Any] = {"dest": "answer", "metavar": "TOKENS", "default": 200}
     command.add_argument("--output-tokens", "--answer", type=_read(asked.whole), help=says, **how)
     says = "find the fewest devices for this many concurrent users"
@@ -355,7 +366,8 @@ def _serve(command: Any) -> None:
     _precision(command)
     _engine(command)
     says = "charge this many US dollars an hour for each device"
-    _amount(command, "--price", "DOLLARS", says, "none; with --users the dated rent, if known")
+    default = "none; with --users the dated rent, if known"
+    _amount(command, "--price", "DOLLARS", says, default, asked.price)
     command.add_argument("--why", action="store_true", help=_WHY)
 
 

@@ -186,6 +186,25 @@ def test_numbers_and_devices_are_read_as_people_write_them(capsys):
         assert json.loads(read(f"llama-3.1-8b {typed} --json", capsys)) == plain
 
 
+def test_several_devices_and_prices_may_have_commas_between_them(tmp_path, monkeypatch, capsys):
+    for commas, blanks in (
+        (
+            "compare gpt2,gpt2-xl --on T4,L4 --price 2,3",
+            "compare gpt2 gpt2-xl --on T4 L4 --price 2 3",
+        ),
+        ("sweep gpt2 --on t4,l4", "sweep gpt2 --on T4 L4"),
+        (
+            "serve gpt2 --prompt 99 --users 5 --on T4,L4",
+            "serve gpt2 --prompt 99 --users 5 --on T4 L4",
+        ),
+    ):
+        assert read(f"{commas} --json", capsys) == read(f"{blanks} --json", capsys) != ""
+    (tmp_path / "a,b.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert main(["params", "a,b.json"]) == 2
+    assert "'model_type' is missing" in capsys.readouterr().err, "a file may have a comma"
+
+
 def test_names_are_said_as_the_catalogue_spells_them(capsys):
     found = read("LLAMA_3-8B --on h100sxmx8 --batch 1e1", capsys).splitlines()
     assert found[0] == "llama-3-8b on H100-SXMx8: 10 × 4,096 tokens"
@@ -254,6 +273,15 @@ WRONG = {
     "llama-3-8b --on T4 L4": "answer does not take L4: name one device with --on; costlib compare",
     "llama-3-8b --on T4 --batch 1,8": "8, 1e3 or 128k; costlib sweep takes several",
     "serve llama-3-8b --on T4 L4": "several devices needs the number of users: add --users",
+    "serve llama-3-8b T4": "costlib serve does not take T4: only --on can have several values",
+    "compare gpt2 --on T4 --batch 1 2": "does not take 2: only --on, --plan, --price can have",
+    "params gpt2 T4": "costlib params does not take T4: costlib params --help says what it takes",
+    "gpt2 --on T4,L4": "answer takes one device, got 'T4,L4'; costlib compare takes several",
+    "gpt2,gpt2-xl --on T4": "takes one model, got 'gpt2,gpt2-xl'; costlib compare takes",
+    "lora gpt2 --on T4,L4": "costlib lora takes one device, got 'T4,L4'",
+    "gpt2 --on T4 --price 2,3": "'2,3' is not one price such as 3.99; costlib compare takes one",
+    "gpt2 --on H100x4 --wait 100001": "--wait: '100001' is more than 100,000 microseconds",
+    "gpt2 --on H100x4 --wait 1s": "--wait: '1s' is more than 100,000 microseconds",
     "serve llama-3-8b --on T4 --ttft 500": "--ttft needs the number of users: add --users",
     "serve llama-3-8b --on T4x2 --users 5": "device must be a single device or node, because",
     "serve llama-3-8b --on L4 --users 5 --plan data=2": "leave out --plan and --rate",
@@ -671,7 +699,9 @@ def test_every_option_has_a_verb_a_unit_and_a_default():
         known = not takes or action.choices or action.metavar in NAMED.split()
         has_unit = known or UNITS[action.metavar] in action.help
         is_optional = action.option_strings or action.nargs == "?"
-        if first not in VERBS.split() or not has_unit or bool(default) != bool(is_optional):
+        says_k = action.metavar != "TOKENS" or "8k is 8,000" in action.help  # and not 8,192
+        is_whole = has_unit and says_k and bool(default) == bool(is_optional)
+        if first not in VERBS.split() or not is_whole:
             wrong.append((name, action.help))
         if isinstance(action.default, (int, str)) and action.default and takes:
             assert default == str(action.default), (name, action.dest)
