@@ -322,7 +322,8 @@ def _train(command: Any) -> None:
 def _lora(command: Any) -> None:
     _of(command, on="DEVICE")
     _whole(command, "--rank", "RANK", 16, "train adapters of this rank")
-    says = _says("add adapters to these products, with commas between", "q_proj,v_proj")
+    says = "add adapters to these products, with commas between, or to all with all-linear"
+    says = _says(says, "q_proj,v_proj")
     how: dict[str, Any] = {"type": asked.names, "metavar": "NAMES", "help": says}
     command.add_argument("--targets", default=["q_proj", "v_proj"], **how)
     says = _says("store the frozen matrices in this format; nf4 is QLoRA", "bf16")

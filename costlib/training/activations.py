@@ -20,7 +20,7 @@ from costlib.layers.parts import Block, Saved, saved_elements
 from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
-from costlib.training.recipes import Adapters, Recipe, recipe_of, state_bytes
+from costlib.training.recipes import Adapters, Recipe, recipe_of, state_bytes, target_names
 from costlib.units.numbers import (
     Number,
     ceil_div,
@@ -218,6 +218,8 @@ def activations(
     encoded = size("encoded", encoded, least=0)
     if adapters is not None and not isinstance(adapters, Adapters):
         raise TypeError(f"adapters must be a recipe's, as lora(16).adapters, got {adapters!r:.40}")
+    if adapters is not None:
+        adapters = replace(adapters, targets=target_names(model, adapters))
     learning = None if adapters is None else adapters.targets
     step = _Step(batch, seq, encoded, scores, dropout, fused, tensor, sequence, learning)
     rows: list[Activation] = []

@@ -17,7 +17,13 @@ from costlib.layers.matmul import product_flops
 from costlib.layers.parts import PerToken
 from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
-from costlib.training.recipes import Recipe, adapter_params, recipe_of, targeted
+from costlib.training.recipes import (
+    Recipe,
+    adapter_params,
+    recipe_of,
+    target_names,
+    targeted,
+)
 from costlib.units.device import Device
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
@@ -192,7 +198,7 @@ def adapter_step(
             continue
         kept.append(op)
     own = [*_adapter_ops(model, recipe, tokens)]
-    unused = product_flops(tokens, adapters.rank, _first_adapters(model, adapters.targets))
+    unused = product_flops(tokens, adapters.rank, _first_adapters(model, target_names(model, adapters)))
     own = [_less(op, unused) if op.name == "adapters.grad_input" else op for op in own]
     return replace(whole, ops=(*kept, *own))
 

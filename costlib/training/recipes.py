@@ -194,6 +194,7 @@ def lora(
 ) -> Recipe:
     """A frozen model and trained adapters of a rank beside the products named.
 
+    ``targets`` are products by their names here or in checkpoints, as "gate_proj", or "all-linear".
     ``base`` is the format of the frozen matrices: "bf16" for LoRA, "nf4" for QLoRA, whose groups of
     64 share a scale of 8 bits, and 256 of these one of 32; embeddings and norms stay in 16 bits.
     Adapters are trained in 32 bits unless said otherwise.
@@ -254,13 +255,37 @@ ffn.gate, ffn.up, ffn.down
 
 def targeted(model: Transformer, adapters: Adapters) -> list[PerToken]:
     """The products that adapters stand beside."""
-    products = list(_products(model))
-    for name in adapters.targets:
-        known = {step.name: None for step in products}
+    names, known = target_names(model, adapters), {step.name for step in _products(model)}
+    for name in names:
         if name not in known:
-            text = f"targets has no product {name!r}; the model has {', '.join(known)}"
-            raise ValueError(text)
-    return [step for step in products if step.name in adapters.targets]
+            there = ", ".join(dict.fromkeys(step.name for step in _products(model)))
+            parts = f", whose parts are {_FUSED[name]} here" if name in _FUSED else ""
+            raise ValueError(f"targets has no product {name!r}{parts}; the model has {there}")
+    return [step for step in _products(model) if step.name in names]
+
+
+def target_names(model: Transformer, adapters: Adapters) -> tuple[str, ...]:
+    """The products that an adapter's targets stand for: names here, or those of checkpoints.
+
+    >>> from costlib import models
+    >>> target_names(models["mixtral-8x7b"], lora(8, ("q_proj", "down_proj")).adapters)
+    ('q_proj', 'experts.down')
+    """
+    known = [*dict.fromkeys(step.name for step in _products(model))]
+    found: list[str] = []
+    for name in adapters.targets:
+        end = _IN_CHECKPOINTS.get(name)
+        alike = [each for each in known if name == "all-linear" or (end and each.endswith(end))]
+        found += [name] if name in known or not alike else alike
+    return tuple(dict.fromkeys(found))
+
+
+#: What checkpoints, and so PEFT, call a product of a feed-forward layer or an expert.
+_IN_CHECKPOINTS = {"gate_proj": ".gate", "up_proj": ".up", "down_proj": ".down"}
+_IN_CHECKPOINTS |= {"w1": ".gate", "w3": ".up", "w2": ".down", "fc1": ".up", "fc2": ".down"}
+#: Matrices that checkpoints store as one, and whose adapters share their first matrix.
+_FUSED = dict.fromkeys(("qkv_proj", "query_key_value", "c_attn", "Wqkv"), "q_proj, k_proj, v_proj")
+_FUSED |= {"gate_up_proj": "gate_proj, up_proj"}
 
 
 def _products(model: Transformer) -> Iterator[PerToken]:

@@ -153,6 +153,24 @@ def test_llama_7b_has_the_adapters_that_peft_prints():
     assert adapter_params(models["llama-2-7b"], lora(8)) == 4_194_304
 
 
+def test_targets_may_have_the_names_of_checkpoints():
+    """peft prints 19,988,480 trainable parameters for rank 8 on all linear layers of Llama 2 7B."""
+    llama = models["llama-2-7b"]
+    names = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    ours = (*names[:4], "ffn.gate", "ffn.up", "ffn.down")
+    for targets in (("all-linear",), names, ours):
+        recipe = lora(8, targets)
+        assert adapter_params(llama, recipe) == 19_988_480
+        assert adapter_step(llama, 1, 64, recipe) == adapter_step(llama, 1, 64, lora(8, ours))
+        held = training_memory(llama, 1, 64, recipe)
+        assert held == training_memory(llama, 1, 64, lora(8, ours))
+    mixture = models["deepseek-v3"]
+    down = lora(8, ("ffn.down", "experts.down", "shared.down"))
+    assert adapter_params(mixture, lora(8, ("down_proj",))) == adapter_params(mixture, down)
+    with pytest.raises(ValueError, match="'qkv_proj', whose parts are q_proj, k_proj, v_proj here"):
+        adapter_params(llama, lora(8, ("qkv_proj",)))
+
+
 def test_frozen_weights_in_nf4_and_their_scales_quantised_again():
     per = 0.5 + 1 / 64 + 4 / (64 * 256)  # 4 bits, a scale of 8 bits for 64, one of 32 for 256
     assert FORMATS["nf4"] == pytest.approx(per, abs=0)
