@@ -3,8 +3,8 @@
 ``costlib --help`` lists what can be asked, ``costlib COMMAND --help`` how. MODEL is a name of the
 catalogue, a ``config.json``, its folder, or ``-`` to read one; DEVICE may be several, as
 ``H100-SXMx8``, or a node, as ``DGX-H100``. ``--json`` and ``--csv`` are for programs. The exit code
-is 0 for an answer, 1 where the answer is no (it does not fit, no batch meets the target, no name is
-like it), 2 for a wrong question.
+is 0 for an answer, 1 where the answer is no (it does not fit, or no choice does, no batch meets the
+target, no name is like it), 2 for a wrong question.
 
 It reads what was asked (`asked`, `parser`), asks costlib (`answers`, `trained`), and writes
 (`table`).

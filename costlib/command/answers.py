@@ -213,7 +213,8 @@ def compare(given: Namespace) -> tuple[Any, int]:
     about = _told(given, _case(*same))
     title = f"{about}: " * bool(about) + _load(given, given.plan)
     notes = rents(given.on) if given.price is None else []
-    return Table(title, columns, shown, asked_for(given, *_CASE), notes), 0
+    code = 0 if any(each.fits for each in found) else 1
+    return Table(title, columns, shown, asked_for(given, *_CASE), notes), code
 
 
 def _in_a_column(row: Answer) -> str:
@@ -376,7 +377,8 @@ def sweep(given: Namespace) -> tuple[Any, int]:
         if len(values) == 1:
             del shown[name]
     title = _told(given, f"{', '.join(given.model)} on {', '.join(given.on)}")
-    return Table(title, columns, shown, asked_for(given, "model", "on", "precision")), 0
+    code = 0 if any(columns["fits"]) else 1
+    return Table(title, columns, shown, asked_for(given, "model", "on", "precision")), code
 
 
 def _swept(given: Namespace, model: Transformer, device: str) -> dict[str, list[Any]]:
@@ -588,6 +590,7 @@ def explained(given: Namespace) -> tuple[Any, int]:
     asks = {"log": given.log, "device": given.place or None, "config": given.config}
     asks = {name: value for name, value in asks.items() if value}
     told = {"found": found.found, "binds": found.binds, "why": found.why, "change": found.change}
+    told["doubts"] = list(found.doubts)
     return Report(found.about, columns, shown, asks, notes, told), 0
 
 

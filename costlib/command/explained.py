@@ -6,6 +6,7 @@ rate is what the datasheet allows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,9 +100,20 @@ def explain(log: Log, device: str = "", model: Transformer | None = None) -> Exp
     version = printable(row.get("version", ""))
     about = f"{called} in {start.engine.name} {version}".strip()
     about += f" on {place.name}" if place else ""
-    found = {name: printable(value) for name, value in log.row.items() if name != "quote"}
-    change, doubts = _change(start, place), tuple(_doubts(lines, place))
+    found = {name: _found(name, value) for name, value in log.row.items() if name != "quote"}
+    change, doubts = _change(start, place), (*_doubts(lines, place), *_another(log, place))
     return Explained(about, lines, binds, why, change, found, doubts)
+
+
+def _found(name: str, value: str) -> Any:
+    """What a log says, for programs: a number where it is one.
+
+    >>> _found("tp", "8"), _found("version", "8854"), _found("memory_fraction", "0.9")
+    (8, '8854', 0.9)
+    """
+    if name in ("model", "version") or not re.fullmatch(r"-?\d{1,20}(\.\d{1,9})?", value):
+        return printable(value)
+    return float(value) if "." in value else int(value)
 
 
 def _doubts(lines: Iterable[Line], place: Device | None) -> Iterator[str]:
@@ -112,6 +124,13 @@ def _doubts(lines: Iterable[Line], place: Device | None) -> Iterator[str]:
             yield "These are not the weights of this model: is it the right config?"
         if line.what == "tokens a second" and place is not None and times < 0.95:
             yield f"No {place.name} is that fast by its datasheet: is it the right device?"
+
+
+def _another(log: Log, place: Device | None) -> Iterator[str]:
+    """A device that is not the log's own."""
+    own = device_named(log.row.get("device", ""))
+    if place is not None and own is not None and own.name != place.name:
+        yield f"The log is of another device, {own.name}: is {place.name} the right one?"
 
 
 _NEEDED = {"weights_gib_per_gpu", "kv_gib_per_gpu", "kv_tokens", "kv_gib_total", "file_gib"}
@@ -153,15 +172,30 @@ def _line(what: str, unit: str, pair: Pair | None, why: str) -> Iterator[Line]:
 # ---------------------------------------------------------------- the run
 
 
-def _case(start: Start, log: Log) -> tuple[int, int]:
-    """Sequences at once, and the tokens of one: of the busiest moment, else as many as fit."""
+def _case(start: Start, log: Log) -> tuple[int, int | None]:
+    """Sequences at once, and the tokens of one: of the busiest moment, else as many as fit.
+
+    None where a log does not say how many tokens the sequences of that moment had.
+    """
     held = float(start.row["kv_tokens"] or 0)
     now = log.busiest
     if now is not None and now.running > 0:
         tokens = now.tokens if now.tokens is not None else (now.usage or 0) * held
-        return now.running, max(1, int(tokens / now.running))
+        return now.running, int(tokens / now.running) or None
     length = min(start.length, 4096)
     return max(1, int(held // length)), length
+
+
+def _sequences(batch: int, context: int | None) -> str:
+    """A batch in words.
+
+    >>> _sequences(32, 1500), _sequences(1, None)
+    ('32 sequences of 1,500 tokens', '1 sequence of any length (the log does not say it)')
+    """
+    many = "1 sequence" if batch == 1 else f"{batch:,} sequences"
+    if context is None:
+        return f"{many} of any length (the log does not say it)"
+    return f"{many} of " + ("1 token" if context == 1 else f"{context:,} tokens")
 
 
 def _server(start: Start, place: Device) -> Server:
@@ -178,9 +212,8 @@ def _of_run(start: Start, log: Log, place: Device | None) -> Iterator[Line]:
     if now is None or place is None:
         return
     batch, context = _case(start, log)
-    rate = batch / float(_server(start, place).step(batch, context))
-    why = f"the most that the datasheet of {place.name} allows {batch:,} sequences of "
-    why += f"{context:,} tokens"
+    rate = batch / float(_server(start, place).step(batch, context or 1))  # the shorter, the faster
+    why = f"the most that the datasheet of {place.name} allows {_sequences(batch, context)}"
     yield Line("tokens a second", "tokens/s", now.rate, rate, why)
 
 
@@ -196,6 +229,19 @@ def _binds(start: Start, log: Log, place: Device | None) -> tuple[str, str]:
             return "memory", text
         return "not known", "a device (--on) would say what a step waits for"
     server, (batch, context) = _server(start, place), _case(start, log)
+    held = int(float(start.row["kv_tokens"] or 0)) // batch or start.length
+    lengths = (1, min(held, start.length)) if context is None else (context,)
+    found = [_spent_on(server, place, batch, length) for length in lengths]
+    if len({name for name, _ in found}) > 1:
+        return "not known", "the log does not say how long the sequences were"
+    name, share = min(found, key=lambda each: each[1])
+    least = "at least " if context is None else ""
+    text = f"{least}{share:.0%} of a step of {_sequences(batch, context)}, by the datasheet of "
+    return name, text + place.name
+
+
+def _spent_on(server: Server, place: Device, batch: int, context: int) -> tuple[str, float]:
+    """What most of a step's time goes into, and the share of it."""
     work = server.share.decode(batch, context, logits="last")
     each: Any = server.precision
     spent = {"weights' bandwidth": 0.0, "cache's bandwidth": 0.0, "arithmetic": 0.0}
@@ -207,9 +253,7 @@ def _binds(start: Start, log: Log, place: Device | None) -> tuple[str, str]:
     spent["cache's bandwidth"] = min(reading, spent["weights' bandwidth"])
     spent["weights' bandwidth"] -= spent["cache's bandwidth"]
     most = max(spent, key=lambda name: spent[name])
-    whole = sum(spent.values())
-    text = f"{spent[most] / whole:.0%} of a step of {batch:,} sequences of {context:,} tokens, by "
-    return most, text + f"the datasheet of {place.name}"
+    return most, spent[most] / sum(spent.values())
 
 
 def _change(start: Start, place: Device | None) -> str:

@@ -38,8 +38,8 @@ COMMANDS = {
 
 _HEAD = """costlib MODEL --on DEVICE[xN] asks everything at once. MODEL is a name of the
 catalogue or a config.json. Exit codes: 0 for an answer; 1 where the answer is
-no (it does not fit, no batch meets the target, no name matches); 2 for an error
-in the question."""
+no (neither it nor another choice fits, no batch meets the target, no name
+matches); 2 for an error in the question."""
 
 _EXAMPLES = """examples:
   costlib llama-3.1-8b --on H100-SXM --batch 8 --context 8192 --price 3.99

@@ -156,7 +156,7 @@ class _Case:
         yield Answer("flops", "FLOPs of the run", float(run.flops), "FLOP", why, _RUN)
         yield from self.planned()
         why = f"{self.of}, of {peak}'s dense peak in 16 bits"
-        yield Answer("mfu", "MFU", f"{run.mfu:.1%}", "", why, _RUN)
+        yield Answer("mfu", "MFU", float(run.mfu), "share", why, _RUN)
         why = f"FLOPs / ({run.devices:,} devices × the peak × {run.mfu:.1%})"
         yield Answer("days", "days at that MFU", float(run.days), "", why, _RUN)
         why = f"{run.days:.4g} days × 24 × {run.devices:,} devices"
@@ -251,7 +251,7 @@ def _speed(given: Namespace, model: Transformer, device: Device) -> Iterator[Ans
     whole = model.training_step(given.batch, given.context, **asks)
     share = float(step.matmul_flops / whole.matmul_flops)
     why = "frozen matrices have no gradients of weights"
-    yield Answer("flops_share", "FLOPs, of training all", f"{share:.1%}", "", why, _LORA)
+    yield Answer("flops_share", "FLOPs, of training all", share, "share", why, _LORA)
     seconds = float(time(step, device, precision=recipe.precision))
     why = "every op at the datasheet's rates"
     yield Answer("step_s", "step, at best", seconds, "s", why, _LORA)

@@ -191,6 +191,18 @@ def _pool(log: Log, line: str) -> None:
         log.row["kv_gib_per_gpu"] = f"{sum(map(float, sizes[:2])):.4f}"
 
 
+def _blocks(log: Log, line: str) -> None:
+    """vLLM before 0.8: the cache in blocks, of 16 tokens unless the settings say otherwise."""
+    if found := _GPU_BLOCKS.search(line):
+        log.row.setdefault("engine", "vllm")
+        size = log.row.get("block_size", "16")
+        tokens = int(found[1].replace(",", "")) * (int(size) if size.isdecimal() else 16)
+        log.row["kv_tokens"] = str(min(tokens, int(log.row.get("kv_tokens", tokens))))
+
+
+_GPU_BLOCKS = re.compile(rf"# (?:GPU|cuda) blocks: {_WHOLE}")
+
+
 def _cells(log: Log, line: str) -> None:
     """llama.cpp: a cache, whose buffers come before its cells; one with windows prints two."""
     found = re.search(rf"size =\s{{1,10}}{_REAL} MiB", line)
@@ -254,6 +266,7 @@ _KNOWN: tuple[tuple[str, Reader], ...] = (
     ("LLM engine (v", _value("vllm", "version", r"LLM engine \(v(\d[\w.+-]{0,40})")),
     ("LLM engine (v", _settings("vllm", _VLLM)),
     ("default args: ", _settings("vllm", _VLLM)),
+    ("args: Namespace(", _settings("vllm", _VLLM)),
     ("loading took", _value("vllm", "weights_gib_per_gpu", rf"loading took {_REAL} Gi?B")),
     ("weights took", _value("vllm", "weights_gib_per_gpu", rf"weights took {_REAL} GB")),
     ("model weights take", _value("vllm", "weights_gib_per_gpu", rf"weights take {_REAL}GiB")),
@@ -267,6 +280,7 @@ _KNOWN: tuple[tuple[str, Reader], ...] = (
         "Available KV cache memory",
         _least("vllm", "kv_gib_per_gpu", rf"cache memory: {_REAL} GiB"),
     ),
+    (" blocks: ", _blocks),
     ("GPU KV cache size", _least("vllm", "kv_tokens", rf"cache size: {_WHOLE} tokens")),
     (
         "Maximum concurrency",

@@ -51,6 +51,8 @@ class Answer:
             return "unlimited"
         if self.unit == "$":
             return f"${_digits(self.value)}"
+        if self.unit == "share":
+            return f"{self.value:.1%}"
         if self.unit in ("tokens", "tokens/s") or (self.unit == "" and self.value < _MILLION):
             return f"{_digits(self.value)} {self.unit}".strip()
         return quantity(self.value, self.unit)
@@ -225,12 +227,12 @@ def _of_memory(server: Server, batch: int, context: int) -> Iterator[Answer]:
     given, precision = server.device.usable, server.precision
     sums = f"weights {held.weights / 1e9:.4g} + cache {held.kv / 1e9:.4g} + activations "
     sums += f"{held.activations / 1e9:.2g} GB{_which(server, share)}"
-    yield Answer("memory_bytes", "memory needed", held.total, "B", sums, where)
+    yield Answer("memory_bytes", "memory needed per device", held.total, "B", sums, where)
     if server.engine is not None:
         yield from _as_charged(server, batch, context)
         return
     capacity = f"{server.device.capacity / 1e9:.4g} GB less {RESERVE:.0%} for what else needs room"
-    yield Answer("usable_bytes", "usable memory", given, "B", capacity, where)
+    yield Answer("usable_bytes", "usable memory per device", given, "B", capacity, where)
     sign = "≤" if held.total <= given else ">"
     why = f"{held.total / 1e9:.4g} {sign} {given / 1e9:.4g} GB"
     yield Answer("fits", "fits", bool(held.total <= given), "", why, where)

@@ -198,7 +198,9 @@ def adapter_step(
             continue
         kept.append(op)
     own = [*_adapter_ops(model, recipe, tokens)]
-    unused = product_flops(tokens, adapters.rank, _first_adapters(model, target_names(model, adapters)))
+    unused = product_flops(
+        tokens, adapters.rank, _first_adapters(model, target_names(model, adapters))
+    )
     own = [_less(op, unused) if op.name == "adapters.grad_input" else op for op in own]
     return replace(whole, ops=(*kept, *own))
 

@@ -48,6 +48,9 @@ TYPED = {
     "time llama-3-8b --on H100-SXM --prompt 2000": 0,
     "compare llama-3-8b qwen3-8b deepseek-v3 --on H200x8 MI300X": 0,
     "compare gpt2 --on T4 L4 A100-80GB": 0,
+    "compare llama-3.1-70b --on T4 H100x4": 0,
+    "compare llama-3.1-70b --on T4 L4": 1,
+    "sweep llama-3-8b --on T4 --context 4096": 1,
     "sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 512,4096": 0,
     "plan gpt2 --on DGX-H100 --batch 64 --context 1024 --top 5": 0,
     "plan llama-3.1-70b --on T4": 1,
@@ -114,6 +117,19 @@ def test_other_programs_can_read_it(typed, capsys):
     else:
         assert [[*row] for row in table] == [[*row] for row in found["rows"]]
         assert found["rows"]
+    assert [*numbers_in_texts(found)] == []
+
+
+def numbers_in_texts(value):
+    """Texts of what a program read that are a number, but for versions."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from () if key == "version" else numbers_in_texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from numbers_in_texts(each)
+    elif isinstance(value, str) and re.fullmatch(r"[$+-]?[\d.,]+ ?%?", value):
+        yield value
 
 
 def test_it_says_what_the_library_says(capsys):
@@ -288,6 +304,7 @@ WRONG = {
     "serve llama-3-8b --on L4 --users 5 --tpot 4000": "'4000' is more than 1,000 milliseconds",
     "serve llama-3-8b --on L4 --users 5 --tpot 4s": "'4s' is more than 1,000 milliseconds",
     "serve llama-3-8b --on L4 --users 5 --tpot 4min": "'4min' is not a number of at least 0",
+    "compare gpt2 --on T4 nosuch": "no device named 'nosuch' (costlib devices has them all)",
     "compare gpt2 --on T4 L4 L40S --price 1 2": "got 2 prices for 3 devices",
     "sweep llama-3-8b --on DGX-H100": "write H100-SXM, or ask compare for DGX-H100",
     "plan llama-3-8b --on DGX-H100 --recipe mine": "--recipe: 'mine' is not one of fp32, bf16,",
@@ -484,6 +501,10 @@ def test_a_run_takes_what_the_library_says_and_published_runs_reached(capsys):
     assert told["step_s"] == pytest.approx(planned.step)
     assert told["days_at_best"] == pytest.approx(planned.step * 1e12 / 256 / 8192 / 86400)
     assert told["days_at_best"] < told["days"]
+    assert told["mfu"] == pytest.approx(run.mfu)
+    assert f"MFU                           {run.mfu:.1%}" in read(
+        asks.removesuffix("--json"), capsys
+    )
     half = json.loads(read(f"{asks} --mfu 0.2 --price 1", capsys))["answers"]
     assert half["days"] == pytest.approx(run.with_(mfu=0.2).days)
     assert half["usd"] == pytest.approx(half["device_hours"])
@@ -510,6 +531,8 @@ def test_adapters_take_what_the_library_says_up_to_the_largest_batch(capsys):
     assert told["memory_bytes"] == held(1)
     assert held(most) <= told["usable_bytes"] < held(most + 1)
     step = adapter_step("llama-3.1-8b", 1, 4096, recipe, recompute="full")
+    whole = costlib.models["llama-3.1-8b"].training_step(1, 4096, recompute="full")
+    assert told["flops_share"] == pytest.approx(step.matmul_flops / whole.matmul_flops)
     assert told["step_s"] == costlib.time(step, "RTX-4090", precision=recipe.precision)
     assert told["hours"] == pytest.approx(1e6 / 4096 * told["step_s"] / 3600)
     assert main(["lora", "llama-3.1-8b", "--on", "RTX-4090"]) == 1
@@ -726,7 +749,7 @@ COUNTED = (
     "answer batch context params active_params largest_batch largest_context fits parameters share"
     " devices users users_per_copy servers bytes flops mfu bubble printed expected off"
     " tensor context pipeline data expert zero microbatch chunks sequence"
-    " days days_at_best hours device_hours watt_hours usd tokens rank trained_params"
+    " flops_share days days_at_best hours device_hours watt_hours usd tokens rank trained_params"
 )
 
 

@@ -44,6 +44,61 @@ def test_a_start_of_vllm():
     assert found.found["version"] == "0.12.0"
 
 
+#: What vLLM printed in 2024, when it counted its cache in blocks.
+OLD = """INFO api_server.py:529] vLLM API server version 0.6.3
+INFO api_server.py:530] args: Namespace(model='meta-llama/Llama-3.1-8B-Instruct', block_size=16)
+INFO llm_engine.py:237] Initializing an LLM engine (v0.6.3) with config: \
+model='meta-llama/Llama-3.1-8B-Instruct', max_seq_len=8192, dtype=torch.bfloat16
+INFO model_runner.py:1071] Loading model weights took 14.9888 GB
+INFO gpu_executor.py:122] # GPU blocks: 28050, # CPU blocks: 2048
+INFO gpu_executor.py:126] Maximum concurrency for 8192 tokens per request: 54.79x
+"""
+RUNNING = """INFO Avg prompt throughput: 300.0 tokens/s, Avg generation throughput: \
+1800.5 tokens/s, Running: 32 reqs, Swapped: 0 reqs, Pending: 0 reqs, GPU KV cache usage: 10.0%
+"""
+
+
+def test_blocks_of_older_vllm_are_tokens():
+    found = of(OLD)
+    assert found.row["kv_tokens"] == str(28050 * 16)
+    assert float(found.row["max_concurrency"]) == pytest.approx(28050 * 16 / 8192, abs=0.01)
+    assert (
+        lines(explain(found, "A100-80GB"))["tokens of cache, from settings"].printed == 28050 * 16
+    )
+    wide = OLD.replace("block_size=16", "block_size=32").replace("# GPU blocks", "# cuda blocks")
+    assert of(wide).row["kv_tokens"] == str(28050 * 32)
+    assert of(OLD.replace(", block_size=16", "")).row["kv_tokens"] == str(28050 * 16)
+    run = explain(of(OLD + RUNNING), "A100-80GB")
+    assert f"32 sequences of {28050 * 16 // 320:,} tokens" in run.why
+
+
+def test_a_length_that_the_log_does_not_give_is_not_invented():
+    start = OLD.replace("# GPU blocks: 28050, # CPU blocks: 2048", "")
+    found = explain(of(start + RUNNING), "A100-80GB")
+    assert (found.binds, found.why) == (
+        "not known",
+        "the log does not say how long the sequences were",
+    )
+    rate = lines(found)["tokens a second"]
+    assert rate.why.endswith("allows 32 sequences of any length (the log does not say it)")
+    one = explain(of(start + RUNNING.replace("Running: 32", "Running: 1")), "A100-80GB")
+    assert one.binds == "weights' bandwidth", "up to the greatest length"
+    assert "of a step of 1 sequence of any length" in one.why
+    assert one.why.startswith("at least 9")
+    known = explain(of(OLD + RUNNING.replace("10.0%", "0.0072%")), "A100-80GB")
+    assert "32 sequences of 1 token," in known.why
+
+
+def test_programs_read_doubts_and_numbers(capsys):
+    log = str(LOGS / "llama.cpp-b8854-gemma-4-26b.log")
+    assert main(["explain", log, "--on", "L40S", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["doubts"] == ["The log is of another device, T4: is L40S the right one?"]
+    assert told["found"]["kv_tokens"] == 16384
+    assert main(["explain", log, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["doubts"] == []
+
+
 def test_windows_and_padded_experts():
     told = lines(explain(log("vllm-0.12-gpt-oss-20b")))
     assert told["tokens of cache"].off == pytest.approx(0, abs=0.001)
