@@ -26,7 +26,7 @@ from costlib.training.recipes import (
 )
 from costlib.units.device import Device
 from costlib.units.ledger import Elements, Ledger, Op
-from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
+from costlib.units.numbers import Number, amount, choose, exceeds, is_lazy, is_symbolic, size
 
 __all__ = ["CONVENTIONS", "adapter_step", "flops_per_token", "hfu_over_mfu", "mfu"]
 
@@ -111,7 +111,7 @@ def mfu(
 
     ``tokens_per_s`` is of all ``devices`` together. The peak is the device's dense one in a format
     (16 bits unless said), or yours: twice the dense one is the rate for sparse matrices, and is
-    refused.
+    refused, as is a rate above the peak.
 
     >>> from costlib import devices, models
     >>> round(mfu(models["llama-2-7b"], devices["A100-80GB"], tokens_per_s=3000, seq=4096), 3)
@@ -121,9 +121,29 @@ def mfu(
         ...
     ValueError: peak=1.979e+15 is H100-SXM's rate for sparse matrices: its dense one is 9.894e+14
     """
+    used = amount("tokens_per_s", tokens_per_s, least=0) * share_of_token(
+        model, device, seq=seq, devices=devices, convention=convention, compute=compute, peak=peak
+    )
+    if exceeds(used, 1):
+        most = used if isinstance(used, float) else used.max()
+        text = f"tokens_per_s is more than devices={devices} can compute at their peak: the MFU"
+        raise ValueError(f"{text} would be {most:.3g}, and is at most 1")
+    return used
+
+
+def share_of_token(
+    model: Transformer | str,
+    device: Device | str,
+    *,
+    seq: Number,
+    devices: Number,
+    convention: str,
+    compute: str | None,
+    peak: Number | None = None,
+) -> Any:
+    """The share of a second of all devices, at their peak, that one token takes."""
     offered = size("devices", devices) * _peak(device_of(device), compute, peak)
-    asked = amount("tokens_per_s", tokens_per_s, least=0)
-    return flops_per_token(model, seq, convention) * asked / offered
+    return flops_per_token(model, seq, convention) / offered
 
 
 def _peak(device: Device, compute: str | None, peak: Number | None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
-from costlib.training.flops import CONVENTIONS, flops_per_token, mfu
+from costlib.training.flops import CONVENTIONS, flops_per_token, mfu, share_of_token
 from costlib.units.device import Device
 from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
 
@@ -92,10 +92,9 @@ class TrainingRun:
     @property
     def tokens_per_s(self) -> Any:
         """Tokens a second of all devices, while steps are made."""
-        one = mfu(
+        one = share_of_token(
             self.model,
             self.device,
-            tokens_per_s=1,
             seq=self.seq,
             devices=self.devices,
             convention=self.convention,

@@ -593,6 +593,8 @@ def test_goodput_is_what_a_simulation_finds(work, restart):
         (lambda: goodput(5, 2, np.array([100, -1])), "between must be more than 0"),
         (lambda: goodput(5, 2, 100, restart=-1), "restart must be at least 0"),
         (lambda: likely_failures(5, 100, 0), "hours_between must be more than 0"),
+        (lambda: mfu(LLAMA, H100, tokens_per_s=5e4, seq=8), "MFU would be 2, and is at most 1"),
+        (lambda: mfu(LLAMA, H100, tokens_per_s=np.array([1, 5e4]), seq=8), "MFU would be 2, and"),
         (lambda: mfu(TINY, H100, tokens_per_s=-1, seq=8), "tokens_per_s must be at least 0"),
         (lambda: mfu(TINY, H100, tokens_per_s=1, seq=8, devices=0), "devices must be at least 1"),
         (lambda: mfu(TINY, H100, tokens_per_s=1, seq=8, peak=0), "peak must be more than 0"),
