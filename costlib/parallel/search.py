@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,6 +26,7 @@ from costlib.parallel.cluster import Cluster, cluster_of
 from costlib.parallel.legal import Asked, legal
 from costlib.parallel.model_parallel import tensor_parallel
 from costlib.parallel.plan import Plan, Planned
+from costlib.timing.sweeps import length_of, within
 from costlib.training import Recipe, flops_per_token, recipe_of
 from costlib.units.numbers import Number, extra, one_size
 
@@ -88,6 +90,7 @@ def search(
     ways = list(_ways(_sizes("pipeline", pipeline, _divisors(cluster.devices)), chunks, schedule))
     named = {"sequence": sequence, "recompute": recompute, "context_by": context_by}
     shapes = list(product(*(_listed(name, values) for name, values in named.items())))
+    within("plans of a search", prod(map(len, axes.values())), "name fewer values to try")
     tasks = [ways] if client is None else [[way] for way in ways]
     pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
     found = [table for table in _run(pieces, client) if table]
@@ -113,7 +116,8 @@ def _divisors(whole: int) -> list[int]:
     >>> _divisors(12)
     [1, 2, 3, 4, 6, 12]
     """
-    return [each for each in range(1, whole + 1) if whole % each == 0]
+    low = [each for each in range(1, isqrt(whole) + 1) if whole % each == 0]
+    return sorted({*low, *(whole // each for each in low)})
 
 
 def _axes(
@@ -153,6 +157,7 @@ def _listed(name: str, values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         text = f"{name} must be a list of values to try"
         raise TypeError(f"{text}, got {values!r}: write [{values!r}]")
+    within(f"values of {name}", length_of(values), "name fewer")
     if not (found := list(values)):
         raise ValueError(f"{name} must have at least one value to try, got {values!r}")
     return found

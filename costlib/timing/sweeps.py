@@ -10,10 +10,11 @@ Left out: whatever `costlib.time` leaves out of a single configuration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
@@ -26,7 +27,7 @@ from costlib.timing.limits import DoesNotFit, Limit, as_computed, limits
 from costlib.units.device import Device
 from costlib.units.display import bar
 from costlib.units.ledger import Ledger, Op
-from costlib.units.numbers import choose, extra, flag, is_zero, size
+from costlib.units.numbers import ceil_div, choose, extra, flag, is_zero, size
 from costlib.units.precision import Precision, precision_of
 from costlib.units.unfolded import Unfolded
 
@@ -42,6 +43,9 @@ BLOCK = 16_384
 
 #: Rows that one task of a cluster takes, and that lie in memory at a time.
 TASK = 2**20
+
+#: Rows of a table at most, which take 0.7 GB, and twice that while its pieces are put together.
+MOST_ROWS = 10_000_000
 
 #: The largest batch and context for which totals are worked out from 1 on, and looked up.
 LOOKED_UP = 2**18
@@ -83,7 +87,8 @@ def sweep(
     trained for.
 
     A sweep too large for memory is worked through in pieces of one model, device and precision, a
-    million rows at most: ``keep`` is applied to each, and what it returns is put together.
+    million rows at most: ``keep`` is applied to each, and what it returns is put together. Without
+    ``keep`` there are at most `MOST_ROWS`.
     ``client`` is a Dask cluster's, which then does the pieces; ``progress`` shows a bar.
 
     >>> table = sweep("llama-3-8b", "A100-80GB", batch=[1, 8, 64], context=8192)
@@ -96,6 +101,9 @@ def sweep(
         import pandas as pd
 
     choose("phase", phase, PHASES)
+    _check_rows(
+        batch, context, paired, _several(model), _several(device), _several(precision), keep
+    )
     context = _contexts(model, context)
     for name, value in (("paired", paired), ("all_rows", all_rows), ("progress", progress)):
         flag(name, value)
@@ -116,6 +124,47 @@ def sweep(
         _say_that_nothing_fits(cases, batch, context)
     tables = filled or found[:1]
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def _check_rows(
+    batch: Any, context: Any, paired: bool, models: Any, devices: Any, precisions: Any, keep: Any
+) -> None:
+    """Refuse a table that would fill the memory, before anything of it is there."""
+    axes = {"batch": length_of(batch), "context": length_of(context)}
+    for name, length in axes.items():
+        within(f"values of {name}", length, "use a step, as in range(1, 4097, 8)")
+    if keep is None:
+        cases = len(models) * len(devices) * len(precisions)
+        more = "give keep=, a function that reduces each million rows, or use larger steps"
+        rows = max(axes.values()) if paired else prod(axes.values())
+        within("rows of a sweep", rows * cases, more)
+
+
+def within(what: str, count: int, more: str) -> None:
+    """Refuse more than a machine has memory for; ``more`` says how to go on.
+
+    >>> within("rows of a sweep", 10**9, "use larger steps")
+    Traceback (most recent call last):
+        ...
+    ValueError: at most 10,000,000 rows of a sweep are taken at once, got 1,000,000,000: \
+use larger steps
+    """
+    if count > MOST_ROWS:
+        text = f"at most {MOST_ROWS:,} {what} are taken at once, got {count:,}"
+        raise ValueError(f"{text}: {more}")
+
+
+def length_of(values: Any) -> int:
+    """How many values an argument has, without making them.
+
+    >>> length_of(8), length_of([8, 9]), length_of(range(10**30))
+    (1, 2, 1000000000000000000000000000000)
+    """
+    if isinstance(values, range):  # len() knows no numbers as long
+        return max(0, int(ceil_div(values.stop - values.start, values.step)))
+    if hasattr(values, "size"):
+        return int(values.size)
+    return len(values) if isinstance(values, Sized) and not isinstance(values, str) else 1
 
 
 def _contexts(models: Any, context: Any) -> Any:
@@ -175,7 +224,7 @@ def columns(
     """FLOPs, bytes, seconds, what binds and memory of many configurations, as NumPy arrays.
 
     ``batch`` and ``context`` broadcast: two columns of one length are taken row by row, a column
-    and a row make a grid.
+    and a row make a grid, of at most `MOST_ROWS` rows.
 
     >>> found = columns("llama-3-8b", "A100-80GB", np.array([1, 8]), np.array([100, 4096]))
     >>> found["flops"].tolist()
@@ -183,7 +232,11 @@ def columns(
     """
     choose("phase", phase, PHASES)
     case = _Case(model_of(model), device_of(device), _meant(model, device, precision), phase)
+    for axis in (batch, context):
+        within("values of an axis", length_of(axis), "ask for a part of them")
     batch, context = size("batch", np.asarray(batch)), size("context", np.asarray(context))
+    rows = prod(np.broadcast_shapes(batch.shape, context.shape))
+    within("rows of a table", rows, "ask for a part of them, or costlib.sweep with keep=")
     batch, context = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (batch, context))
     return case.columns(batch, context)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -147,12 +148,52 @@ def test_a_cluster_does_the_same():
         ({"batch": 0}, ValueError, "batch must be at least 1"),
         ({"context": "long"}, TypeError, "context must be a number, a range or an array"),
         ({"phase": "train"}, ValueError, "phase must be 'decode' or 'prefill', got 'train'"),
+        (
+            {"batch": range(1, 10**9)},
+            ValueError,
+            "10,000,000 values of batch .*, got 999,999,999: ",
+        ),
+        ({"batch": range(1, 10**30), "keep": len}, ValueError, "values of batch are taken at once"),
+        (
+            {"batch": range(1, 10**5), "context": range(1, 10**4)},
+            ValueError,
+            "10,000,000 rows of a sweep are taken at once, got 999,890,001: give keep=",
+        ),
+        (
+            {"precision": ["bf16"] * 10**7, "batch": [1, 2]},
+            ValueError,
+            "got 20,000,000: give keep=",
+        ),
         ({"precision": "fp7"}, ValueError, "precision must be a Precision or one of"),
     ],
 )
 def test_nonsense_is_refused_with_a_reason(options, kind, message):
     with pytest.raises(kind, match=message):
         sweep("gpt2", Device("toy", {"bf16": 1e14}, 1e12), **options)
+
+
+def test_what_would_fill_the_memory_is_refused_before_it_is_there():
+    tracemalloc.start()
+    long = np.broadcast_to(1.0, 10**6)  # a view of one number
+    for refused, what in (
+        (lambda: sweep("gpt2", "T4", batch=range(1, 10**9), context=1), "values of batch"),
+        (lambda: sweep("gpt2", "T4", batch=long, context=range(1, 100)), "rows of a sweep"),
+        (lambda: columns("gpt2", "T4", range(1, 10**9), 1), "values of an axis"),
+        (lambda: columns("gpt2", "T4", long[: 10**4, None], long[: 10**4]), "rows of a table"),
+        (lambda: search("gpt2", "H100-SXM", batch=8, seq=8, tensor=range(1, 10**9)), "of tensor"),
+        (
+            lambda: search(
+                "gpt2", "H100-SXM", batch=8, seq=8, tensor=[1] * 9999, context=[1] * 999
+            ),
+            "plans of a search",
+        ),
+    ):
+        with pytest.raises(ValueError, match=rf"10,000,000 .*{what} are taken at once, got"):
+            refused()
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+    pairs = {"batch": range(1, 4001), "context": [9] * 4000, "paired": True}
+    assert len(sweep("gpt2", "H100-SXM", **pairs)) == 4000, "16 million, were they no pairs"
 
 
 @pytest.mark.slow
