@@ -147,15 +147,16 @@ def everything(given: Namespace) -> tuple[Any, int]:
     """Does it fit, how fast, what binds, what does it cost?"""
     found = _answers(given, asked.model(given.model), given.on, given.plan)
     title = f"{_title(given)}: {_load(given, [given.plan])}"
-    notes = (_what_would_do(found), asked.more_than_a_node(given.on))
+    would = _what_would_do(found.server, found.context + 1, found.batch)
+    notes = (would, asked.more_than_a_node(given.on))
     sheet = Sheet(title, found.rows, asked_for(given, *_CASE), given.why, notes)
     return sheet, 0 if found.fits else 1
 
 
-def _what_would_do(found: Answers) -> str:
+def _what_would_do(server: Server, context: int, batch: int) -> str:
     """Of what does not fit, what would."""
     try:
-        found.server.check(found.context + 1, found.batch)
+        server.check(context, batch)
     except OutOfReach as problem:
         said = str(problem)
         return f"{said[0].upper()}{said[1:]}."
@@ -336,7 +337,9 @@ def time(given: Namespace) -> tuple[Any, int]:
     what = f"a prompt of {new:,}" if given.prompt else f"a step at {cached:,}"
     title = f"{_title(given)}: {what} tokens, batch {each:,}"
     title += ", the slowest stage" if server.pipeline > 1 else ""
-    return Table(title, columns, shown, asked_for(given, *_CASE)), 0
+    asks = (given.prompt, 1) if given.prompt else (given.context + 1, given.batch)
+    notes = [_what_would_do(server, *asks)]
+    return Table(title, columns, shown, asked_for(given, *_CASE), notes), 1 if notes[0] else 0
 
 
 #: What is said of an op, by its key.

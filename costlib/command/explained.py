@@ -212,7 +212,9 @@ def _of_run(start: Start, log: Log, place: Device | None) -> Iterator[Line]:
     if now is None or place is None:
         return
     batch, context = _case(start, log)
-    rate = batch / float(_server(start, place).step(batch, context or 1))  # the shorter, the faster
+    rate = batch / float(
+        _server(start, place).step(batch, context or 1, too_large="ignore")
+    )  # the shorter, the faster
     why = f"the most that the datasheet of {place.name} allows {_sequences(batch, context)}"
     yield Line("tokens a second", "tokens/s", now.rate, rate, why)
 

@@ -326,5 +326,6 @@ class Planned:
             return f"<Planned: {self.step.size} plans>"
         if is_symbolic(self.step):
             return f"<Planned: a formula of {', '.join(map(str, self.step.free_symbols))}>"
-        held = self.memory.total / 1e9
-        return f"<Planned: {self.step:.3g} s a step, {self.mfu:.1%} MFU, {held:.1f} GB a device>"
+        held, usable = (each / 1e9 for each in (self.memory.total, self.cluster.device.usable))
+        text = f"<Planned: {self.step:.3g} s a step, {self.mfu:.1%} MFU, {held:.1f} GB a device"
+        return text + ("" if self.fits else f", which does not fit {usable:.1f} GB") + ">"

@@ -144,7 +144,11 @@ class Clock:
         read = server.seconds(server.share.prefill(1, new, logits="last"))
         read = read - self._asked(Pass(1, new, new))
         batch = new[: sequences + 1]
-        written = server.step(batch, 1) - self._mixing(batch, 1) - read[: sequences + 1]
+        written = (
+            server.step(batch, 1, too_large="ignore")
+            - self._mixing(batch, 1)
+            - read[: sequences + 1]
+        )
         return [0.0, *np.broadcast_to(read, len(new)).tolist()], [0.0, *written.tolist()]
 
     def _knots(self, longest: int) -> list[float]:

@@ -244,9 +244,10 @@ class _Asked:
 
     def seconds(self, server: Server, batch: int) -> tuple[float, float]:
         """Seconds per output token, and to the first, with ``batch`` users on each copy."""
-        step = float(server.step(batch, self.prompt + self.answer / 2 - 1))
+        how: Any = {"too_large": "ignore"}  # what does not fit is left out
+        step = float(server.step(batch, self.prompt + self.answer / 2 - 1, **how))
         others = (batch - 1) * float(server.busy(self.prompt)) / max(1, self.answer - 1)
-        return step + others, step + float(server.prefill(self.prompt))
+        return step + others, step + float(server.prefill(self.prompt, **how))
 
     def tried(
         self, group: _Group, best: Fleet | None, fastest: tuple[float, float]

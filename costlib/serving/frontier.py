@@ -93,7 +93,7 @@ def frontier(
         server,
         context,
         batch,
-        np.broadcast_to(server.step(batch, context), batch.shape),
+        np.broadcast_to(server.step(batch, context, too_large="ignore"), batch.shape),
         server.prefill(context if prompt is None else one_size("prompt", prompt)),
         server.room(context + 1),
     )

@@ -29,6 +29,7 @@ group of a batch has activations at a time (room is kept for those of all).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
@@ -49,7 +50,7 @@ from costlib.parallel.cluster import machine_of
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.legal import SERVED, broken
 from costlib.parallel.mesh import Mesh
-from costlib.timing.roofline import time
+from costlib.timing.roofline import check_room, time
 from costlib.units.device import Device, Link
 from costlib.units.ledger import Ledger
 from costlib.units.numbers import (
@@ -64,6 +65,11 @@ from costlib.units.numbers import (
 from costlib.units.precision import Precision, precision_of
 
 __all__ = ["CUTS", "BeyondTraining", "OutOfReach", "Server", "server_of"]
+
+#: What does not fit, in the words of a warning.
+_STEP = "this step holds {} of weights, caches and activations on a device"
+_PREFILL = "this prefill holds {} of weights and caches on a device"
+_ROOM = "Server.room tells how many sequences fit, and too_large='ignore' times this nevertheless"
 
 #: The ways in which a server is cut.
 CUTS = ("tensor", "pipeline", "expert", "data", "dcp")
@@ -207,14 +213,43 @@ multiple, got 3; the nearest is 2
             return 1, batch
         return minimum(batch, self.pipeline), ceil_div(batch, self.pipeline)
 
-    def step(self, batch: Number, context: Number, new: Number = 1) -> Any:
-        """Seconds of a decode step of ``batch`` sequences, each with ``context`` tokens cached."""
+    def step(
+        self, batch: Number, context: Number, new: Number = 1, *, too_large: str = "warn"
+    ) -> Any:
+        """Seconds of a decode step of ``batch`` sequences, each with ``context`` tokens cached.
+
+        As by `costlib.time`, a step for which there is no memory is timed with a warning.
+        """
+        if too_large != "ignore":
+            held = self.held_bytes(batch, context, new)
+            check_room(held, self.device, too_large, _STEP, _ROOM)
         groups, each = self.groups(batch)
         return self._in_turn(self.passes(each, context, new), groups)
 
-    def prefill(self, prompt: Number, *, cached: Number = 0, batch: Number = 1) -> Any:
+    def prefill(
+        self, prompt: Number, *, cached: Number = 0, batch: Number = 1, too_large: str = "warn"
+    ) -> Any:
         """Seconds of a prefill, up to its first output token; ``cached`` tokens come before it."""
+        if too_large != "ignore":
+            held = self._largest(batch, cached, prompt, lambda each: each.weights + each.kv)
+            check_room(held, self.device, too_large, _PREFILL, _ROOM)
         return self._in_turn(self.passes(batch, cached, prompt, logits="last"), 1)
+
+    def held_bytes(self, batch: Number, context: Number, new: Number = 1) -> Any:
+        """What the fullest device holds in such a step: weights, caches and activations.
+
+        >>> server = Server("llama-3.1-8b", "H100-SXM")
+        >>> [server.held_bytes(batch, 8191) <= server.device.usable for batch in (57, 58)]
+        [True, False]
+        """
+        return self._largest(batch, context, new, lambda each: each.total)
+
+    def _largest(
+        self, batch: Number, context: Number, new: Number, of: Callable[[Memory], Any]
+    ) -> Any:
+        """The most of something that a device holds in a pass."""
+        held = [memory(s, batch, context, self.precision, new=new) for s, _ in self.stages]
+        return reduce(maximum, map(of, held))
 
     def busy(self, prompt: Number, *, cached: Number = 0) -> Any:
         """Seconds until the next prompt can follow: of a pipeline those of the slowest stage."""

@@ -20,6 +20,7 @@ import numpy as np
 from costlib.model.transformer import Transformer
 from costlib.serving.frontier import regimes
 from costlib.serving.server import Server, server_of
+from costlib.timing.roofline import check_room
 from costlib.units.numbers import Number, amount, size
 
 __all__ = [
@@ -170,19 +171,36 @@ def speculate(
     [2.02, 1.46]
     """
     drafts, server = size("drafts", drafts, least=0), server_of(server)
-    plain = server.step(batch, context)
+    asks: tuple[Number, Number, Number] = (batch, context, drafts + 1)
+    plain = server.step(batch, context, too_large="ignore")
     if draft is None:
-        heads = server.with_(model=server.model.with_mtp_layers())
-        spent = heads.step(batch, context, drafts + 1)
-    else:
+        server = server.with_(model=server.model.with_mtp_layers())
+    held, spent = server.held_bytes(*asks), server.step(*asks, too_large="ignore")
+    more = "the speed-up is that of devices with more memory"
+    if draft is not None:
         small = _drafting(draft, server)
-        spent = server.step(batch, context, drafts + 1) + drafts * small.step(batch, context)
+        spent = spent + drafts * small.step(batch, context, too_large="ignore")
+        if _is_server(draft):
+            check_room(small.held_bytes(*asks), small.device, "warn", _DRAFTS, more)
+        else:  # on the same devices
+            held = held + small.held_bytes(*asks)
+    check_room(held, server.device, "warn", _CHECKS, more)
     return expected_tokens(accepted, drafts) * plain / spent
+
+
+#: What does not fit, in the words of a warning.
+_DRAFTS = "drafts hold {} of weights, caches and activations on a device"
+_CHECKS = "checks and the drafts beside them hold {} of weights, caches and activations on a device"
+
+
+def _is_server(draft: Any) -> bool:
+    """Whether drafts have devices of their own."""
+    return isinstance(draft, Server) or (isinstance(draft, str) and " on " in draft)
 
 
 def _drafting(draft: Any, server: Server) -> Server:
     """The server of drafts; of a model alone, on the same devices."""
-    if not (isinstance(draft, Server) or (isinstance(draft, str) and " on " in draft)):
+    if not _is_server(draft):
         draft = server.with_(model=draft)
     small = server_of(draft, "draft")
     one, other = server.model.vocab, small.model.vocab

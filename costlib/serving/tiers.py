@@ -30,7 +30,8 @@ def even_link(server: Server | str, prefix: Number) -> Any:
     [7.9, 5.4]
     """
     server, prefix = server_of(server), size("prefix", prefix)
-    return server.cache_bytes(prefix) / server.per_copy / server.prefill(prefix)
+    seconds = server.prefill(prefix, too_large="ignore")  # a part of it may lie elsewhere
+    return server.cache_bytes(prefix) / server.per_copy / seconds
 
 
 def even_prefix(server: Server | str, bytes_per_s: float) -> float:
@@ -84,7 +85,9 @@ def held_prefix(server: Server | str, prefix: int, *, context: int) -> HeldPrefi
     server = server_of(server)
     server.check(max(prefix, context))
     room = int(server.room(context))
-    full, fewer = (n / server.step(n, context) for n in (room, max(1, room - 1)))
+    full, fewer = (
+        n / server.step(n, context, too_large="ignore") for n in (room, max(1, room - 1))
+    )
     elasticity = room * (full - fewer) / full if room > 1 else 1.0
     share = server.cache_bytes(prefix) / (room * server.cache_bytes(context))
     return HeldPrefix(float(share), float(max(0.0, elasticity)), float(server.prefill(prefix)))

@@ -103,11 +103,11 @@ def time(
     each = meant(work, precision, device)
     is_plain = (overlap, granularity) == ("perfect", "op")
     if isinstance(work, Unfolded) and is_plain and (found := sweeps.seconds(work, device, each)):
-        _check_room(found[1], device, too_large)
+        check_room(found[1], device, too_large)
         return total([found[0], device.overhead_per_step * steps])
     ops = ops_of(work)
     if isinstance(work, Ledger) and work.holds is not None and too_large != "ignore":
-        _check_room(held_bytes(work.holds, each), device, too_large)
+        check_room(held_bytes(work.holds, each), device, too_large)
     rates = device.compute_rate(each.compute), device.memory_rate
     each_op = each_seconds(ops, device, each, rates)
     spent: list[Number] = [device.overhead_per_step * steps]
@@ -190,16 +190,22 @@ def fits(
     return held_bytes(work.holds, work.at(precision)) <= device.usable
 
 
-def _check_room(held: Any, device: Device, too_large: str) -> None:
-    """Warn or raise if the bytes that work holds do not fit the device."""
+def check_room(
+    held: Any,
+    device: Device,
+    too_large: str,
+    what: str = "this pass holds {} of weights and cache",
+    more: str = "costlib.fits asks beforehand, and too_large='ignore' times the pass nevertheless",
+) -> None:
+    """Warn or raise, for the caller of who asks, if so many bytes do not fit the device."""
+    choose("too_large", too_large, TOO_LARGE)
     if device.capacity is None or too_large == "ignore":
         return
     if is_symbolic(held, device.capacity) or is_lazy(held) or not may_hold(held > device.usable):
         return
     text = (
-        f"this pass holds {_gigabytes(held)} of weights and cache, and {device.name} has "
-        f"{_gigabytes(device.usable)} of usable memory ({_gigabytes(device.capacity)} in all): "
-        "costlib.fits asks beforehand, and too_large='ignore' times the pass nevertheless"
+        f"{what.format(_gigabytes(held))}, and {device.name} has {_gigabytes(device.usable)} of "
+        f"usable memory ({_gigabytes(device.capacity)} in all): {more}"
     )
     if too_large == "error":
         raise ValueError(text)

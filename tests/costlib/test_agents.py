@@ -79,7 +79,7 @@ def test_a_share_of_no_weights_is_a_step_and_of_all_is_the_bus() -> None:
             share: serving.offloaded_step(server, 1, 1000, link=32e9, share=share, what=what)
             for share in (0, 0.5, 1)
         }
-        assert at[0] == pytest.approx(server.step(1, 1000), rel=1e-9)
+        assert at[0] == pytest.approx(server.step(1, 1000, too_large="ignore"), rel=1e-9)
         moved = serving.offloaded_work(server, 1, 1000, what=what).bytes("int4")
         near = moved / server.device.memory_rate
         assert at[1] - at[0] == pytest.approx(moved / 32e9 - near, rel=1e-3)

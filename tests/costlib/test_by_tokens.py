@@ -131,7 +131,8 @@ def test_the_closed_form_is_the_ledgers_step(name, latency):
     found = tensor_limit(waiting(name, latency), 4000, latency=latency)
     for many in (1, 2, 4, 8):
         server = Server(name, "H100-SXM", tensor=many, latency=latency)
-        assert float(server.step(1, 4000)) == pytest.approx(found.step(many), rel=0.06)
+        step = float(server.step(1, 4000, too_large="ignore"))
+        assert step == pytest.approx(found.step(many), rel=0.06)
 
 
 def test_a_step_falls_to_its_floor_and_half_of_it_where_said():

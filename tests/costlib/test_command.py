@@ -45,6 +45,7 @@ TYPED = {
     "memory llama-3.1-70b --on A100-80GBx4 --batch 8": 0,
     "memory llama-3.1-70b --on T4": 1,
     "time deepseek-v3 --on H200x8": 0,
+    "time llama-3.1-70b --on T4": 1,
     "time llama-3-8b --on H100-SXM --prompt 2000": 0,
     "compare llama-3-8b qwen3-8b deepseek-v3 --on H200x8 MI300X": 0,
     "compare gpt2 --on T4 L4 A100-80GB": 0,
@@ -457,6 +458,11 @@ def test_a_title_has_all_that_changes_the_numbers(capsys):
 def test_what_would_do_is_said_of_what_does_not_fit(capsys):
     for typed, said in (
         ("llama-3.1-70b --on T4", "tensor=16 would do."),
+        ("time llama-3.1-70b --on T4", "tensor=16 would do."),
+        (
+            "time llama-3.1-8b --on H100-SXM --prompt 500k",
+            "does not fit: weights and its cache take",
+        ),
         ("llama-3.1-8b --on H100-SXM --batch 500", "Batch must be at most 113, as many"),
     ):
         assert said in read(typed, capsys).replace("\n", " ")

@@ -35,9 +35,9 @@ def seconds(server, users, prompt, answer):
     batch = -(-users // server.data)
     if server.room(prompt + answer) < batch:
         return inf, inf
-    step = server.step(batch, prompt + answer / 2 - 1)
+    step = server.step(batch, prompt + answer / 2 - 1, too_large="ignore")
     prompts = (batch - 1) * server.busy(prompt)
-    return step + prompts / (answer - 1), step + server.prefill(prompt)
+    return step + prompts / (answer - 1), step + server.prefill(prompt, too_large="ignore")
 
 
 def plans(model, device, most):

@@ -153,6 +153,9 @@ def test_a_plan_is_a_formula_too():
     plan = Plan(tensor=4, data=2, zero=1, sequence=True)
     formula = plan.on(TINY, node, batch=2, seq=S)
     assert repr(formula) == "<Planned: a formula of S>"
+    large = Plan(data=8).on("llama-3.1-70b", Cluster("DGX-H100"), batch=8, seq=8192)
+    assert repr(large).endswith(" GB a device, which does not fit 77.3 GB>")
+    assert repr(Plan(data=8).on("gpt2", large.cluster, batch=8, seq=64)).endswith(" GB a device>")
     alone = plan.on(TINY, node, batch=2, seq=4096)
     assert float(formula.step.subs(S, 4096)) == pytest.approx(alone.step, rel=1e-12)
     assert formula.memory.activations.subs(S, 4096) == alone.memory.activations

@@ -47,6 +47,8 @@ from costlib.serving import (
     weight_gain,
 )
 from costlib.timing import roofline
+from costlib.timing.roofline import DoesNotFit
+from costlib.units.numbers import symbols
 
 LLAMA = Server("llama-3.1-8b", "H100-SXM")
 
@@ -100,7 +102,8 @@ def test_the_two_lines_are_the_step_at_both_ends(server):
         seconds = server.seconds(server.share.decode(batch, 2000, experts="all"))
         if server.device.blend == math.inf:
             assert seconds >= lines.step(batch) * (1 - 1e-9)
-    assert lines.step(10**10) == pytest.approx(server.step(10**10, 2000), rel=1e-6)
+    far = server.step(10**10, 2000, too_large="ignore")
+    assert lines.step(10**10) == pytest.approx(far, rel=1e-6)
     assert lines.step(1) == pytest.approx(
         server.seconds(server.share.decode(1, 2000, experts="all")), rel=1e-9
     )
@@ -189,14 +192,14 @@ def test_the_clock_says_what_the_ledger_says(server):
     for _ in range(20):
         batch, context = int(random.integers(1, 65)), int(random.integers(1, 8900))
         assert clock.steps(batch, batch * context, 1) == pytest.approx(
-            server.step(batch, context), rel=1e-6
+            server.step(batch, context, too_large="ignore"), rel=1e-6
         )
         new = int(random.integers(1, 4000))
         assert clock.mixed(0, 0, new, 0, True) == pytest.approx(
             server.seconds(server.share.prefill(1, new, logits="last")), rel=1e-9
         )
         assert clock.mixed(0, 0, new, context, True) == pytest.approx(
-            server.prefill(new, cached=context), rel=1e-9
+            server.prefill(new, cached=context, too_large="ignore"), rel=1e-9
         )
 
 
@@ -362,8 +365,48 @@ def test_speculation_by_the_ledger_stops_paying_where_the_lines_say():
         assert free[0] > 1 > free[1]
         assert near[0] < free[0]  # drafts as dear as steps
     assert pays_up_to(LLAMA, 16384, accepted=0.8, drafts=4) == math.inf
-    assert LLAMA.step(10**5, 16384) * 3.3616 / LLAMA.step(10**5, 16384, 5) > 1
+    one, five = (LLAMA.step(10**5, 16384, new, too_large="ignore") for new in (1, 5))
+    assert one * 3.3616 / five > 1
     assert pays_up_to(LLAMA, 64, accepted=0.5, drafts=4, draft_cost=0.5) == 0
+
+
+def test_a_step_that_does_not_fit_says_so_once_with_both_numbers():
+    pair = Server("llama-3.1-405b", "DGX-H100x2", pipeline=2)
+    for server in (LLAMA, pair, Server("llama-3.1-70b", "H100-SXM", tensor=4)):
+        room = server.room(8193)
+        server.step(room, 8192)  # no warning, which would be an error here
+        with pytest.warns(DoesNotFit, match=r"step holds 7[78]\.\d GB of .* has 77\.3 GB"):
+            late = server.step(room + 1, 8192)
+        assert late == server.step(room + 1, 8192, too_large="ignore")
+        with pytest.raises(ValueError, match="this step holds"):
+            server.step(room + 1, 8192, too_large="error")
+    with pytest.warns(DoesNotFit, match="Server.room tells") as warned:
+        Server("llama-3.1-70b", "T4").step(np.array([1, 2]), 1000)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__, "it shows the line of who asked"
+    with pytest.warns(DoesNotFit, match=r"this prefill holds 147\.1 GB of weights and caches"):
+        LLAMA.prefill(10**6)
+    B = symbols("B")
+    assert B in LLAMA.step(B, 8192).free_symbols
+
+
+def test_speculation_that_does_not_fit_says_so_once():
+    asks = {"context": 8192, "accepted": 0.8, "drafts": 4}
+    for draft, fits, whose in (
+        ("llama-3.2-1b", 43, "checks and the drafts beside them hold"),
+        ("llama-3.2-1b on H100-SXM", 56, "checks and the drafts beside them hold"),
+    ):
+        speculate(LLAMA, draft, batch=fits, **asks)  # no warning, which would be an error here
+        with pytest.warns(DoesNotFit, match=whose) as warned:
+            speculate(LLAMA, draft, batch=fits + 1, **asks)
+        assert len(warned) == 1
+        assert warned[0].filename == __file__
+    with pytest.warns(DoesNotFit, match=r"^drafts hold 17\.\d GB of .* T4 has 15\.5 GB"):
+        speculate(LLAMA, "llama-3.1-8b on T4", batch=1, **asks)
+    large = Server("llama-3.1-70b", "H100-SXM", "fp8")
+    speculate(large, large, batch=1, **asks | {"context": 100})
+    with pytest.warns(DoesNotFit, match=r"beside them hold 78\.6 GB"):  # 70.6 and 8.0
+        speculate(large, "llama-3.1-8b", batch=1, **asks | {"context": 100})
 
 
 def test_heads_of_the_model_draft_too():
