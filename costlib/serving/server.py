@@ -67,8 +67,8 @@ from costlib.units.precision import Precision, precision_of
 __all__ = ["CUTS", "BeyondTraining", "OutOfReach", "Server", "server_of"]
 
 #: What does not fit, in the words of a warning.
-_STEP = "this step holds {} of weights, caches and activations on a device"
-_PREFILL = "this prefill holds {} of weights and caches on a device"
+_STEP = ("a device holds in this step", "weights, caches and activations")
+_PREFILL = ("a device holds in this prefill", "weights and caches")
 _ROOM = "Server.room tells how many sequences fit, and too_large='ignore' times this nevertheless"
 
 #: The ways in which a server is cut.
@@ -222,7 +222,7 @@ multiple, got 3; the nearest is 2
         """
         if too_large != "ignore":
             held = self.held_bytes(batch, context, new)
-            check_room(held, self.device, too_large, _STEP, _ROOM)
+            check_room(held, self.device, too_large, *_STEP, _ROOM)
         groups, each = self.groups(batch)
         return self._in_turn(self.passes(each, context, new), groups)
 
@@ -232,7 +232,7 @@ multiple, got 3; the nearest is 2
         """Seconds of a prefill, up to its first output token; ``cached`` tokens come before it."""
         if too_large != "ignore":
             held = self._largest(batch, cached, prompt, lambda each: each.weights + each.kv)
-            check_room(held, self.device, too_large, _PREFILL, _ROOM)
+            check_room(held, self.device, too_large, *_PREFILL, _ROOM)
         return self._in_turn(self.passes(batch, cached, prompt, logits="last"), 1)
 
     def held_bytes(self, batch: Number, context: Number, new: Number = 1) -> Any:

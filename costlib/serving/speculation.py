@@ -181,16 +181,16 @@ def speculate(
         small = _drafting(draft, server)
         spent = spent + drafts * small.step(batch, context, too_large="ignore")
         if _is_server(draft):
-            check_room(small.held_bytes(*asks), small.device, "warn", _DRAFTS, more)
+            check_room(small.held_bytes(*asks), small.device, "warn", *_DRAFTS, more)
         else:  # on the same devices
             held = held + small.held_bytes(*asks)
-    check_room(held, server.device, "warn", _CHECKS, more)
+    check_room(held, server.device, "warn", *_CHECKS, more)
     return expected_tokens(accepted, drafts) * plain / spent
 
 
 #: What does not fit, in the words of a warning.
-_DRAFTS = "drafts hold {} of weights, caches and activations on a device"
-_CHECKS = "checks and the drafts beside them hold {} of weights, caches and activations on a device"
+_DRAFTS = ("a device holds for drafts", "weights, caches and activations")
+_CHECKS = ("a device holds for checks and drafts beside them", _DRAFTS[1])
 
 
 def _is_server(draft: Any) -> bool:

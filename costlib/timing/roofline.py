@@ -194,7 +194,8 @@ def check_room(
     held: Any,
     device: Device,
     too_large: str,
-    what: str = "this pass holds {} of weights and cache",
+    what: str = "this pass holds",
+    kinds: str = "weights and cache",
     more: str = "costlib.fits asks beforehand, and too_large='ignore' times the pass nevertheless",
 ) -> None:
     """Warn or raise, for the caller of who asks, if so many bytes do not fit the device."""
@@ -204,8 +205,8 @@ def check_room(
     if is_symbolic(held, device.capacity) or is_lazy(held) or not may_hold(held > device.usable):
         return
     text = (
-        f"{what.format(_gigabytes(held))}, and {device.name} has {_gigabytes(device.usable)} of "
-        f"usable memory ({_gigabytes(device.capacity)} in all): {more}"
+        f"{what} {_gigabytes(held)} of {kinds}, and {device.name} has {_gigabytes(device.usable)} "
+        f"of usable memory ({_gigabytes(device.capacity)} in all): {more}"
     )
     if too_large == "error":
         raise ValueError(text)

@@ -375,16 +375,16 @@ def test_a_step_that_does_not_fit_says_so_once_with_both_numbers():
     for server in (LLAMA, pair, Server("llama-3.1-70b", "H100-SXM", tensor=4)):
         room = server.room(8193)
         server.step(room, 8192)  # no warning, which would be an error here
-        with pytest.warns(DoesNotFit, match=r"step holds 7[78]\.\d GB of .* has 77\.3 GB"):
+        with pytest.warns(DoesNotFit, match=r"holds in this step 7[78]\.\d GB of .* has 77\.3 GB"):
             late = server.step(room + 1, 8192)
         assert late == server.step(room + 1, 8192, too_large="ignore")
-        with pytest.raises(ValueError, match="this step holds"):
+        with pytest.raises(ValueError, match="a device holds in this step"):
             server.step(room + 1, 8192, too_large="error")
     with pytest.warns(DoesNotFit, match="Server.room tells") as warned:
         Server("llama-3.1-70b", "T4").step(np.array([1, 2]), 1000)
     assert len(warned) == 1
     assert warned[0].filename == __file__, "it shows the line of who asked"
-    with pytest.warns(DoesNotFit, match=r"this prefill holds 147\.1 GB of weights and caches"):
+    with pytest.warns(DoesNotFit, match=r"holds in this prefill 147\.1 GB of weights and caches"):
         LLAMA.prefill(10**6)
     B = symbols("B")
     assert B in LLAMA.step(B, 8192).free_symbols
@@ -393,19 +393,21 @@ def test_a_step_that_does_not_fit_says_so_once_with_both_numbers():
 def test_speculation_that_does_not_fit_says_so_once():
     asks = {"context": 8192, "accepted": 0.8, "drafts": 4}
     for draft, fits, whose in (
-        ("llama-3.2-1b", 43, "checks and the drafts beside them hold"),
-        ("llama-3.2-1b on H100-SXM", 56, "checks and the drafts beside them hold"),
+        ("llama-3.2-1b", 43, "for checks and drafts beside them"),
+        ("llama-3.2-1b on H100-SXM", 56, "for checks and drafts beside them"),
     ):
         speculate(LLAMA, draft, batch=fits, **asks)  # no warning, which would be an error here
         with pytest.warns(DoesNotFit, match=whose) as warned:
             speculate(LLAMA, draft, batch=fits + 1, **asks)
         assert len(warned) == 1
         assert warned[0].filename == __file__
-    with pytest.warns(DoesNotFit, match=r"^drafts hold 17\.\d GB of .* T4 has 15\.5 GB"):
+    with pytest.warns(
+        DoesNotFit, match=r"^a device holds for drafts 17\.\d GB of .* T4 has 15\.5 GB"
+    ):
         speculate(LLAMA, "llama-3.1-8b on T4", batch=1, **asks)
     large = Server("llama-3.1-70b", "H100-SXM", "fp8")
     speculate(large, large, batch=1, **asks | {"context": 100})
-    with pytest.warns(DoesNotFit, match=r"beside them hold 78\.6 GB"):  # 70.6 and 8.0
+    with pytest.warns(DoesNotFit, match=r"beside them 78\.6 GB"):  # 70.6 and 8.0
         speculate(large, "llama-3.1-8b", batch=1, **asks | {"context": 100})
 
 

@@ -82,7 +82,7 @@ def test_the_film_of_a_token_is_the_ledgers() -> None:
         batch, context = s["batch"], s["context"]
         passed = layer_by_layer(server.share, batch, context)
         assert parts == server.model.layers + 2
-        step = float(server.step(batch, context))
+        step = float(server.step(batch, context, too_large="ignore"))
         assert same(time, sum(float(server.seconds(each.work)) for each in passed)), s
         # Where a checkpoint packs alike layers in different ways, a step gives them one roofline at
         # their mean bytes, and a mean of maxima is no less than the maximum of the means.
