@@ -25,7 +25,7 @@ from costlib.model.catalog import lookup
 from costlib.model.catalog.prices import listed
 from costlib.model.transformer import BeyondTraining, Transformer
 from costlib.serving import Saturation, Server, best_batch, room_gain, saturation
-from costlib.serving.answers import Answer, Answers, answer
+from costlib.serving.answers import Answer, Answers, answer, digits
 from costlib.serving.fleet import Fleet, fewest_devices
 from costlib.serving.money import per_million
 from costlib.serving.server import OutOfReach
@@ -296,6 +296,7 @@ def memory(given: Namespace) -> tuple[Any, int]:
     long, most = found["largest_context"], found["largest_batch"]
     of = " in each copy" if server.data > 1 else ""
     notes = [f"{verdict} Largest batch{of} {most:,}, longest context {long:,.0f}."]
+    notes += [_what_would_do(server, given.context + 1, given.batch)]
     which = "the fullest" if server.pipeline > 1 else "each"
     title = f"{_title(given)}: bytes on {which} device"
     columns: dict[str, list[Any]] = {"part": names, "bytes": sizes}
@@ -503,7 +504,7 @@ def _of_a_fleet(name: str, value: Any) -> str:
         return quantity(value, "s")
     if value is None:
         return "not known"
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value}" or "one device each"
+    return digits(value) if isinstance(value, (int, float)) else value or "one device each"
 
 
 def rents(places: Iterable[str]) -> list[str]:

@@ -24,7 +24,7 @@ from costlib.units.ledger import Ledger
 from costlib.units.numbers import amount, is_zero, one_size
 from costlib.units.precision import Precision, precision_of
 
-__all__ = ["Answer", "Answers", "answer"]
+__all__ = ["Answer", "Answers", "answer", "digits"]
 
 _MILLION = 10**6  # below it, counts are shown to the last digit
 
@@ -50,18 +50,18 @@ class Answer:
         if self.value == inf:
             return "unlimited"
         if self.unit == "$":
-            return f"${_digits(self.value)}"
+            return f"${digits(self.value)}"
         if self.unit == "share":
             return f"{self.value:.1%}"
         if self.unit in ("tokens", "tokens/s") or (self.unit == "" and self.value < _MILLION):
-            return f"{_digits(self.value)} {self.unit}".strip()
+            return f"{digits(self.value)} {self.unit}".strip()
         return quantity(self.value, self.unit)
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
     """All digits of a count, four of what is measured.
 
-    >>> _digits(12867), _digits(25790.3), _digits(0.67894)
+    >>> digits(12867), digits(25790.3), digits(0.67894)
     ('12,867', '25,790', '0.6789')
     """
     if isinstance(value, int):

@@ -156,6 +156,7 @@ def fleets(
         latency,
         engine,
     )
+    asked.model.check_context(asked.prompt + asked.answer)
     best: Fleet | None = None
     fastest = (inf, inf)
     for group in _groups(asked.model, device):

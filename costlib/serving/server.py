@@ -52,10 +52,12 @@ from costlib.parallel.legal import SERVED, broken
 from costlib.parallel.mesh import Mesh
 from costlib.timing.roofline import check_room, time
 from costlib.units.device import Device, Link
+from costlib.units.display import quantity
 from costlib.units.ledger import Ledger
 from costlib.units.numbers import (
     Number,
     ceil_div,
+    exceeds,
     is_zero,
     maximum,
     minimum,
@@ -80,7 +82,7 @@ class OutOfReach(ValueError):
     enough."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Server:
     """A model in a precision on tensor·pipeline·data devices: see the top of this module.
 
@@ -180,6 +182,14 @@ multiple, got 3; the nearest is 2
         return f"{self.devices} × {self.device.name}{told}"
 
     @property
+    def _each(self) -> str:
+        return self.machine if self.devices == 1 else f"each of {self.machine}"
+
+    def __repr__(self) -> str:
+        told = f", in {self.precision}" if isinstance(self.precision, str) else ""
+        return f"<Server: {quantity(self.model.params())} parameters on {self.machine}{told}>"
+
+    @property
     def share(self) -> Transformer:
         """What each device holds and computes, where all have the same: without a pipeline."""
         if self.pipeline > 1:
@@ -220,7 +230,7 @@ multiple, got 3; the nearest is 2
 
         As by `costlib.time`, a step for which there is no memory is timed with a warning.
         """
-        if too_large != "ignore":
+        if too_large != "ignore" and not self._engine_takes(batch, context + new):
             held = self.held_bytes(batch, context, new)
             check_room(held, self.device, too_large, *_STEP, _ROOM)
         groups, each = self.groups(batch)
@@ -230,10 +240,14 @@ multiple, got 3; the nearest is 2
         self, prompt: Number, *, cached: Number = 0, batch: Number = 1, too_large: str = "warn"
     ) -> Any:
         """Seconds of a prefill, up to its first output token; ``cached`` tokens come before it."""
-        if too_large != "ignore":
+        if too_large != "ignore" and not self._engine_takes(batch, cached + prompt):
             held = self._largest(batch, cached, prompt, lambda each: each.weights + each.kv)
             check_room(held, self.device, too_large, *_PREFILL, _ROOM)
         return self._in_turn(self.passes(batch, cached, prompt, logits="last"), 1)
+
+    def _engine_takes(self, batch: Number, context: Number) -> bool:
+        """Whether an engine is known to have room, which may use what is a reserve here."""
+        return self.engine is not None and not exceeds(batch, self.room(context))
 
     def held_bytes(self, batch: Number, context: Number, new: Number = 1) -> Any:
         """What the fullest device holds in such a step: weights, caches and activations.
@@ -339,13 +353,13 @@ of 8,192 tokens as fit beside the weights on 1 × H100-SXM, got 100
             each = self.engine.charged(stage, context, self.precision) / 1e9
             raise OutOfReach(
                 f"a sequence of {context:,} tokens does not fit: {self.engine.name} charges "
-                f"{each:.1f} GB for its cache and has {max(0, given):.1f} GB for caches on each of "
-                f"{self.machine}; {self._devices_that_do(context)}"
+                f"{each:.1f} GB for its cache and has {max(0, given):.1f} GB for caches on "
+                f"{self._each}; {self._devices_that_do(context)}"
             )
         one, given = self.fullest(1, context - 1)[1].total, self.device.usable
         text = (
             f"a sequence of {context:,} tokens does not fit: weights and its cache take "
-            f"{one / 1e9:.1f} GB on each of {self.machine}, and {given / 1e9:.1f} GB are usable"
+            f"{one / 1e9:.1f} GB on {self._each}, and {given / 1e9:.1f} GB are usable"
         )
         raise OutOfReach(f"{text}; {self._devices_that_do(context)}")
 

@@ -187,7 +187,7 @@ bf16-pure, fp8, fp8-te, adam-8bit, muon, adafactor, sgd-momentum, sgd, got 'fp16
 
 def lora(
     rank: Number = 16,
-    targets: tuple[str, ...] = ("q_proj", "v_proj"),
+    targets: tuple[str, ...] | str = ("q_proj", "v_proj"),
     *,
     base: str = "bf16",
     recipe: Recipe | str = "fp32",
@@ -208,8 +208,11 @@ def lora(
     """
     if not isinstance(base, str) or spelt(base) not in FORMATS:
         raise ValueError(f"base must be one of {', '.join(FORMATS)}, got {base!r:.200}")
+    targets = (targets,) if targets == "all-linear" else targets
     if isinstance(targets, str) or not targets:
-        raise TypeError(f"targets must be a tuple of names of products, got {targets!r:.200}")
+        raise TypeError(
+            f"targets must be a tuple of names of products or 'all-linear', got {targets!r:.200}"
+        )
     own = Adapters(rank=size("rank", rank), targets=tuple(targets), recipe=recipe_of(recipe))
     plain = Recipe(weights=2, gradients=0)
     return Recipe(weights=FORMATS[spelt(base)], gradients=0, others=plain, adapters=own)

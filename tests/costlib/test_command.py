@@ -183,6 +183,12 @@ def test_the_fewest_devices_for_a_load_and_the_cheapest_first(capsys):
     assert all(row["usd_per_hour"] == 2 * row["devices"] for row in own)
 
 
+def test_a_large_fleet_is_counted_in_whole_numbers(capsys):
+    shown = read("serve llama-3.1-8b --on H100 --users 10M", capsys)
+    assert re.search(r"^devices +\d\d,\d{3}$", shown, re.M)
+    assert re.search(r"^\$ an hour, all devices +\d\d,\d{3}$", shown, re.M)
+
+
 def test_each_device_has_its_price(capsys):
     asks = "compare llama-3.1-70b --on H100x8 A100-80GB L4x16 --json"
     keys = ("usd_per_million_output_tokens", "output_tokens_per_s")
@@ -347,6 +353,7 @@ WRONG = {
     "serve llama-3-8b --on L4 --ttft 90000": "'90000' is more than 60,000 milliseconds",
     "answer": "what is missing: MODEL",
     "llama-3-70b --on T4": "no model named 'llama-3-70b'; the nearest is llama-3.3-70b",
+    "serve gpt2 --on T4 --users 5": "context must be at most 1,024 tokens, because the",
     "gpt2 --device T4": "costlib answer has no --device: did you mean --on?",
     "gpt2 --on T4 --int4": "costlib answer has no --int4: did you mean --precision int4?",
     "gpt2 --on T4 --max-model-len 8": "has no --max-model-len: did you mean --context?",
@@ -459,6 +466,10 @@ def test_what_would_do_is_said_of_what_does_not_fit(capsys):
     for typed, said in (
         ("llama-3.1-70b --on T4", "tensor=16 would do."),
         ("time llama-3.1-70b --on T4", "tensor=16 would do."),
+        (
+            "memory llama-3.1-70b --on T4",
+            "142.5 GB on 1 × T4, and 15.5 GB are usable; tensor=16 would",
+        ),
         (
             "time llama-3.1-8b --on H100-SXM --prompt 500k",
             "does not fit: weights and its cache take",

@@ -390,6 +390,14 @@ def test_a_step_that_does_not_fit_says_so_once_with_both_numbers():
     assert B in LLAMA.step(B, 8192).free_symbols
 
 
+def test_a_server_shows_itself_in_a_line():
+    assert repr(LLAMA) == "<Server: 8.03 G parameters on 1 × H100-SXM>"
+    fleet = serving.fewest_devices("llama-3.1-8b", "H100", users=9, precision="fp8")
+    assert repr(fleet).startswith(
+        "Fleet(server=<Server: 8.03 G parameters on 1 × H100-SXM, in fp8>"
+    )
+
+
 def test_speculation_that_does_not_fit_says_so_once():
     asks = {"context": 8192, "accepted": 0.8, "drafts": 4}
     for draft, fits, whose in (

@@ -158,7 +158,7 @@ def test_targets_may_have_the_names_of_checkpoints():
     llama = models["llama-2-7b"]
     names = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
     ours = (*names[:4], "ffn.gate", "ffn.up", "ffn.down")
-    for targets in (("all-linear",), names, ours):
+    for targets in ("all-linear", ("all-linear",), names, ours):
         recipe = lora(8, targets)
         assert adapter_params(llama, recipe) == 19_988_480
         assert adapter_step(llama, 1, 64, recipe) == adapter_step(llama, 1, 64, lora(8, ours))
