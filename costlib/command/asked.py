@@ -167,7 +167,7 @@ def no_flag(command: str, unknown: Sequence[str], flags: Mapping[str, Mapping[st
     if flag is None:
         text = f"costlib {command} does not take {' '.join(unknown)}"
         if several := ", ".join(filter(None, dict.fromkeys(flags[command].values()))):
-            raise ValueError(f"{text}: only {several} can have several values")
+            raise ValueError(f"{text}: only {several} can be followed by several values")
         if "--on" in flags[command]:
             raise ValueError(f"{text}: name one device with --on; costlib compare takes several")
         raise ValueError(f"{text}: costlib {command} --help says what it takes")

@@ -90,7 +90,6 @@ def search(
     ways = list(_ways(_sizes("pipeline", pipeline, _divisors(cluster.devices)), chunks, schedule))
     named = {"sequence": sequence, "recompute": recompute, "context_by": context_by}
     shapes = list(product(*(_listed(name, values) for name, values in named.items())))
-    within("plans of a search", prod(map(len, axes.values())), "name fewer values to try")
     tasks = [ways] if client is None else [[way] for way in ways]
     pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
     found = [table for table in _run(pieces, client) if table]
@@ -142,6 +141,7 @@ def _axes(
     }
     if wrong := [each for each in found["zero"] if each > 3]:
         raise ValueError(f"zero must be 0, 1, 2 or 3, got {wrong[0]}")
+    within("plans of a search", prod(map(len, found.values())), "name fewer values to try")
     shared = [each for each in found["tensor"] if _can_share(model, each)]
     return {**found, "tensor": shared or found["tensor"]}
 

@@ -230,7 +230,7 @@ multiple, got 3; the nearest is 2
 
         As by `costlib.time`, a step for which there is no memory is timed with a warning.
         """
-        if too_large != "ignore" and not self._engine_takes(batch, context + new):
+        if too_large != "ignore" and not self._engine_takes(batch, context, new):
             held = self.held_bytes(batch, context, new)
             check_room(held, self.device, too_large, *_STEP, _ROOM)
         groups, each = self.groups(batch)
@@ -240,14 +240,14 @@ multiple, got 3; the nearest is 2
         self, prompt: Number, *, cached: Number = 0, batch: Number = 1, too_large: str = "warn"
     ) -> Any:
         """Seconds of a prefill, up to its first output token; ``cached`` tokens come before it."""
-        if too_large != "ignore" and not self._engine_takes(batch, cached + prompt):
+        if too_large != "ignore" and not self._engine_takes(batch, cached, prompt):
             held = self._largest(batch, cached, prompt, lambda each: each.weights + each.kv)
             check_room(held, self.device, too_large, *_PREFILL, _ROOM)
         return self._in_turn(self.passes(batch, cached, prompt, logits="last"), 1)
 
-    def _engine_takes(self, batch: Number, context: Number) -> bool:
+    def _engine_takes(self, batch: Number, context: Number, new: Number) -> bool:
         """Whether an engine is known to have room, which may use what is a reserve here."""
-        return self.engine is not None and not exceeds(batch, self.room(context))
+        return self.engine is not None and not exceeds(batch, self.room(context + new))
 
     def held_bytes(self, batch: Number, context: Number, new: Number = 1) -> Any:
         """What the fullest device holds in such a step: weights, caches and activations.

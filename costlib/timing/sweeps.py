@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 from warnings import warn
@@ -88,8 +88,8 @@ def sweep(
 
     A sweep too large for memory is worked through in pieces of one model, device and precision, a
     million rows at most: ``keep`` is applied to each, and what it returns is put together. Without
-    ``keep`` there are at most `MOST_ROWS`.
-    ``client`` is a Dask cluster's, which then does the pieces; ``progress`` shows a bar.
+    it `MOST_ROWS` are taken. ``client`` is a Dask cluster's, which then does the pieces;
+    ``progress`` shows a bar.
 
     >>> table = sweep("llama-3-8b", "A100-80GB", batch=[1, 8, 64], context=8192)
     >>> table[["batch", "tokens_per_s_per_user", "bound"]].round(1).values.tolist()
@@ -101,17 +101,14 @@ def sweep(
         import pandas as pd
 
     choose("phase", phase, PHASES)
-    _check_rows(
-        batch, context, paired, _several(model), _several(device), _several(precision), keep
-    )
+    models, places, recipes = map(_several, (model, device, precision))
+    _check_rows(batch, context, paired, len(models) * len(places) * len(recipes), keep)
     context = _contexts(model, context)
     for name, value in (("paired", paired), ("all_rows", all_rows), ("progress", progress)):
         flag(name, value)
     cases = [
         _Case(model_of(m), device_of(d), _meant(m, d, p), phase, name, _recipe(p), price_per_hour)
-        for name, m in _named(_several(model))
-        for d in _several(device)
-        for p in _several(precision)
+        for (name, m), d, p in product(_named(models), places, recipes)
     ]
     pieces = [
         partial(_piece, case, rows, all_rows, keep)
@@ -126,15 +123,12 @@ def sweep(
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 
-def _check_rows(
-    batch: Any, context: Any, paired: bool, models: Any, devices: Any, precisions: Any, keep: Any
-) -> None:
+def _check_rows(batch: Any, context: Any, paired: bool, cases: int, keep: Any) -> None:
     """Refuse a table that would fill the memory, before anything of it is there."""
     axes = {"batch": length_of(batch), "context": length_of(context)}
     for name, length in axes.items():
         within(f"values of {name}", length, "use a step, as in range(1, 4097, 8)")
     if keep is None:
-        cases = len(models) * len(devices) * len(precisions)
         more = "give keep=, a function that reduces each million rows, or use larger steps"
         rows = max(axes.values()) if paired else prod(axes.values())
         within("rows of a sweep", rows * cases, more)
@@ -235,9 +229,9 @@ def columns(
     for axis in (batch, context):
         within("values of an axis", length_of(axis), "ask for a part of them")
     batch, context = size("batch", np.asarray(batch)), size("context", np.asarray(context))
+    batch, context = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (batch, context))
     rows = prod(np.broadcast_shapes(batch.shape, context.shape))
     within("rows of a table", rows, "ask for a part of them, or costlib.sweep with keep=")
-    batch, context = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (batch, context))
     return case.columns(batch, context)
 
 

@@ -150,6 +150,7 @@ CALLS = {
     ),
     "passes": (SERVER.passes, {"batch": 2, "context": 3, "new": 2}),
     "step": (SERVER.step, {"batch": 2, "context": 3, "new": 2}),
+    "held_bytes": (SERVER.held_bytes, {"batch": 2, "context": 3, "new": 2}),
     "room": (SERVER.room, {"context": 3}),
     "Session": (Session, {"calls": 2, "first": 3, "answer": 2, "result": 1}),
     "offloaded_step": (

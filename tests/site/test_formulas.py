@@ -311,8 +311,8 @@ def recomputed(model: Any, S: int) -> dict[str, Any]:
 
 
 def utilised(model: Any, G: int, S: int, random: Any) -> dict[str, Any]:
-    device, speed = Device("toy", {"bf16": 1e15}, 1e12), float(random.uniform(1e2, 1e4))
-    each = training.flops_per_token(model, S)
+    device, each = Device("toy", {"bf16": 1e15}, 1e12), training.flops_per_token(model, S)
+    speed = float(random.uniform(0.01, 0.99)) * G * 1e15 / each  # of less than the peak
     used = training.mfu(model, device, tokens_per_s=speed, seq=S, devices=G)
     return {"tokens_s": speed, "FLOPs_token": each, "pi": 1e15, "u": used}
 
