@@ -7,6 +7,7 @@ nothing but Python's own library.
 """
 
 import hashlib
+import inspect
 import json
 import math
 
@@ -85,9 +86,18 @@ def check(function, holds=None):
     name = function.__name__
     spec = CHECKS[name]
     try:
+        inspect.signature(function).bind(**spec["arguments"])
+    except TypeError as problem:
+        asked = f"{name}({', '.join(spec['arguments'])})"
+        print(f"{name}: {problem}. The statement asks for {asked}.")
+        return
+    try:
         answer = _plain(function(**spec["arguments"]))
     except NotImplementedError:
         print(f"{name}: not answered yet.")
+        return
+    if answer is None:
+        print(f"{name}: it returned nothing. An answer is returned, not printed.")
         return
     if holds is None and "right" not in spec:
         said = misfit(answer, spec["form"]) or "Noted; the grader looks at it."

@@ -759,6 +759,25 @@ def test_a_number_has_no_fingerprint_unless_it_is_asked_for(monkeypatch: Any) ->
     assert check_cell.misfit({"a": 1}, {"a": "True or False"}) == "True or False was asked for."
 
 
+def test_a_check_says_what_is_asked_for_of_a_wrong_signature_and_of_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def area(a: int, c: int) -> None:
+        print(a * c)
+
+    table = {"area": {"arguments": {"a": 2, "b": 3}, "form": "a whole number"}}
+    monkeypatch.setattr(check_cell, "CHECKS", table)
+    check_cell.check(area)
+    said = capsys.readouterr().out
+    assert said.startswith("area: ")
+    assert said.endswith(". The statement asks for area(a, b).\n")
+    table["area"]["arguments"] = {"a": 2, "c": 3}
+    check_cell.check(area)
+    assert capsys.readouterr().out.endswith(
+        "it returned nothing. An answer is returned, not printed.\n"
+    )
+
+
 def test_a_dry_run_solves_what_everybody_gets_and_says_what_is_odd(tmp_path: Path) -> None:
     narrow = ("range(211, 990)", "range(1, 3)")
     shown = ('points=1,\n        kind="number"', 'points=1, show=True, kind="number"')
