@@ -56,8 +56,6 @@ def long_lines(name: str, text: str) -> list[str]:
 
 def ask(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a tool in node, at the root."""
-    if not npm.is_installed(LOCKED, HOME):
-        sys.exit("error: the tools are not installed: run python -m tools.javascript.check install")
     node = packaged_node()
     return subprocess.run([node, *command], cwd=ROOT, check=False, encoding="utf-8", **options)
 
@@ -111,6 +109,8 @@ def main(command: str = "", *words: str) -> int:
     if command == "install":
         npm.install(LOCKED, HOME)
         return 0
+    if command in ("format", "lint", "types") and not npm.is_installed(LOCKED, HOME):
+        sys.exit("error: the tools are not installed: run python -m tools.javascript.check install")
     if command == "format":
         return check_format(files or scripts(), *flags)
     if command == "lint":
