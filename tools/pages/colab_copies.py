@@ -113,12 +113,18 @@ def setup_cell(page: Page, wheel: str) -> Any:
         f"# A copy of {page.address}\n"
         "# to run and to change. It needs costlib: where that is missing, this fetches\n"
         "# the version that made the page. Everything else stays as it is.\n"
+        "import importlib\n"
         "import importlib.util\n"
         "import sys\n\n"
         f"WHEEL = (\n{lines})\n"
         'if importlib.util.find_spec("costlib") is None:\n'
         '    !"{sys.executable}" -m pip install -q --no-deps --no-input \\\n'
-        '        --disable-pip-version-check --root-user-action=ignore "{WHEEL}"'
+        '        --retries 1 --disable-pip-version-check --root-user-action=ignore "{WHEEL}"\n'
+        "    importlib.invalidate_caches()\n"
+        '    if importlib.util.find_spec("costlib") is None:\n'
+        "        raise ImportError(\n"
+        '            "costlib could not be fetched: is there a network? In a clone of the book, "\n'
+        '            "`pip install .` installs it, too")'
     )
 
 
