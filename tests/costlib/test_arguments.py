@@ -274,6 +274,7 @@ ELSEWHERE = {
     "ways": "of a layout, whose letters are checked: test_sharding",
     "cheapest": "the first of ways(): test_sharding",
     "step_bytes": "Precision.by_step of a model: test_checkpoint",
+    "layers_bytes": "Precision.by_step of each layer: test_layer_by_layer",
     "all_reduces": "all_reduce() as an op",
     "message": "what the functions above make their ops with",
     "weight_bytes": "Transformer.weight_bytes(), whose sizes are checked",
