@@ -317,6 +317,13 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
         box.fill("no such model")
         box.press("Enter")
     assert "No model" in said(page)
+    box.fill("")
+    with change(page):
+        page.select_option(f"{FIELD}model", "gemma-3-1b")
+    with change(page):
+        box.fill("70b")
+        box.press("Enter")
+    assert re.search(r"\b70b\b", page.input_value(f"{FIELD}model")), "not one of 1,570B"
 
 
 def test_a_device_is_found_by_typing(page: Any) -> None:
@@ -358,6 +365,8 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert rows.count() == len(rented)
     hours = rows.locator("td:nth-of-type(2)").all_inner_texts()
     assert hours == sorted(hours, key=lambda text: float(text[1:].replace(",", "")))
+    least = rows.first.locator("button").inner_text()
+    assert verdict.endswith(f" × {least}, {hours[0]} an hour.") == (least != "H100-SXM")
     assert not page.is_visible(f"{FIELD}many")
     assert not page.is_visible(".calculator-memory")
     page.click("summary:has-text('Export')")

@@ -11,8 +11,8 @@ const wordsIn = (text) =>
     .filter(Boolean);
 
 /**
- * Those of some entries that have all words of a text, in their name, size or family; those that
- * begin with it come first.
+ * Those of some entries that have all words of a text, in their name, size or family. Those that
+ * begin with it come first, then those of which it is whole words: 70B before 1,570B.
  * @param {Choice[]} entries
  * @param {string} text
  */
@@ -24,7 +24,11 @@ export function matching(entries, text) {
   });
   const begins = (/** @type {Choice} */ entry) =>
     Number(!wordsIn(entry[0]).join('-').startsWith(words.join('-')));
-  return found.sort((one, other) => begins(one) - begins(other));
+  const partly = (/** @type {Choice} */ entry) => {
+    const said = new Set(wordsIn(entry.join(' ')));
+    return words.filter((word) => !said.has(word)).length;
+  };
+  return found.sort((one, other) => begins(one) - begins(other) || partly(one) - partly(other));
 }
 
 /**

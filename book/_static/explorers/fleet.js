@@ -87,6 +87,15 @@ export function sentence(choice, { speed, first }, row) {
   );
 }
 
+/** The cheapest of all devices, where it is not the chosen one. */
+export function cheapest(rows, { device }) {
+  const cost = ({ perHour }) => perHour ?? Infinity;
+  const [best] = rows.filter(({ fleet }) => fleet).sort((one, other) => cost(one) - cost(other));
+  if (!best?.perHour || best.device === device) return '';
+  const count = plain(best.fleet.devices);
+  return ` Cheapest: ${count} × ${standing(best)}, ${dollars(best.perHour)} an hour.`;
+}
+
 /** The table of kinds of device, which fills while they are searched. */
 export class Fleets {
   /**
@@ -171,7 +180,8 @@ export class Fleets {
 
   draw(choice, targets) {
     const kinds = kindsFor(choice);
-    this.explorer.parts.verdict.textContent = sentence(choice, targets, this.first);
+    const all = this.rows.length === kinds.length ? cheapest(this.rows, choice) : '';
+    this.explorer.parts.verdict.textContent = sentence(choice, targets, this.first) + all;
     const known = this.rows.filter(({ fleet }) => fleet);
     const cost = ({ perHour }) => perHour ?? Infinity;
     known.sort((one, other) => cost(one) - cost(other));
