@@ -6,6 +6,7 @@ are the instructor's code, and run in the grader; nothing here is ever sent to w
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
@@ -239,12 +240,29 @@ def _executed(code: str, page: str, names: list[str]) -> dict[str, Any]:
     except Exception as error:
         own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)]
         line = error.lineno if isinstance(error, SyntaxError) else own[1] if own[1:] else 0
-        before = "\n".join(code.splitlines()[: line or 0])
-        near = max(names, key=before.rfind) if any(name in before for name in names) else ""
+        near = _question_at(code, line or 0, names)
         where = f"{file}, line {line}" + (f", at {near}" if near else "")
         words = error.msg if isinstance(error, SyntaxError) else error
         raise ValueError(f"{where}: {type(error).__name__}: {words}") from error
     return namespace
+
+
+def _question_at(code: str, line: int, names: list[str]) -> str:
+    """The question in whose entry a line stands; where the code cannot be read, the last before it.
+
+    >>> _question_at("[\\n    Question(\\n        'b', points=0)]", 2, ["a", "b"])
+    'b'
+    """
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        before = "\n".join(code.splitlines()[:line])
+        return max(names, key=before.rfind) if any(name in before for name in names) else ""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    here = [call for call in calls if call.lineno <= line <= (call.end_lineno or 0)]
+    first = [call.args[0] for call in here]
+    said = [word.value for word in first if isinstance(word, ast.Constant) and word.value in names]
+    return str(said[0]) if said else ""
 
 
 def _questions_in(namespace: dict[str, Any], page: str) -> list[Question]:

@@ -362,10 +362,18 @@ def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, wo
             r"made.checks.py, line \d, at half: Syntax",
         ),
         ("QUESTIONS = [\n  Question('half', points=x)]", "line 3, at half: NameError: name 'x'"),
+        (
+            "QUESTIONS = [\n  Question('half'),\n  Question(\n  'twice', kind='number', hidden=1)]",
+            "line 4, at twice: ValueError: twice: a number is asked once",
+        ),
+        ("QUESTIONS = [Question('half')]\nPOOLS = 1 / 0", "line 3: ZeroDivisionError"),
     ],
 )
 def test_checks_in_the_wrong_form_are_refused(tmp_path: Path, checks: str, words: str) -> None:
-    source = read_source(made(tmp_path, GOOD))
+    page = made(tmp_path, GOOD)
+    twice = CELL.format(GOOD.replace("half", "twice"))
+    page.write_text(f"{page.read_text('utf-8')}\n**2. Second.** Twice?\n\n{twice}\n", "utf-8")
+    source = read_source(page)
     with pytest.raises(ValueError, match=words):
         load_checks("from course.builder.questions import Question\n" + checks, source)
 
