@@ -51,13 +51,15 @@ class Inbox:
 
     def report(self, folder: Path) -> str:
         """Everything that was decided, as a page."""
-        lines = [f"# What was handed in: {len(self.handed)} notebooks", ""]
+        who = "1 student" if len(self.handed) == 1 else f"{len(self.handed)} students"
+        lines = [f"# What was handed in: notebooks of {who}", ""]
         for title, names in (("Nothing came from", self.missing), ("Strangers", self.strangers)):
             if names:
                 lines += [f"{title}: {', '.join(_shown(name) for name in names)}.", ""]
-        lines += [*(f"- {note}" for note in self.notes), *([""] if self.notes else [])]
+        notes = [*self.notes, *(f"{_shown(who)}: {_shown(f)}" for who, f in self.flags.items())]
+        lines += [*(f"- {note}" for note in notes), *([""] if notes else [])]
         lines += ["| student | file | found by |", "|---|---|---|"]
-        for one in self.handed:
+        for one in (file for first in self.handed for file in (first, *first.also)):
             where = one.path.relative_to(folder).as_posix()
             found = "its name" if one.by_name else "what the notebook says"
             lines.append(f"| {_shown(one.student)} | {_shown(where)} | {found} |")
@@ -177,17 +179,19 @@ def _settle(
         candidates.insert(0, alike[-1])
     chosen, *others = candidates
     also: list[_Candidate] = [f for f in alike if f is not chosen] if keep == "best" else []
-    more = tuple(Handed(student, file.path, file.content.digest) for file in also[:MOST])
+    also = also[:MOST]
+    more = tuple(Handed(student, f.path, f.content.digest, f.by_name) for f in also)
     inbox.handed.append(
         Handed(student, chosen.path, chosen.content.digest, chosen.by_name, also=more)
     )
     if not chosen.reads:
         inbox.flags[student] = f"cannot be read: {chosen.content.problem}"
     others = [file for file in others if file not in also]
-    passed = [file for file in others if file.by_name]
-    if passed:
-        names = _few([_shown(file.where) for file in passed])
-        inbox.notes.append(f"{_shown(student)}: {_shown(chosen.where)} counts, not {names}")
+    passed = [_shown(file.where) for file in others if file.by_name]
+    if also or passed:
+        tried = ("the best of " if also else "") + _few([_shown(f.where) for f in (chosen, *also)])
+        rest = f", not {_few(passed)}" if passed else ""
+        inbox.notes.append(f"{_shown(student)}: {tried} counts{rest}")
     if not chosen.by_name:
         name = _shown(chosen.where)
         inbox.notes.append(f"{name} is {_shown(student)}'s, by what it says: its name says nothing")

@@ -328,8 +328,29 @@ def test_the_first_the_last_or_all_of_the_assignment(tmp_path: Path) -> None:
         ("first", "ada.ipynb", ()),
         ("best", "ada-2.ipynb", ("ada (1).ipynb", "ada.ipynb")),
     ):
-        (one,) = look(tmp_path, keep=keep).handed
+        inbox = look(tmp_path, keep=keep)
+        (one,) = inbox.handed
         assert (one.path.name, tuple(other.path.name for other in one.also)) == (chosen, also)
+        page = inbox.report(tmp_path)
+        assert all(f"| `ada` | `{name}` | its name |" in page for name in (chosen, *also))
+        assert page.startswith("# What was handed in: notebooks of 1 student\n")
+    assert inbox.notes == [
+        "`ada`: the best of `ada-2.ipynb`, `ada (1).ipynb`, `ada.ipynb` counts, not `ada-3.ipynb`"
+    ]
+
+
+def test_of_many_the_best_of_the_newest_counts_and_the_others_are_named(tmp_path: Path) -> None:
+    for at in range(7):
+        put(tmp_path, f"ada/{at}.ipynb", at=at)
+    inbox = look(tmp_path, keep="best")
+    assert len(inbox.handed[0].also) == 4
+    assert inbox.notes[0].endswith("`ada/2.ipynb` counts, not `ada/1.ipynb`, `ada/0.ipynb`")
+
+
+def test_what_is_to_be_looked_into_stands_in_the_report(tmp_path: Path) -> None:
+    put(tmp_path, "x.ipynb", student="ada", at=1)
+    put(tmp_path, "y.ipynb", student="ada", at=2)
+    assert "- `ada`: `also says it is theirs: x.ipynb`" in look(tmp_path).report(tmp_path)
 
 
 @pytest.mark.parametrize(
