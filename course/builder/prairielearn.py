@@ -74,8 +74,8 @@ LONG = '<pl-string-input answers-name="answer" remove-spaces="true"></pl-string-
 def write_questions(key: Key, folder: Path, variants: int = 50) -> tuple[list[str], list[str]]:
     """Write a folder for each question that can be one: the names of these, and of the others."""
     written, others = [], []
-    for exercise, question in key.by_machine():
-        drawn = _variants(key, exercise, question, variants)
+    for exercise, question in key.graded():
+        drawn = [] if exercise.by_hand else _variants(key, exercise, question, variants)
         if not drawn:
             others.append(exercise.name)
             continue

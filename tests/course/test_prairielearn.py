@@ -58,6 +58,17 @@ QUESTIONS = [
 """
 
 
+WORDS = """
+**3. Why?** Say it in a sentence.
+
++++ {"tags": ["solution"], "answer": "why"}
+
+Because it is.
+
++++
+"""
+
+
 def asked(folder: Path, seed: int, said: Any = None) -> dict[str, Any]:
     """What PrairieLearn's data are after its calls of a question's server."""
     space: dict[str, Any] = {}
@@ -120,10 +131,11 @@ def test_the_command_says_what_it_leaves_to_the_grader(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     squares(tmp_path)
+    (tmp_path / "w.md").write_text(PAGE + WORDS, "utf-8")
     asks = ["prairielearn", str(tmp_path), str(tmp_path / "pl"), "--variants"]
     assert main([*asks, "4"]) == 0
     said = capsys.readouterr().out
     assert "w: 1 questions in" in said
-    assert "halves_of" in said
+    assert "for: halves_of, why\n" in said
     assert main([*asks, "0"]) == 1
     assert (ROOT / "course" / "practice").is_dir()
