@@ -125,10 +125,14 @@ if __name__ == "__main__":
     known = {exercise.name for key in keys.values() for exercise, _ in key.by_machine()}
     if named - known:
         sys.exit(f"no exercise is called {', '.join(sorted(named - known))}")
+    unseen = 0
     for chapter, key in keys.items():
         page = test_practice.PRACTICE / f"{chapter}.checks.py"
         found = survivors(key, page, test_practice.is_same, named or known)
         for name, changes in found.items():
             for change in changes:
                 if change not in listed.get(name, {}):
+                    unseen += 1
                     print(f"{name}: {change}")
+    if not unseen:
+        print(f"every change of {', '.join(sorted(named)) or 'all exercises'} is noticed or listed")

@@ -158,7 +158,8 @@ def test_a_changed_solution_is_noticed_or_listed(chapter: str) -> None:
 
 
 def test_the_changes_of_one_exercise_are_listed_as_contributing_says() -> None:
-    assert programs.run("tests/course/solution_mutants.py", "chain_flops") == ""
+    said = programs.run("tests/course/solution_mutants.py", "chain_flops")
+    assert said == "every change of chain_flops is noticed or listed\n"
     with pytest.raises(AssertionError, match="no exercise is called no_such"):
         programs.run("tests/course/solution_mutants.py", "no_such")
 
