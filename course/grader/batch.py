@@ -231,7 +231,8 @@ def _tell(inbox: Inbox, roster: list[str], out: Path, say: Callable[[str], None]
         )
     looked = len(inbox.notes) + len(inbox.flags)
     if looked:
-        say(f"{looked} matched otherwise than by name alone, or twice: see {out / 'handed-in.md'}")
+        notes = "1 note" if looked == 1 else f"{looked} notes"
+        say(f"{notes} on files, their owners or their times: see {out / 'handed-in.md'}")
 
 
 def _sandbox(wanted: bool, say: Callable[[str], None]) -> bool:

@@ -109,9 +109,23 @@ def gradescope_results(key: Key, graded: Graded) -> dict[str, object]:
 
 def _said(mark: Mark) -> str:
     """What a mark is for, in a line; never that an answer is right which got no points."""
-    words = " ".join(part for part in (mark.reason, mark.feedback) if part)
+    words = _in_words(mark)
     right = "right" if mark.score == mark.out_of else "wrong"
     return words or ("not marked yet" if mark.waits else right)
+
+
+def _in_words(mark: Mark) -> str:
+    """Why points were lost, and what teaches, as sentences.
+
+    >>> _in_words(Mark("f", 0, 1, "wrong: exactly 4", "The weights shrink by 4."))
+    'wrong: exactly 4. The weights shrink by 4.'
+    """
+    return " ".join(_ended(part) for part in (mark.reason, mark.feedback) if part)
+
+
+def _ended(text: str) -> str:
+    """With a full stop, unless it ends as a sentence does."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def summary(
@@ -219,10 +233,10 @@ def _moodle(key: Key, results: Sequence[Graded]) -> list[list[object]]:
     columns = [name for name in heading if name in next(iter(people.values()), {})] or ["ID number"]
     rows: list[list[object]] = [[*columns, key.assignment, "Feedback"]]
     for graded in results:
-        words = [f"{m.question}: {m.reason} {m.feedback}".strip() for m in graded.marks if m.reason]
-        words = [graded.late, *words] if graded.late else words
+        words = [f"{m.question}: {_in_words(m)}" for m in graded.marks if m.reason]
+        words = [_ended(graded.late), *words] if graded.late else words
         known = people.get(graded.student) or {columns[0]: graded.student}
-        said = html.escape("; ".join(words))
+        said = html.escape(" ".join(words))
         rows.append([*(known.get(name, "") for name in columns), _final(graded), said])
     return rows
 

@@ -71,13 +71,12 @@ def place(built: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(place: Path, **options: Any) -> list[Graded]:
-    said: list[str] = []
+def run(place: Path, say: Callable[[str], None] = lambda _: None, **options: Any) -> list[Graded]:
     return grade(
         *(place / name for name in ("in", "key", "out")),
         sandbox=bubblewrap_works(),
         limits=LIMITS,
-        say=said.append,
+        say=say,
         **options,
     )
 
@@ -815,7 +814,12 @@ def test_what_comes_late_loses_what_the_rule_says(place: Path) -> None:
         ada, bob = (g for g in run(place, times=str(times)) if g.student in ("ada", "bob"))
         assert (ada.total, ada.late, bob.late) == (total, words, "")
     assert "30 days late" in (place / "out" / "feedback" / "ada.md").read_text("utf-8")
-    assert "nothing says when 2 of 4" in (place / "out" / "handed-in.md").read_text("utf-8")
+    page = (place / "out" / "handed-in.md").read_text("utf-8")
+    assert "nothing says when 2 of 4" in page
+    noted = sum(line.startswith("- ") for line in page.splitlines())
+    said: list[str] = []
+    run(place, say=said.append)
+    assert any(line.startswith(f"{noted} notes on files, their owners or their") for line in said)
     times.write_text("eve,2026-11-30 12:04Z\n", "utf-8")
     with pytest.raises(ValueError, match="line 1: 'eve' is nobody on the roster"):
         run(place, times=str(times))
@@ -915,12 +919,19 @@ def test_moodle_gets_its_columns_back(tmp_path: Path) -> None:
     text = "First name;Last name;ID number;Email address\nAda;Lovelace;;ada@example.org\n"
     roster.write_text(f"\ufeff{text}", "utf-8")
     key = build_one(EXAMPLE, tmp_path, read_class(roster))
-    graded = Graded("ada@example.org", "1", (Mark("product_flops", 1, 1),))
-    write_reports(key, [graded], tmp_path)
+    marks = (
+        Mark("product_flops", 0.5, 1, "wrong: exactly 4", "The weights shrink by 4."),
+        Mark("cache_bytes", 0, 2, "not answered"),
+    )
+    write_reports(key, [Graded("ada@example.org", "1", marks)], tmp_path)
+    words = "wrong: exactly 4. The weights shrink by 4."
+    said = f"product_flops: {words} cache_bytes: not answered."
     assert rows(tmp_path / "moodle.csv") == [
         ["First name", "Last name", "ID number", "Email address", "week-1", "Feedback"],
-        ["Ada", "Lovelace", "", "ada@example.org", "1", ""],
+        ["Ada", "Lovelace", "", "ada@example.org", "0.5", said],
     ]
+    result = json.loads((tmp_path / "gradescope" / "ada@example.org.json").read_text("utf-8"))
+    assert [test["output"] for test in result["tests"]] == [words, "not answered."]
 
 
 # After grading.
