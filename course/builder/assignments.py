@@ -17,6 +17,7 @@ from typing import Any
 from course.builder.answer_key import Key, load_checks
 from course.builder.notebooks import Part, Surroundings, checks_for, notebook
 from course.builder.own_numbers import salt_of
+from course.builder.progress import Progress
 from course.builder.questions import as_plain
 from course.builder.roster import Roster, file_name
 from course.builder.source import read_source
@@ -87,9 +88,11 @@ def build_one(
     _write(solved, out / "solved" / f"{page.stem}.ipynb")
     _write(blank, folder / "blank.ipynb")
     _write(solved, folder / "solved.ipynb")
+    progress = Progress(len(key.roster), f"of {page.stem} made")
     for student in key.roster:
         own = out / "student" / file_name(student) / f"{page.stem}.ipynb"
         _write(student_notebook(key, student), own)
+        progress.step()
     return key
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import sys
@@ -16,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from course.builder.answer_key import Key, load_key, write_whole
+from course.builder.progress import Progress
 from course.builder.roster import folded
 from course.builder.rules import Rules, read_time
 from course.grader import cluster
@@ -205,7 +205,7 @@ def _graded(
     todo = [(s, path) for (s, digest), path in digests.items() if (s, digest) not in journal.done]
     if len(todo) < len(digests):
         say(f"{len(digests) - len(todo)} of {len(digests)} were graded before")
-    progress = Progress(len(todo), say)
+    progress = Progress(len(todo), "graded", say)
     reading = (read_submission(student, path) for student, path in todo)  # a few at a time
     done = {at: journal.done[at] for at in digests if at in journal.done}
     for graded in _results(setting, reading, jobs, scheduler):
@@ -301,26 +301,3 @@ def _digest(key: Path) -> str:
     for name in ("key.json", "checks.py"):
         digest.update((key / name).read_bytes())
     return digest.hexdigest()[:16]
-
-
-class Progress:
-    """A bar with the time left, where somebody looks; a line now and then elsewhere."""
-
-    def __init__(self, total: int, say: Callable[[str], None]) -> None:
-        self.total, self.say = total, say
-        self.done, self.begin, self.last = 0, time.monotonic(), 0.0
-
-    def step(self) -> None:
-        """One more is done."""
-        self.done += 1
-        now = time.monotonic() - self.begin
-        left = now / self.done * (self.total - self.done)
-        if sys.stderr.isatty():
-            bar = "█" * (30 * self.done // self.total)
-            line = f"\r{bar:·<30} {self.done}/{self.total}, {left:.0f} s left "
-            with contextlib.suppress(OSError):
-                sys.stderr.write(line + ("\n" if self.done == self.total else ""))
-                sys.stderr.flush()
-        elif now - self.last > 5 or self.done == self.total:
-            self.last = now
-            self.say(f"{self.done}/{self.total} graded, {left:.0f} s left")

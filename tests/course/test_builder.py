@@ -129,6 +129,14 @@ def test_a_correction_changes_no_number_that_was_handed_out(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("fast")
+def test_how_much_of_a_class_is_made_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build_one(EXAMPLE, tmp_path, ["ada", "bob"])
+    assert "2/2 of week-1 made, 0 s left" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("fast")
 def test_what_was_handed_out_before_is_right_beside_what_is_current(tmp_path: Path) -> None:
     page = copy_of_the_example(tmp_path)
     first = build_one(page, tmp_path / "out", ["ada"]).numbers("product_flops", "ada")
