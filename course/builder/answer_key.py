@@ -20,6 +20,7 @@ from typing import Any
 from course.builder.dependencies import slice_of
 from course.builder.own_numbers import choose, draw
 from course.builder.questions import Plain, Question, as_plain
+from course.builder.roster import folded, spellings
 from course.builder.rules import Rules
 from course.builder.source import Exercise, Piece, Source, statements_of
 
@@ -40,6 +41,7 @@ class Key:
     export: dict[str, Any] = field(default_factory=dict)  # the table that the roster came in
     handed_out: dict[str, dict[str, list[dict[str, Plain]]]] = field(default_factory=dict)
     checks: str = ""  # the instructor's file
+    checks_from: str = ""  # where that file lay
     rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
@@ -124,6 +126,23 @@ class Key:
                 raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
         return self._answers[key]
 
+    def refuse_unknown_extensions(self) -> None:
+        """A time of one's own must not be lost to a name that is spelled otherwise."""
+        known = spellings(self.roster, self.aliases)
+        for name in self.rules.deadline.extended if self.rules.deadline and self.roster else ():
+            if name not in self.roster:
+                meant = known.get(folded(name))
+                hint = f": write {meant}" if meant else ""
+                raise ValueError(
+                    f"DEADLINE is extended for {name}, which is no id of the roster{hint}"
+                )
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the instructor's file says something else than when the key was made."""
+        file = Path(self.checks_from)
+        return file.is_file() and file.read_text("utf-8", "replace") != self.checks
+
     def public(self) -> dict[str, str]:
         """The code of the checks that students get too: exercise -> the function and its needs."""
         pieces = statements_of(self.checks)
@@ -147,6 +166,7 @@ class Key:
             "export": self.export,
             "handed_out": self.handed_out,
             "source": asdict(self.source),
+            "checks_from": self.checks_from,
         }
         text = json.dumps(content, indent=1, ensure_ascii=False)
         write_whole(folder / "key.json", text)
@@ -175,6 +195,7 @@ def load_key(folder: Path) -> Key:
     questions, rules = load_checks(checks, source)
     names = ("assignment", "secret", "roster", "aliases", "groups", "export", "handed_out")
     given = {name: content[name] for name in names}
+    given["checks_from"] = content.get("checks_from", "")  # a key may be older than this
     return Key(source=source, questions=questions, checks=checks, rules=rules, **given)
 
 

@@ -81,6 +81,7 @@ def build_one(
     key.groups = {**old["groups"], **roster.groups}
     key.export = roster.export or old["export"]
     key.handed_out = old["handed_out"]
+    key.refuse_unknown_extensions()
     hand_out(key, renew)
     key.save(folder)
     blank, solved = student_notebook(key, ""), student_notebook(key, "", solved=True)
@@ -114,7 +115,8 @@ def open_key(page: Path, checks: Path | None = None, *, whole: bool = False) -> 
     beside = (checks or page.parent) / f"{page.stem}.checks.py"
     code = beside.read_text("utf-8") if beside.exists() else "QUESTIONS = []\n"
     questions, rules = load_checks(code, source)
-    return Key(page.stem, source, questions, secret="", checks=code, rules=rules)
+    origin = str(beside.resolve()) if beside.exists() else ""
+    return Key(page.stem, source, questions, "", checks=code, checks_from=origin, rules=rules)
 
 
 def student_notebook(

@@ -18,7 +18,10 @@ from typing import Any
 
 from course.builder.own_numbers import salt_of
 
-__all__ = ["Roster", "file_name", "folded", "read_class", "read_people", "read_roster"]
+__all__ = [
+    *("Roster", "file_name", "folded", "owners_of"),
+    *("read_class", "read_people", "read_roster", "spellings"),
+]
 
 #: Headings of a column of ids, the first that is filled counts: Canvas, Moodle, Gradescope, plain.
 ID_HEADINGS = (
@@ -195,3 +198,23 @@ def file_name(student: str) -> str:
     """
     name = re.sub(r"[^\w@+.-]", "_", student).lstrip(".")[:100]
     return name if name == student else f"{name}-{salt_of(student)[:6]}"
+
+
+def spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Every spelling that means one student and no other; an id is its student's, whoever else
+    calls themselves so, but for numbers: those of two kinds may be equal by chance.
+    """
+    found = owners_of(roster, aliases)
+    exact = {folded(student): student for student in roster}
+    alone = {name: who.pop() for name, who in found.items() if len(who) == 1 and name}
+    return {**alone, **{name: s for name, s in exact.items() if not name.isdigit()}}
+
+
+def owners_of(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """Every spelling of a name or an id, and whose it is."""
+    found: dict[str, set[str]] = {}
+    for student in roster:
+        for name in (student, file_name(student), *aliases.get(student, ())):
+            for spelling in (folded(name), re.sub(r"\W", "", folded(name))):  # as Canvas writes it
+                found.setdefault(spelling, set()).add(student)
+    return found

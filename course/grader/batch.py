@@ -16,12 +16,12 @@ from pathlib import Path
 
 from course.builder.answer_key import Key, load_key, write_whole
 from course.builder.progress import Progress
-from course.builder.roster import folded
+from course.builder.roster import folded, spellings
 from course.builder.rules import Rules, read_time
 from course.grader import cluster
 from course.grader.by_hand import Sheets
 from course.grader.exports import times_from
-from course.grader.inbox import Handed, Inbox, find, spellings
+from course.grader.inbox import Handed, Inbox, find
 from course.grader.journal import Journal
 from course.grader.marking import Graded
 from course.grader.report import write_reports
@@ -74,6 +74,11 @@ def grade(
     if key.stat().st_mode & 0o077:
         key.chmod(0o700)
     out.mkdir(parents=True, exist_ok=True)
+    if opened.outdated:
+        say(
+            f"WARNING: {opened.checks_from} has changed since the key was made: run make course "
+            "again, or the changes have no effect"
+        )
     with Journal(out / "journal.jsonl", _digest(key)) as journal:
         sheets = Sheets(opened, out / "marking")
         inbox = _found(submissions, opened, pattern, times)
@@ -104,7 +109,7 @@ def _found(submissions: Path, key: Key, pattern: str | None, times: str) -> Inbo
         keep=key.rules.keep,
     )
     known = spellings(key.roster, key.aliases)
-    _refuse_unknown_extensions(key, known)
+    key.refuse_unknown_extensions()
     told = times_from(times, lambda name: known.get(folded(name)))
     if told:
         inbox.handed = [_at(one, told) for one in inbox.handed]
@@ -122,15 +127,6 @@ def _at(one: Handed, told: Callable[[Path, str], str | None]) -> Handed:
     """With the hour that somebody says, for each notebook of several."""
     also = tuple(_at(other, told) for other in one.also)
     return replace(one, time=told(one.path, one.student) or one.time, also=also)
-
-
-def _refuse_unknown_extensions(key: Key, known: Mapping[str, str]) -> None:
-    """A time of one's own must not be lost to a name that is spelled otherwise."""
-    for name in key.rules.deadline.extended if key.rules.deadline and key.roster else ():
-        if name not in key.roster:
-            meant = known.get(folded(name))
-            hint = f": write {meant}" if meant else ""
-            raise ValueError(f"DEADLINE is extended for {name}, which is no id of the roster{hint}")
 
 
 def _one_each(

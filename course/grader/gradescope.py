@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course.builder.roster import folded
+from course.builder.roster import folded, spellings
 
 if TYPE_CHECKING:
     from course.builder.answer_key import Key
@@ -135,8 +135,6 @@ def _students(about: dict[str, Any], key: Key) -> list[str]:
 
     Where the roster knows none of them, the notebook says for whom it was made.
     """
-    from course.grader.inbox import spellings
-
     ours, found, others = spellings(key.roster, key.aliases), [], []
     for user in about.get("users") or [{}]:
         names = [str(user[name]) for name in ("sid", "email", "id", "name") if user.get(name)]

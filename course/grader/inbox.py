@@ -17,11 +17,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course.builder.roster import file_name, folded
+from course.builder.roster import folded, owners_of, spellings
 from course.grader.exports import GRADESCOPE, Sent, sent_by_folder, when
 from course.grader.submission import Submission, read_submission
 
-__all__ = ["Handed", "Inbox", "find", "spellings"]
+__all__ = ["Handed", "Inbox", "find"]
 
 MOST = 4  # more notebooks of one student, the newest, where the best counts
 
@@ -243,29 +243,9 @@ def _with_time(one: Handed, folder: Path, sent: Mapping[str, Sent]) -> Handed:
     return replace(one, time=time, said_late=late, also=also)
 
 
-def spellings(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Every spelling that means one student and no other; an id is its student's, whoever else
-    calls themselves so, but for numbers: those of two kinds may be equal by chance.
-    """
-    found = _owners(roster, aliases)
-    exact = {folded(student): student for student in roster}
-    alone = {name: who.pop() for name, who in found.items() if len(who) == 1 and name}
-    return {**alone, **{name: s for name, s in exact.items() if not name.isdigit()}}
-
-
 def _shared(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
     """Every spelling that several students have."""
-    return {name: who for name, who in _owners(roster, aliases).items() if len(who) > 1}
-
-
-def _owners(roster: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Every spelling of a name or an id, and whose it is."""
-    found: dict[str, set[str]] = {}
-    for student in roster:
-        for name in (student, file_name(student), *aliases.get(student, ())):
-            for spelling in (folded(name), re.sub(r"\W", "", folded(name))):  # as Canvas writes it
-                found.setdefault(spelling, set()).add(student)
-    return found
+    return {name: who for name, who in owners_of(roster, aliases).items() if len(who) > 1}
 
 
 def _words(where: str, known: Collection[str] = ()) -> Iterator[str]:

@@ -129,6 +129,19 @@ def test_a_correction_changes_no_number_that_was_handed_out(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("fast")
+def test_a_time_for_nobody_on_the_roster_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    rule = 'DEADLINE = Deadline("2026-11-30", extended={"ADA": "2026-12-24"})'
+    committed = "from course import Mistake, Question, committed\n"
+    page = copy_of_the_example(
+        tmp_path, (committed, f"{committed}from course import Deadline\n{rule}\n")
+    )
+    with pytest.raises(ValueError, match="extended for ADA, which is no id of the roster: write a"):
+        build_one(page, tmp_path / "out", ["ada"])
+    assert not (tmp_path / "out").exists()
+    build_one(page, tmp_path / "out", ["ADA"])
+
+
+@pytest.mark.usefixtures("fast")
 def test_how_much_of_a_class_is_made_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

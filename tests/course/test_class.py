@@ -1050,6 +1050,27 @@ def test_a_time_of_ones_own_is_not_lost_to_a_spelling(place: Path) -> None:
         run(place)
 
 
+def test_what_was_changed_since_the_key_was_made_is_told(tmp_path: Path) -> None:
+    for name in ("week-1.md", "week-1.checks.py"):
+        shutil.copy(EXAMPLE.with_name(name), tmp_path)
+    key = build_one(tmp_path / "week-1.md", tmp_path / "out", ["ada"])
+    (tmp_path / "in").mkdir()
+    nbformat.write(hand_in(key, "ada"), tmp_path / "in" / "ada.ipynb")
+    folders = (tmp_path / "in", tmp_path / "out" / "key" / "week-1", tmp_path / "graded")
+
+    def warned() -> bool:
+        said: list[str] = []
+        grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=said.append)
+        return any("has changed since the key was made: run make course" in line for line in said)
+
+    assert not warned()
+    checks = tmp_path / "week-1.checks.py"
+    checks.write_text(checks.read_text("utf-8") + "KEEP = 'best'\n", "utf-8")
+    assert warned()
+    checks.unlink()
+    assert not warned(), "a key may be on another machine than its source"
+
+
 def test_a_folder_above_the_key_is_told_before_anything_is_touched(week: Path) -> None:
     with pytest.raises(ValueError, match=r"holds no key.json, as `build` makes it; did you mean"):
         grade(week / "in", week, week / "out")
