@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _build(options: argparse.Namespace) -> None:
     from course.builder.assignments import build
-    from course.builder.dry_run import dry_run
+    from course.builder.dry_run import dry_run, shared_answers
     from course.builder.repository import is_nobody, repository
     from course.builder.roster import Roster, read_class
 
@@ -86,7 +86,7 @@ def _build(options: argparse.Namespace) -> None:
         print("from GitHub, or say BOOK_REPOSITORY=you/your-fork before make course.")
     for key in keys:
         print(f"{key.assignment}: student/ solved/ key/ in {options.out}")
-        for line in dry_run(key) if options.check else ():
+        for line in (*shared_answers(key), *(dry_run(key) if options.check else ())):
             print(f"{key.assignment}: {line}")
 
 

@@ -19,7 +19,7 @@ from course.builder.answer_key import Key
 from course.builder.notebooks import ROUNDS, check_cell
 from course.builder.questions import Question, as_plain
 
-__all__ = ["dry_run", "tries_to_guess"]
+__all__ = ["dry_run", "shared_answers", "tries_to_guess"]
 
 FORMULAS = 20_000  # products of the given numbers that somebody would try first
 
@@ -30,7 +30,7 @@ def dry_run(key: Key) -> Iterator[str]:
     solved = 0
     for exercise, question in key.by_machine():
         asked = [s for s in students if question in (q for _, q in key.graded(s))]
-        answers: dict[str, str] = {}
+        answer: Any = None
         odd: Counter[str] = Counter()
         for student in asked:
             try:
@@ -40,12 +40,11 @@ def dry_run(key: Key) -> Iterator[str]:
                 continue
             solved += len(cases)
             odd.update(set(_odd(question, cases)))
-            answers[student] = json.dumps(cases[0][1], sort_keys=True)
-        yield from _shared(key, question, answers)
+            answer = cases[0][1]
         for words, count in odd.items():
             yield f"{exercise.name}: {words}, for {count} of {len(asked)}"
-        if answers and question.kind == "number" and question.shown(secret=True):
-            yield _guessing(question, json.loads(next(iter(answers.values()))))
+        if answer is not None and question.kind == "number" and question.shown(secret=True):
+            yield _guessing(question, answer)
     yield f"solved {solved} cases of {len(students)} students"
 
 
@@ -53,20 +52,22 @@ def _solved(key: Key, name: str, student: str) -> list[tuple[dict[str, Any], Any
     return [(case, key.expected(name, case)) for case in key.cases(name, student)]
 
 
-def _shared(key: Key, question: Question, answers: dict[str, str]) -> Iterator[str]:
-    """Students of whom one could hand in the other's answer."""
-    if question.kind != "number" or not question.numbers or not question.unique:
-        return
-    by_answer: dict[str, set[str]] = {}
-    for student, answer in answers.items():
-        by_answer.setdefault(answer, set()).add(key.unit(student))
-    shared = [sorted(units) for units in by_answer.values() if len(units) > 1]
-    if shared:
-        those = ", ".join(shared[0][:3])
-        yield (
-            f"{question.name}: {sum(map(len, shared))} students share an answer with another "
-            f"(such as {those}): draw from wider ranges"
-        )
+def shared_answers(key: Key) -> Iterator[str]:
+    """A line for each question of which a student could hand in another's answer."""
+    by_answer: dict[str, dict[str, set[str]]] = {}
+    for student in key.roster:
+        for _, question in key.by_machine(student):
+            if question.kind == "number" and question.numbers and question.unique:
+                answer = key.expected(question.name, key.numbers(question.name, student))
+                units = by_answer.setdefault(question.name, {})
+                units.setdefault(json.dumps(answer, sort_keys=True), set()).add(key.unit(student))
+    for name, answers in by_answer.items():
+        shared = [sorted(units) for units in answers.values() if len(units) > 1]
+        if shared:
+            yield (
+                f"{name}: {sum(map(len, shared))} students share an answer with another "
+                f"(such as {', '.join(shared[0][:3])}): draw from wider ranges"
+            )
 
 
 def _odd(question: Question, cases: Sequence[tuple[dict[str, Any], Any]]) -> Iterator[str]:
