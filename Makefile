@@ -143,8 +143,8 @@ course: asked env ## Student notebooks and keys from COURSE=folder (OUT=folder, 
 	@$(PY) -m course build "$(COURSE)" "$(OUT)" $(if $(ROSTER),--students "$(ROSTER)") $(if $(CHECK),--check) $(ARGS)
 
 practice: NEEDS = OUT
-practice: asked env ## Student notebooks of the book's own exercises, with checks, into OUT=folder
-	@$(PY) -m course build book "$(OUT)" --checks course/practice --exercises
+practice: asked env ## Student notebooks of the book's exercises, into OUT=folder (WHICH="matmul 1 3 kvcache")
+	@$(PY) -m course build book "$(OUT)" --checks course/practice --exercises $(if $(WHICH),--only $(WHICH))
 
 samples: NEEDS = KEY OUT
 samples: asked env ## Made submissions, to try the grader with: KEY=folder OUT=folder

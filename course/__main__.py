@@ -34,6 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--renew", action="append", default=[], metavar="QUESTION", help="draw new numbers for it"
     )
+    build.add_argument(
+        "--only", nargs="+", default=[], metavar="WHICH", help="chapters, each with some numbers"
+    )
     build.add_argument("--check", action="store_true", help="solve what everybody gets, and say")
     build.set_defaults(run=_build)
     samples = commands.add_parser("samples", help="made submissions, to try the grader with")
@@ -80,7 +83,8 @@ def _build(options: argparse.Namespace) -> None:
 
     students = read_class(options.students) if options.students else Roster({})
     whole, renew = not options.exercises, options.renew
-    keys = build(options.course, options.out, students, options.checks, whole=whole, renew=renew)
+    where = options.course, options.out, students, options.checks
+    keys = build(*where, whole=whole, renew=renew, only=options.only)
     if is_nobody(repository()):
         print(f"Students get costlib from {repository()}, which is no repository: clone your fork")
         print("from GitHub, or say BOOK_REPOSITORY=you/your-fork before make course.")

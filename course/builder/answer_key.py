@@ -204,7 +204,7 @@ def load_checks(code: str, source: Source) -> tuple[dict[str, Question], Rules]:
     the assignment's rules."""
     names = [exercise.name for exercise in source.exercises]
     namespace = _executed(code, source.name, names)
-    questions = _questions_in(namespace, source.name)
+    questions = [q for q in _questions_in(namespace, source.name) if q.name not in source.left_out]
     given = {question.name: question for question in questions}
     if len(given) < len(questions):
         twice = next(name for name in given if sum(q.name == name for q in questions) > 1)

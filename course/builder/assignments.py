@@ -37,18 +37,44 @@ def build(
     *,
     whole: bool = True,
     renew: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> list[Key]:
-    """Build every notebook of a folder that has solutions; the assignments' keys."""
+    """Build every notebook of a folder that has solutions; the assignments' keys.
+
+    ``only`` names some of them, each with the numbers of its exercises, or alone for all.
+    """
     roster = _roster(students)
     pages = [page for page in sorted(course.glob("*.md")) if has_solutions(page)]
     if not pages:
         raise ValueError(f"{course} holds no notebook (.md) with a cell tagged solution")
-    keys = [build_one(p, out, roster, checks, whole=whole, renew=renew) for p in pages]
+    chosen = _chosen(only, [page.stem for page in pages])
+    keys = [
+        build_one(p, out, roster, checks, whole=whole, renew=renew, only=chosen[p.stem])
+        for p in pages
+        if p.stem in chosen
+    ]
     known = {name for key in keys for name in key.questions}
     if unknown := [name for name in renew if name not in known]:
         there = ", ".join(sorted(known))
         raise ValueError(f"--renew {unknown[0]}: no question is called so; there is {there}")
     return keys
+
+
+def _chosen(words: Sequence[str], pages: Sequence[str]) -> dict[str, list[int]]:
+    """Pages, each with the numbers of exercises that follow it; all pages if none is named.
+
+    >>> _chosen(["matmul", "1", "3", "kvcache"], ["attention", "kvcache", "matmul"])
+    {'matmul': [1, 3], 'kvcache': []}
+    """
+    found: dict[str, list[int]] = {}
+    for word in words or pages:
+        if word in pages:
+            numbers = found.setdefault(word, [])
+        elif word.isdecimal() and found:
+            numbers.append(int(word))
+        else:
+            raise ValueError(f"no chapter is called {word}; there is {', '.join(pages)}")
+    return found
 
 
 def has_solutions(page: Path) -> bool:
@@ -66,6 +92,7 @@ def build_one(
     *,
     whole: bool = True,
     renew: Sequence[str] = (),
+    only: Sequence[int] = (),
 ) -> Key:
     """Build one notebook: blank and solved, one for each student of a roster, and the key.
 
@@ -73,7 +100,7 @@ def build_one(
     valid beside the new.
     """
     roster = _roster(students)
-    key, folder = open_key(page, checks, whole=whole), out / "key" / page.stem
+    key, folder = open_key(page, checks, whole=whole, only=only), out / "key" / page.stem
     old = _old_key(folder)
     key.secret, key.roster = old["secret"], list(dict.fromkeys([*old["roster"], *roster.names]))
     named = {student: list(names) for student, names in roster.names.items() if names}
@@ -105,13 +132,15 @@ def _roster(students: Students) -> Roster:
     return Roster(dict.fromkeys(students, ()))
 
 
-def open_key(page: Path, checks: Path | None = None, *, whole: bool = False) -> Key:
+def open_key(
+    page: Path, checks: Path | None = None, *, whole: bool = False, only: Sequence[int] = ()
+) -> Key:
     """A key without a secret or a roster: enough for notebooks that anybody may have.
 
     The checks lie beside the page or in a folder of checks; a page without any is compared with
     its solutions. Of a chapter the exercises stand alone; an assignment is taken as a whole.
     """
-    source = read_source(page, whole=whole)
+    source = read_source(page, whole=whole).only(only)
     beside = (checks or page.parent) / f"{page.stem}.checks.py"
     code = beside.read_text("utf-8") if beside.exists() else "QUESTIONS = []\n"
     questions, rules = load_checks(code, source)

@@ -13,7 +13,7 @@ import base64
 import mimetypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,17 @@ class Source:
     setup: str
     exercises: tuple[Exercise, ...]
     pieces: tuple[Piece, ...] = ()  # everything in its order; nothing where exercises stand alone
+    left_out: tuple[str, ...] = ()  # the exercises that were not chosen
+
+    def only(self, numbers: Sequence[int]) -> Source:
+        """The same with these exercises; with all of them if none is named."""
+        there = [exercise.number for exercise in self.exercises]
+        if unknown := sorted({*numbers} - {*there}):
+            known = ", ".join(map(str, there))
+            raise ValueError(f"{self.name} has no exercise {unknown[0]}; it has {known}")
+        chosen = tuple(e for e in self.exercises if not numbers or e.number in numbers)
+        left_out = tuple(e.name for e in self.exercises if e not in chosen)
+        return replace(self, exercises=chosen, left_out=left_out)
 
     def namespace(self) -> dict[str, Any]:
         """What the solutions define, executed: for instructors' own, trusted notebooks only."""

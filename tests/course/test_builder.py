@@ -154,6 +154,30 @@ def test_equal_answers_are_told_without_being_asked_for(
         assert said.count("week-1: product_flops: 9 students share an answer with another") == 1
 
 
+def test_some_exercises_of_some_chapters_are_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asks = ["build", str(ROOT / "book"), str(tmp_path), "--exercises"]
+    asks += ["--checks", str(ROOT / "course" / "practice"), "--only"]
+    assert main([*asks, "kvcache", "5", "2", "matmul"]) == 0
+    assert sorted(path.name for path in (tmp_path / "key").iterdir()) == ["kvcache", "matmul"]
+    key = load_key(tmp_path / "key" / "kvcache")
+    assert [exercise.number for exercise, _ in key.graded()] == [2, 5]
+    assert set(key.questions) == {exercise.name for exercise, _ in key.graded()}
+    assert len(load_key(tmp_path / "key" / "matmul").questions) > 5
+    text = sources(nbformat.read(tmp_path / "student" / "kvcache.ipynb", 4))
+    assert re.findall(r"^\*\*(\d+)\. ", text, re.MULTILINE) == ["2", "5"]
+    solved = nbformat.read(tmp_path / "solved" / "kvcache.ipynb", 4)
+    assert run(solved)[0].count(": right.") == 2
+    for words, told in (
+        (["matmul", "99"], "matmul has no exercise 99; it has 1, 2, 3,"),
+        (["matmull", "1"], "no chapter is called matmull; there is agents, attention,"),
+        (["1", "matmul"], "no chapter is called 1; there is"),
+    ):
+        assert main([*asks, *words]) == 1
+        assert told in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("fast")
 def test_how_much_of_a_class_is_made_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
