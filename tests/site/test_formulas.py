@@ -719,7 +719,7 @@ FORMULAS = [
         lambda P_l, D, B, S: {"G_t": np.sqrt(6 * P_l / (16 * D * B * S))},
     ),
     Row("parallel", r"\frac{G_p - 1}{J", lambda G_p, J: pipeline.bubble(G_p, J)),
-    Row("parallel", r"(G_p - 1)\,t_F", zero_bubble),
+    Row("parallel", r"(J + G_p - 1)(t_F", zero_bubble),
     Row("parallel", r"(G_p - 1)/(v J", lambda G_p, J, v: pipeline.bubble(G_p, J, v)),
     Row(
         "parallel",
