@@ -80,7 +80,7 @@ export function answer(model, device, options = {}) {
     rows: shown,
     fits: shown.find(({ key }) => key === 'fits').value,
     warnings: warned(),
-    step: (batch) => server.step(batch, context),
+    step: (batch) => server.step(batch, context, 1, 'ignore'), // its batches fit
     devices: server.devices,
     held: (batch) => {
       const [, { weights, kv, activations }] = server.fullest(batch, context);
