@@ -88,9 +88,7 @@ export function sentence(choice, { speed, first }, row) {
 }
 
 /** The cheapest of all devices, where it is not the chosen one. */
-export function cheapest(rows, { device }) {
-  const cost = ({ perHour }) => perHour ?? Infinity;
-  const [best] = rows.filter(({ fleet }) => fleet).sort((one, other) => cost(one) - cost(other));
+function cheapest(best, { device }) {
   if (!best?.perHour || best.device === device) return '';
   const count = plain(best.fleet.devices);
   return ` Cheapest: ${count} × ${standing(best)}, ${dollars(best.perHour)} an hour.`;
@@ -180,11 +178,11 @@ export class Fleets {
 
   draw(choice, targets) {
     const kinds = kindsFor(choice);
-    const all = this.rows.length === kinds.length ? cheapest(this.rows, choice) : '';
-    this.explorer.parts.verdict.textContent = sentence(choice, targets, this.first) + all;
     const known = this.rows.filter(({ fleet }) => fleet);
     const cost = ({ perHour }) => perHour ?? Infinity;
     known.sort((one, other) => cost(one) - cost(other));
+    const best = this.rows.length === kinds.length ? cheapest(known[0], choice) : '';
+    this.explorer.parts.verdict.textContent = sentence(choice, targets, this.first) + best;
     this.body.replaceChildren(...known.map((row) => this.row(row, choice)));
     const out = this.rows.filter(({ error }) => error).map(({ device }) => device);
     const left = kinds.length - this.rows.length;
