@@ -1,12 +1,13 @@
 """Measure the built site: pages by Lighthouse, explorers by script time: `make audit`.
 
 The site is served compressed on the loopback, as static hosts do. How many times slower a phone is
-than this machine comes from Lighthouse's benchmark index, read before each run, so that two
-machines agree. Scores still depend on what else a machine does, so each page is measured up to
-three times and the best run counts; `make test` does not wait for them. A table says of every page
-with a text, on a phone and on a desk, what it scores and what is off its mark; pages of the
-reference are made by one template, and one stands for all. In an explorer every setting and every
-suggestion is changed some times, and a change counts as on the processor of a phone.
+than this machine comes from Lighthouse's benchmark index, read before each run, so that a slow
+machine is not slowed down as much as a fast one. Two hours of a shared machine can still differ by
+a factor of two. So each page is measured up to three times and the best run counts; `make test`
+does not wait for them. A table says of every page with a text, on a phone and on a desk, what it
+scores and what is off its mark; pages of the reference are made by one template, and one stands for
+all. In an explorer every setting and every suggestion is changed some times, and a change counts as
+on the processor of a phone.
 
 `python -m tools.site.audit explorers` measures these alone, `pages` those, and names of pages, as
 `serving search`, some of them.
