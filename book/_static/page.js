@@ -20,9 +20,10 @@ settle();
 const boxes = document.querySelectorAll('.bd-article div[tabindex="0"]');
 const near = new IntersectionObserver(
   (seen) => {
-    for (const { target, isIntersecting } of seen) {
+    // A width asked of what is far lays out the section that it waits in.
+    for (const { target } of seen.filter((each) => each.isIntersecting)) {
       const fits = target.scrollWidth <= target.clientWidth;
-      if (isIntersecting) /** @type {HTMLElement} */ (target).tabIndex = fits ? -1 : 0;
+      /** @type {HTMLElement} */ (target).tabIndex = fits ? -1 : 0;
     }
   },
   { rootMargin: '50% 0px' },
