@@ -23,7 +23,7 @@ from in_node import same
 from paths import ROOT
 from tools.pages import explorers
 
-MANY = sampling.number(120, 1000)
+MANY = sampling.number(40, 1000)
 
 
 def stand_ins() -> dict[str, dict[str, str]]:

@@ -21,7 +21,9 @@ from tools import ROOT
 BUSY = 2  # processes beside the tests
 #: It ends with the process that began it, however that one ended.
 SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(10**5))"
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadfile", "--tb=short"]
+#: More at once than there are processors: each waits for the others, and a round takes less long.
+WORKERS = str((os.cpu_count() or 1) * 3 // 2)
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", WORKERS, "--dist", "loadfile", "--tb=short"]
 #: Tests with a browser, with processes of their own, and those of the explorers.
 WHICH = [
     *(f"tests/site/{name}" for name in ("explorers", "test_calculator.py", "test_figures.py")),

@@ -139,7 +139,7 @@ def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
 def test_the_fewest_devices_are_the_librarys() -> None:
     """For whatever load, with the plan that does it; or what is out of reach, in the same words."""
     chance, cases = sampling.chance("fleets"), []
-    for _ in range(sampling.number(8, 100)):
+    for _ in range(sampling.number(4, 100)):
         targets = {"tpot": chance.choice([0.005, 0.02, 0.05])}
         targets |= {"ttft": chance.choice([0.2, 2.0])} if chance.random() < 0.5 else {}
         load = {name: size(chance, most) for name, most in (("users", 2000), ("prompt", 9000))}

@@ -59,7 +59,7 @@ def token_settings() -> list[dict[str, Any]]:
     """Models, with what a step has and on how many devices; the film opens with the first."""
     chance = sampling.chance("setting token")
     found = []
-    for name in ["llama-3.1-8b", *chance.sample(list(models), sampling.number(30, len(models)))]:
+    for name in ["llama-3.1-8b", *chance.sample(list(models), sampling.number(8, len(models)))]:
         many = [n for n in degrees(models[name]) if n in (1, 2, 4, 8, 16)]
         sizes = {
             "batch": size(chance, 4096),

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::costlib.serving.server.BeyondTr
 
 
 def test_seconds_of_a_server() -> None:
-    settings = servers(11, sampling.number(60, 300))
+    settings = servers(11, sampling.number(20, 300))
     body = "((s) => [page.step(s, state.batch, state.context), page.prefill(s, state.context),"
     body += " page.room(s, state.context), Object.values(page.partsOf(s, state.batch,"
     body += " state.context)).reduce((a, b) => a + b), page.held(s, state.context)])"
@@ -43,7 +43,7 @@ def test_seconds_of_a_server() -> None:
 
 def test_regimes_of_a_server() -> None:
     """Each line is a difference of two sums: it is compared where it counts, in a step."""
-    settings = servers(12, sampling.number(20, 150))
+    settings = servers(12, sampling.number(8, 150))
     body = "page.regimes(page.serverOf(state), state.context)"
     for s, page in zip(settings, in_page("server.js", body, settings), strict=True):
         lines = serving.regimes(server_of(s), s["context"])
@@ -64,7 +64,7 @@ def test_regimes_of_a_server() -> None:
 
 def test_best_batch_of_a_server() -> None:
     """The batch within a target, what it gives and costs; or what would do, if none is."""
-    settings = servers(13, sampling.number(30, 300))
+    settings = servers(13, sampling.number(10, 300))
     body = "((r) => [r.best, r.dollars, r.frontier.map((p) => [p.batch, p.perToken])])"
     met = 0
     for s, (best, dollars, points) in zip(
@@ -222,7 +222,7 @@ def joined_by(s: dict[str, Any]) -> Any:
 
 def first_settings() -> list[dict[str, Any]]:
     """What a reader can choose on the first page."""
-    settings = servers(17, sampling.number(60, 300))
+    settings = servers(17, sampling.number(20, 300))
     return [{**s, "kv": "own", "shared": "1", "users": s["batch"]} for s in settings]
 
 
