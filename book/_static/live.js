@@ -111,8 +111,8 @@ class Page {
       span,
       name: span.dataset.live,
       text: span.textContent.replace(/\s+/g, ' '),
-      /** @type {(now: any) => string} */
-      write: String, // how what is there now is written
+      /** @type {((now: any) => string) | null} */
+      write: null, // how what is there now is written, known when something is moved
       touched: false,
     }));
     for (const { name, text } of this.spans) {
@@ -123,16 +123,12 @@ class Page {
         : stops.indexOf(parsed(text).number);
     }
     this.begun = { ...this.state };
-    for (const each of this.spans) {
-      if (each.name in moved) this.slider(each);
-      else each.write = like(each.text, this.value(each.name), shown[each.name][2]);
-    }
+    for (const each of this.spans) if (each.name in moved) this.slider(each);
     this.said = document.createElement('p');
     this.said.className = 'live-said';
     this.said.setAttribute('role', 'status');
     document.querySelector('article').append(this.said);
     this.paragraphs = new Set(this.spans.map(({ span }) => span.closest('p, li')));
-    this.draw();
   }
 
   stop(name) {
@@ -145,24 +141,41 @@ class Page {
     return formula(...sizes.map((size) => this.stop(size)[1]));
   }
 
+  isNamed(name) {
+    return Array.isArray(this.moved[name][1][0]);
+  }
+
+  /** How the numbers of the page are written, read from what it says before anything is moved. */
+  learn() {
+    for (const each of this.spans) {
+      const { name, text } = each;
+      if (!(name in this.moved)) each.write = like(text, this.value(name), this.shown[name][2]);
+      else each.write = this.isNamed(name) ? () => this.stop(name)[0] : moves(text);
+    }
+  }
+
   slider(each) {
     const { span, name, text } = each;
     const [label, stops] = this.moved[name];
-    const named = Array.isArray(stops[0]);
-    each.write = named ? () => this.stop(name)[0] : moves(text);
-    const range = named ? [0, stops.length - 1] : [stops[0], stops.at(-1)];
+    const range = this.isNamed(name) ? [0, stops.length - 1] : [stops[0], stops.at(-1)];
     for (const [key, value] of Object.entries({
       role: 'slider',
       tabindex: 0,
       'aria-label': label,
       'aria-valuemin': range[0],
       'aria-valuemax': range[1],
+      'aria-valuenow': this.now(name),
+      'aria-valuetext': text,
       title: `${label}: drag, or use the arrow keys`,
     }))
       span.setAttribute(key, value);
     span.classList.add('live-moved');
     span.addEventListener('keydown', (event) => this.press(event, name));
     span.addEventListener('pointerdown', (event) => this.drag(event, each));
+  }
+
+  now(name) {
+    return this.isNamed(name) ? this.state[name] : this.stop(name)[1];
   }
 
   press(event, name) {
@@ -194,6 +207,7 @@ class Page {
   move(name, stop) {
     const next = Math.min(this.moved[name][1].length - 1, Math.max(0, stop));
     if (next === this.state[name]) return;
+    if (!this.spans[0].write) this.learn();
     this.state[name] = next;
     this.draw();
     clearTimeout(this.later);
@@ -201,6 +215,7 @@ class Page {
   }
 
   reset() {
+    if (!this.spans[0].write) return; // nothing was moved
     this.state = { ...this.begun };
     this.draw();
   }
@@ -216,10 +231,7 @@ class Page {
       }
       if (!isMoved) span.classList.toggle('live-changed', now !== text);
       else {
-        span.setAttribute(
-          'aria-valuenow',
-          Array.isArray(this.moved[name][1][0]) ? this.state[name] : this.stop(name)[1],
-        );
+        span.setAttribute('aria-valuenow', String(this.now(name)));
         span.setAttribute('aria-valuetext', now);
       }
     }
@@ -253,7 +265,7 @@ class Page {
     const words = new Set(
       changed.map(({ span }) => {
         const copy = /** @type {Element} */ (span.closest('p, li').cloneNode(true));
-        copy.querySelectorAll('.katex-html, .live-back').forEach((part) => part.remove());
+        copy.querySelectorAll('[aria-hidden], .live-back').forEach((part) => part.remove());
         const sentences = copy.textContent.split(/(?<=[.?!:])\s+/);
         return (
           sentences.find((sentence) => sentence.includes(span.textContent)) ?? span.textContent
