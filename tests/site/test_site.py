@@ -22,6 +22,7 @@ from axe_playwright_python import base
 import sampling
 from browsing import TWO_FRAMES, Visit
 from paths import ROOT, SITE
+from tools.site.page_weight import LIST
 
 PAGES = sorted(SITE.glob("book/**/*.html"))
 by_name = {"ids": lambda page: page.stem}
@@ -524,7 +525,7 @@ LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
   math: document.querySelectorAll('.math .katex').length,
   mathFont: document.fonts.check('16px KaTeX_Main'),
   unrenderedMath: [...document.querySelectorAll('.math')]
-    .filter(m => !m.querySelector('.katex-html') || m.querySelector('.katex-error'))
+    .filter(m => !m.querySelector('.katex-html, .katex > .mord') || m.querySelector('.katex-error'))
     .map(m => m.textContent),
   figures: [...document.querySelectorAll('svg.costlib-figure')].filter(
     (svg) => svg.checkVisibility()).map(svg => ({
@@ -590,10 +591,11 @@ def test_the_side_bar_is_short_and_begins_with_the_tools(
         assert len(entries) == len({*entries})
         assert ("Play the pebble game" in entries) == (name == "explorers")
         assert ("Glossary" in entries) == (name == "glossary")
-        bar.evaluate("(each) => each.scrollTo(0, each.scrollHeight)")
+        below = bar.locator(LIST)
+        assert below.evaluate("(each) => (each.scrollTo(0, each.scrollHeight), each.scrollTop > 0)")
         for what in (".navbar-brand", ".search-button-field"):
             box = bar.locator(what).bounding_box()
-            assert 0 <= box["y"] < 200, what
+            assert 0 <= box["y"] < box["y"] + box["height"] <= below.bounding_box()["y"], what
 
 
 def test_the_gallery_shows_every_explorer(browser: Any, address: str) -> None:

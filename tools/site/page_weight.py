@@ -58,6 +58,13 @@ NAMES = re.compile(r"""\s(?:class|id)=["']([^"']*)["']""")
 PROPERTY = re.compile(r"""(?<=[{;\s])(--[\w-]+)\s*:(?:[^;{}"']|"[^"]*"|'[^']*')*(;|(?=}))""")
 ASKED = re.compile(r"var\(\s*(--[\w-]+)|['\"`](--[\w-]+)['\"`]")
 HEAVY = ("fontawesome.js",)
+#: What the theme's script scrolls to the current page.
+LIST = ".sidebar-primary-item:has(> .bd-docs-nav)"
+#: The head's script leaves it to one that comes late to look which colours the reader's machine
+#: has: until then all of a dark page is light, and then all of it is restyled.
+THEME = re.compile(r'(?<=dataset\.theme = )localStorage\.getItem\("theme"\) \|\| "[^"]*"')
+SYSTEM = """/^(light|dark)$/.exec(localStorage.getItem("mode"))?.[0] ??
+      (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")"""
 SCRIPT = re.compile(r"\s*<script\b([^>]*)>(.*?)</script>", re.DOTALL)
 
 ICON_SHAPES = """
@@ -99,10 +106,10 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
         root = "../" * len(path.parent.relative_to(site).parts)
         html = with_one_style(html, f"{root}_static/bundle.css?v={version}")
         html = with_patient_scripts(html, options)
-        html = with_names(html)
+        html = with_names(THEME.sub(lambda _: SYSTEM, html))
         path.write_text(html, "utf-8")
     for script in site.glob("_static/scripts/pydata-sphinx-theme.js"):
-        script.write_text(without_measuring(script.read_text("utf-8")), "utf-8")
+        script.write_text(fitted(script.read_text("utf-8")), "utf-8")
     for heavy in (
         "_static/scripts/fontawesome.js*",
         "_static/vendor/fontawesome",
@@ -239,20 +246,28 @@ def with_patient_scripts(html: str, options: str) -> str:
     return SCRIPT.sub(changed, html)
 
 
-def without_measuring(script: str) -> str:
+def fitted(script: str) -> str:
     """The theme's script, but it no longer asks how large everything that may scroll is, when the
-    page loads and after each change: that lays out all of the page. See page.js."""
-    return re.sub(r'\["pre",[^]]*?"\.pst-scrollable-table-container"\]', '["[data-none]"]', script)
+    page loads and after each change: that lays out all of the page. See page.js. And what scrolls
+    in the side bar is the list of pages, below the title and the search."""
+    script = re.sub(
+        r'\["pre",[^]]*?"\.pst-scrollable-table-container"\]', '["[data-none]"]', script
+    )
+    return script.replace('("div.bd-sidebar")', f'("{LIST}")')
 
 
 def with_names(html: str) -> str:
-    """What a screen reader needs and the theme, or pandas, leaves out."""
+    """What a screen reader needs and the theme, or pandas, leaves out, or says beside its words."""
     for lacking, complete in (
         (
             '<div(?: id="pst-primary-sidebar")? class="bd-sidebar-primary bd-sidebar"',
             r'\g<0> role="navigation" aria-label="The book"',
         ),
         ('<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages inside">'),
+        (
+            '(<button class="btn search-button-field[^>]*) aria-label="Search"',
+            r"\1",
+        ),  # it has words
         ("<th></th>", "<td></td>"),  # the corner of a table heads nothing
         (r'<img alt="(?=[^>]*_static/images/logo)', r'<img loading="lazy" alt="'),  # in a menu
     ):
