@@ -3,7 +3,7 @@
 - code: no element for a name, a bracket or a space, which have the colour of the text anyway; a
   long line is an element of its own, so that on a phone it goes on below, indented, and so is deep
   indentation, which would leave no room there;
-- formulas: no copy of the TeX in each;
+- formulas in few elements (see formulas);
 - figures in few bytes (see drawings);
 - tables: no style sheet in each, no header row without a word, no paragraph in a cell of one; wide
   ones know the names of their columns, which a phone writes beside each value, row below row;
@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from tools.site.drawings import FIGURE, brief
+from tools.site.formulas import brief_formulas
 
 #: Token classes that both colour schemes of the site show in the colour of all code.
 UNCOLOURED = "n|p|w|nn|nf|pre|x"
@@ -25,18 +26,10 @@ PHONE = 46  # characters of code that fit the width of a phone
 #: So many columns do not stand beside one another there: of words, and of numbers.
 COLUMNS = {"table": 6, "dataframe": 9}
 SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
-TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
 #: Code in a text: words that a browser would break after a hyphen, and those too long for a line.
 INLINE = re.compile(r"(<code [^>]*>)([^<]+)(</code>)")
 WORD = re.compile(r"[^ \n]+")
 SHORT = 24  # letters of a word that are never parted
-FORMULA = r'<span class="math">(?:(?!<span class="math">).)*?</span></span></span>'
-#: A formula with a bracket before it or a comma after it, which stay on one line.
-WITH_COMMA = re.compile(
-    r'(?<!<span class="whole">)(?<!<span class="whole">\()'
-    rf"(?:\({FORMULA}[,.;:?!)”’]?(?=[^<])|{FORMULA}[,.;:?!)”’])",
-    re.DOTALL,
-)
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
@@ -82,9 +75,7 @@ def lean(html: str) -> str:
         r"<code [^>]*>(?:(?!</code>).)*</code>", lambda m: PLAIN_SPAN.sub(r"\1", m[0]), html
     )
     html = INLINE.sub(lambda m: m[1] + WORD.sub(parted, m[2]) + m[3], html)
-    html = TEX.sub(r"\1", html)
-    html = FIGURE.sub(lambda m: brief(m[0]), html)
-    html = WITH_COMMA.sub(whole, html)
+    html = brief_formulas(FIGURE.sub(lambda m: brief(m[0]), html))
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
     html = WIDE.sub(with_names, html)
     html = FOLD.sub(labelled, html)
@@ -129,18 +120,6 @@ def with_tools_above(html: str) -> str:
     first = parts[0].start()
     rest = html[first : tools.start()] + html[tools.end() :]
     return html[:first] + tools[0] + "\n" + rest
-
-
-def whole(formula: re.Match[str]) -> str:
-    """A formula and its comma as one, which may break between the formula's parts alone.
-
-    >>> x = '<span class="math"><span><span>x</span></span></span>'
-    >>> once = lean(f"{x} ({x} and) ({x}), {x}.")
-    >>> [each.count("<") for each in once.split('<span class="whole">')], once == lean(once)
-    ([6, 7, 7, 7], True)
-    """
-    parts = formula[0].replace('</span><span class="base">', '</span><wbr><span class="base">')
-    return f'<span class="whole">{parts}</span>'
 
 
 def parted(word: re.Match[str]) -> str:
