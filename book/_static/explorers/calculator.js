@@ -19,7 +19,7 @@ import {
   wattsOf,
   wholeNameOf,
 } from './costs.js';
-import { make, otherThings } from './dom.js';
+import { make, otherThings, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
 import { counted, dollars, plain, quantity, sweep } from './numbers.js';
@@ -790,10 +790,10 @@ export function draw(explorer, state) {
       );
   const { add, enough, first, memory, others, refused, taken, verdict } = explorer.parts;
   add.hidden = choices.length >= MOST;
-  verdict.textContent = found
+  const said = found
     .flatMap((each, at) => (each.error ? [] : [sentence(choices[at], each)]))
-    .filter((_, at) => found.length === 1 || at === place)
-    .join(' ');
+    .filter((_, at) => found.length === 1 || at === place);
+  verdict.replaceChildren(...withUnits(said.join(' ')));
   memory.update(choices[place], found[place]);
   const wasOn = document.activeElement === enough;
   enough.hidden = found[place].fits !== false;

@@ -19,6 +19,16 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A number with a unit of one word. */
+const QUANTITY = /(\d[\d.,]* [nµmkMGTPEZY]?(?:FLOPs?|Wh?|[BsJ])(?:\/s)?(?![\w/]))/;
+
+/**
+ * A text in which no line begins with a unit.
+ * @param {string} text
+ */
+export const withUnits = (text) =>
+  text.split(QUANTITY).map((part, at) => (at % 2 ? make('span', { class: 'whole' }, part) : part));
+
 /**
  * Put a text on the clipboard, also where the page was not served securely; whether it is there
  * now.

@@ -2,7 +2,7 @@
 // behind.
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
-import { copy, idle, make, otherThings } from './dom.js';
+import { copy, idle, make, otherThings, withUnits } from './dom.js';
 import { counted, plain } from './numbers.js';
 
 const POSITIONS = 1000; // of a slider
@@ -547,11 +547,13 @@ export class Explorer {
     else this.drawCharts();
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(
-      ...words.map(([term, text]) => make('div', {}, make('dt', {}, term), make('dd', {}, text))),
+      ...words.map(([term, text]) =>
+        make('div', {}, make('dt', {}, term), make('dd', {}, ...withUnits(text))),
+      ),
     );
     this.warning.textContent = this.page.warning?.(this.state, this.result) ?? '';
     this.warning.hidden = !this.warning.textContent;
-    this.note.textContent = this.page.note?.(this.state, this.result) ?? '';
+    this.note.replaceChildren(...withUnits(this.page.note?.(this.state, this.result) ?? ''));
     this.page.draw?.(this, this.state, this.result);
     if (this.details.open) this.fillTable();
     if (this.own) this.own.hash = String(new URLSearchParams(this.state));
