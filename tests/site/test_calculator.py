@@ -439,6 +439,14 @@ def test_a_price_is_the_devices_until_one_is_typed(page: Any) -> None:
     choose(page, device="L4")
     assert field.get_attribute("placeholder") == "none listed"
     assert "$" not in page.inner_text(said)
+    typed(page, batch="1")
+    page.click("text=More settings")  # fold it
+    page.click("text=Type a price")
+    with change(page):
+        page.keyboard.type("0.7")
+        page.keyboard.press("Enter")
+    assert "$0.70 an hour" in page.inner_text(".calculator-verdict")
+    assert page.locator("text=Type a price").is_hidden()
 
 
 def test_a_link_says_how_its_config_comes_here_and_a_stranger_gets_kin(page: Any) -> None:

@@ -516,7 +516,12 @@ export function build(explorer) {
     { type: 'button', class: 'calculator-enough', '.onclick': () => hold(explorer) },
     'Use as many devices as it needs',
   );
-  explorer.stage.append(refused, verdict, memory.box, enough);
+  const unpriced = make(
+    'button',
+    { type: 'button', class: 'calculator-unpriced', '.onclick': () => askPrice(explorer) },
+    'Type a price',
+  );
+  explorer.stage.append(refused, verdict, memory.box, enough, unpriced);
   explorer.stage.after(first.box, fleets.part);
   finder(explorer, 'model', '70b…');
   finder(explorer, 'device', '4090…');
@@ -525,7 +530,25 @@ export function build(explorer) {
   );
   const taken = takenAlong(explorer);
   explorer.rest.after(others.box, taken.box); // below the chart
-  explorer.parts = { add, enough, first, fleets, memory, others, refused, taken, verdict };
+  explorer.parts = {
+    add,
+    enough,
+    first,
+    fleets,
+    memory,
+    others,
+    refused,
+    taken,
+    unpriced,
+    verdict,
+  };
+}
+
+/** The field of the price, which stands among other settings. */
+function askPrice({ inputs }) {
+  const { number } = inputs.get('price');
+  number.closest('details').open = true;
+  number.focus();
 }
 
 /**
@@ -788,7 +811,7 @@ export function draw(explorer, state) {
         () => explorer.redraw(),
         (run) => decoded(choices[at].model).then(run),
       );
-  const { add, enough, first, memory, others, refused, taken, verdict } = explorer.parts;
+  const { add, enough, first, memory, others, refused, taken, unpriced, verdict } = explorer.parts;
   add.hidden = choices.length >= MOST;
   const said = found
     .flatMap((each, at) => (each.error ? [] : [sentence(choices[at], each)]))
@@ -797,6 +820,7 @@ export function draw(explorer, state) {
   memory.update(choices[place], found[place]);
   const wasOn = document.activeElement === enough;
   enough.hidden = found[place].fits !== false;
+  unpriced.hidden = !found[place].fits || Boolean(priceOf(choices[place]));
   refused.textContent = found
     .flatMap(({ error }, at) =>
       error ? [choices.length > 1 ? `${at + 1}: ${refusal(error)}` : refusal(error)] : [],

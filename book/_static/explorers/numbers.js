@@ -65,7 +65,7 @@ export function quantity(value, unit, digits = 4) {
 /** A sum of money: cents, but of hundreds none, and three digits of what is less than one. */
 export function dollars(value) {
   if (value >= 1 && value < 1000) return `$${value.toFixed(2)}`;
-  return `$${plain(value < 1 ? value : Math.round(value), 3)}`;
+  return `$${plain(value < 1 ? value : Math.round(value), 3)}`.replace(/\.\d$/, '$&0');
 }
 
 /** Bytes, decimal. */
