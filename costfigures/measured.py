@@ -70,7 +70,8 @@ def strips(axes: Any, groups: Mapping[str, Sequence[float]]) -> None:
 
     Dots of a row lie at heights that spread them evenly, and mean nothing.
     """
-    ends = [min(map(min, groups.values())) / 1.3, max(map(max, groups.values())) * 1.3]
+    least, most = min(map(min, groups.values())), max(map(max, groups.values()))
+    ends = [min(least / 1.3, 0.45), max(most * 1.3, 2.2)]
     axes.set_xscale("log")
     axes.axvspan(0.5, 2, color=COLOURS[4], alpha=0.18, linewidth=0)
     axes.axvline(1, color=INK, linewidth=1.2)

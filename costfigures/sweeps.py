@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +21,9 @@ def best_batch(
 ) -> Figure:
     """The two limits on the batch, and the rate of the best one, against the context length."""
     memory_stops = np.asarray(most_that_fit) < np.asarray(most_in_time)
-    crossing = int(contexts[int(memory_stops.argmax())]) if memory_stops.any() else None
-    stopped = "time" if crossing is None else f"time below {crossing:,} tokens, then memory"
+    first = int(memory_stops.argmax())
+    between = [int(each) for each in contexts[first - 1 : first + 1]] if first > 0 else []
+    stopped = f"time up to {between[0]:,} tokens, then memory" if between else "one of them alone"
     title = f"What limits the batch: {stopped}"
     at = [list(contexts).index(c) for c in (1024, 4096, 16000) if c in contexts]
     alt = (
@@ -43,10 +45,11 @@ def best_batch(
         style: dict[str, Any] = {"fontsize": 10.5, "ha": "center"}
         above.text(contexts[place], most_that_fit[place] / 4, "fit in memory", **style)
         above.text(2 * contexts[place], most_in_time[place] * 1.4, "are in time", **style)
-        if crossing is not None:
+        if between:
+            line = math.prod(between) ** 0.5
             for axes in drawing.axes:
-                axes.axvline(crossing, color=COLOURS[4], linewidth=1.2, linestyle="--")
-            above.text(crossing * 1.1, max(best), f"{crossing:,} tokens", fontsize=10.5, va="top")
+                axes.axvline(line, color=COLOURS[4], linewidth=1.2, linestyle="--")
+            above.text(line * 1.1, max(best), "memory limits", fontsize=10.5, va="top")
         below.loglog(contexts, tokens_per_second, color=COLOURS[0])
         below.set(xlabel="context", ylabel="tokens/s", xlim=(contexts[0], contexts[-1]))
     return drawing.result
