@@ -253,7 +253,7 @@ def test_no_line_begins_with_a_comma(browser: Any, address: str) -> None:
               return [ends.length, ends.filter((formula) => {
                 const comma = document.createRange();
                 comma.selectNodeContents(formula.nextSibling);
-                const last = [...formula.querySelectorAll('.base')].at(-1);
+                const last = [...formula.querySelectorAll('.base, .katex > .mord')].at(-1);
                 return comma.getBoundingClientRect().left < last.getBoundingClientRect().left;
               }).map((formula) => formula.textContent)];
             }"""
