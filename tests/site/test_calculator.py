@@ -441,6 +441,10 @@ def test_a_price_is_the_devices_until_one_is_typed(page: Any) -> None:
     assert "$" not in page.inner_text(said)
     typed(page, batch="1")
     page.click("text=More settings")  # fold it
+    for question, is_asked in (("How many devices do I need?", False), ("Does it fit?", True)):
+        with change(page):
+            page.click(f"text={question}")
+        assert page.locator("text=Type a price").is_visible() == is_asked
     page.click("text=Type a price")
     with change(page):
         page.keyboard.type("0.7")

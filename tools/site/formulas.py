@@ -26,7 +26,7 @@ FLAT = re.compile(
 #: An index or an exponent in one line: in KaTeX a table of one cell, moved by a strut.
 LINE = r'(?:<span class="mord[^"]*"(?: style="[^"]*")?>[^<]*</span>)+'
 RAISED = re.compile(
-    r'<span class="msupsub"><span class="vlist-t(?P<low> vlist-t2)?"><span class="vlist-r">'
+    r'<span class="msupsub"><span class="vlist-t(?: vlist-t2)?"><span class="vlist-r">'
     r'<span class="vlist" style="height:[\d.]+em;"><span style="top:(?P<top>-[\d.]+)em;'
     r'(?:margin-left:(?P<left>-?[\d.]+)em;)?margin-right:0.05em;">'
     r'<span class="pstrut" style="height:(?P<strut>[\d.]+)em;"></span>'

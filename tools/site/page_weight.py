@@ -264,10 +264,7 @@ def with_names(html: str) -> str:
             r'\g<0> role="navigation" aria-label="The book"',
         ),
         ('<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages inside">'),
-        (
-            '(<button class="btn search-button-field[^>]*) aria-label="Search"',
-            r"\1",
-        ),  # it has words
+        ('(<button class="btn search-button-field[^>]*) aria-label="Search"', r"\1"),
         ("<th></th>", "<td></td>"),  # the corner of a table heads nothing
         (r'<img alt="(?=[^>]*_static/images/logo)', r'<img loading="lazy" alt="'),  # in a menu
     ):

@@ -842,8 +842,8 @@ export function draw(explorer, state) {
 
 function drawTurned(explorer, state) {
   const { choices, place } = explorer.result;
-  const { add, enough, fleets, memory, refused, taken } = explorer.parts;
-  for (const each of [add, enough, memory.box]) each.hidden = true;
+  const { add, enough, fleets, memory, refused, taken, unpriced } = explorer.parts;
+  for (const each of [add, enough, memory.box, unpriced]) each.hidden = true;
   refused.textContent = '';
   explorer.rest.classList.add('calculator-no-room');
   fleets.update(choices[place], state);

@@ -1,7 +1,7 @@
 // The question turned round: so many users, each so fast, and how few devices of each kind do it.
 // The search is costlib's own, a plan at a time, so that the page answers in between.
 import { EXACT, fewest, hosts, nameOf, priceOf } from './costs.js';
-import { make, otherThings } from './dom.js';
+import { make, otherThings, withUnits } from './dom.js';
 import { counted, dollars, plain, quantity } from './numbers.js';
 
 const HOUR = 3600;
@@ -182,7 +182,8 @@ export class Fleets {
     const cost = ({ perHour }) => perHour ?? Infinity;
     known.sort((one, other) => cost(one) - cost(other));
     const best = this.rows.length === kinds.length ? cheapest(known[0], choice) : '';
-    this.explorer.parts.verdict.textContent = sentence(choice, targets, this.first) + best;
+    const said = sentence(choice, targets, this.first) + best;
+    this.explorer.parts.verdict.replaceChildren(...withUnits(said));
     this.body.replaceChildren(...known.map((row) => this.row(row, choice)));
     const out = this.rows.filter(({ error }) => error).map(({ device }) => device);
     const left = kinds.length - this.rows.length;

@@ -551,7 +551,7 @@ export class Explorer {
         make('div', {}, make('dt', {}, term), make('dd', {}, ...withUnits(text))),
       ),
     );
-    this.warning.textContent = this.page.warning?.(this.state, this.result) ?? '';
+    this.warning.replaceChildren(...withUnits(this.page.warning?.(this.state, this.result) ?? ''));
     this.warning.hidden = !this.warning.textContent;
     this.note.replaceChildren(...withUnits(this.page.note?.(this.state, this.result) ?? ''));
     this.page.draw?.(this, this.state, this.result);
