@@ -198,7 +198,8 @@ def test_where_memory_is_short_prompts_in_pieces_do_not_fill_it() -> None:
     requests = some_requests(tried["rate"], 20, tried["prompt"], 100, seed=1)
     server, full = Server("llama-3.1-8b", "RTX-4090"), []
     for chunk in (None, 256):
-        with warnings.catch_warnings(action="ignore"):
+        with warnings.catch_warnings():  # its `action` came with Python 3.11
+            warnings.simplefilter("ignore")
             run = simulate(requests, server, chunk=chunk, most=32, one_by_one=True)
         full.append(run.column("blocks").max() / run.pages.blocks)
     assert full[0] > 0.95
