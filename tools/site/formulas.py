@@ -1,27 +1,31 @@
 """Formulas in few elements, looking the same.
 
 KaTeX sets every letter as it would a fraction: ten elements for one letter, eleven more for an
-index. On a page of proofs that is most of what a phone has to read.
+index, three for a sign and the space around it. On a page of proofs that is most of what a phone
+has to read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 TEX = re.compile(r"<semantics>(.*?)<annotation encoding=[^>]*>[^<]*</annotation></semantics>", re.S)
+ROW = re.compile(r"(<math [^>]*>)<mrow>((?:(?!</math>).)*)</mrow></math>", re.S)
 #: A letter or a number, perhaps primed, as KaTeX says it and as KaTeX draws it.
 LETTER = re.compile(
-    r'<span class="math"><span class="katex"><span class="katex-mathml"><math [^>]*><mrow>'
+    r'<span class="katex-mathml"><math [^>]*>'
     r"(?:<m[in][^>]*>[^<]*</m[in]>|<msup><mi[^>]*>[^<]*</mi><mo[^>]*>′</mo></msup>)"
-    r'</mrow></math></span><span class="katex-html" aria-hidden="true"><span class="base">'
-    r'<span class="strut" style="[^"]*"></span>'
-    r'(<span class="mord[^"]*"(?: style="[^"]*")?>(?:[^<]|<span [^>]*>[^<]*</span>)*</span>)'
-    r"</span></span></span></span>"
+    r'</math></span><span class="katex-html" aria-hidden="true"><span class="base">'
+    r'(?:<span class="strut" style="[^"]*"></span>)?'
+    r'((?:[^<]|<span class="mord[^"]*"(?: style="[^"]*")?>[^<]*</span>|<span class="raised'
+    r"[^>]*>[^<]*</span>)*)</span></span>"
 )
 #: What is read from left to right is heard as it is seen.
 FLAT = re.compile(
-    r'<span class="katex-mathml"><math [^>]*><mrow>(?:<m([ion])[^>]*>[^<]*</m\1>)*</mrow></math>'
-    r'</span><span class="katex-html" aria-hidden="true">'
+    r'<span class="katex-mathml"><math [^>]*>(?:<m([ion])[^>]*>[^<]*</m\1>)*</math>'
+    r'</span><span class="katex-html" aria-hidden="true">(.*)</span>',
+    re.S,
 )
 #: An index or an exponent in one line: in KaTeX a table of one cell, moved by a strut.
 LINE = r'(?:<span class="mord[^"]*"(?: style="[^"]*")?>[^<]*</span>)+'
@@ -36,21 +40,82 @@ RAISED = re.compile(
     r'<span class="vlist" style="height:[\d.]+em;"><span></span></span>)?</span></span></span>'
 )
 SMALL = 0.7  # KaTeX's size of what is raised: `em` are its own
-FORMULA = r'<span class="math">(?:(?!<span class="math">).)*?</span></span></span>'
-#: A formula with a bracket before it or a comma after it, which stay on one line.
-WITH_COMMA = re.compile(
-    r'(?<!<span class="whole">)(?<!<span class="whole">\()'
-    rf"(?:\({FORMULA}[,.;:?!)”’]?(?=[^<])|{FORMULA}[,.;:?!)”’])",
-    re.DOTALL,
+#: One letter that is raised.
+ALONE = re.compile(
+    r'<span class="mord ?([a-z]*) ?mtight"(?: style="margin-right:([\d.]+)em;")?>([^<]*)</span>'
 )
+MARGIN = 0.05 / SMALL  # behind it
+#: What has the size, the face and the place of all around it, which an element says to nobody.
+PLAIN = re.compile(r'<span class="m(?:ord|open|close|punct)(?: mtight)?">([^<]*)</span>')
+#: What holds nothing but a letter and its index.
+AROUND = re.compile(
+    r'<span class="m(?:ord|close)(?: mtight)?">((?:[^<]|<span class="mord[^>]*>[^<]*</span>)*'
+    r'<span class="raised[^>]*>(?:[^<]|<span class="mord[^>]*>[^<]*</span>)*</span>)</span>'
+)
+#: A sign between two spaces of one width, of two widths.
+SIGN = re.compile(
+    r'<span class="mspace" style="margin-right:(0\.2222|0\.2778)em;"></span>'
+    r'<span class="(mbin|mrel)">([^<]*)</span>'
+    r'<span class="mspace" style="margin-right:\1em;"></span>'
+)
+#: What is higher or lower than a line of text, for which KaTeX sets up a strut.
+TALL = re.compile(r'class="(?:vlist|delimsizing|[^"]*large-op|[^"]*rule)')
+BASE, STRUT = '<span class="base">', re.compile(r'<span class="strut" style="[^"]*"></span>')
+BEGIN, END = '<span class="math"><span class="katex">', "</span></span>"
+INLINE, TAG = re.compile(r'<span class="math(?: katex)?">'), re.compile(r"<(/?)span\b")
+WHOLE = ('<span class="whole">', '<span class="whole">(')
 
 
 def brief_formulas(html: str) -> str:
-    """No copy of the TeX in each, nor of what needs none, and one element for an index."""
-    html = RAISED.sub(raised, TEX.sub(r"\1", html))
-    html = LETTER.sub(r'<span class="math"><span class="katex">\1</span></span>', html)
-    html = FLAT.sub('<span class="katex-html">', html)
-    return WITH_COMMA.sub(whole, html)
+    """No copy of the TeX, few elements for each sign, and no comma on a line of its own."""
+    html = RAISED.sub(raised, ROW.sub(r"\1\2</math>", TEX.sub(r"\1", html)))
+    html = SIGN.sub(
+        lambda m: f'<span class="{"sum" if m[2] == "mbin" else "is"}">{m[3]}</span>', html
+    )
+    html = AROUND.sub(r"\1", PLAIN.sub(r"\1", html))
+    parts, at = list[str](), 0
+    for start, end in inline(html):
+        once = html.endswith(WHOLE, 0, start)
+        comma = html[end] if html[end] in ",.;:?!)”’" and not once else ""
+        bracket = "(" if html[start - 1] == "(" and html[end] != "<" and not once else ""
+        if bracket and comma and html[end + 1] == "<":
+            comma = ""
+        formula = f"{bracket}{brief(html[start:end])}{comma}"
+        parts += [html[at : start - len(bracket)], whole(formula) if bracket or comma else formula]
+        at = end + len(comma)
+    return "".join([*parts, html[at:]])
+
+
+def inline(html: str) -> Iterator[tuple[int, int]]:
+    """Where the formulas of a text begin and end."""
+    for found in INLINE.finditer(html):
+        depth = 0
+        for tag in TAG.finditer(html, found.start()):
+            depth += -1 if tag[1] else 1
+            if not depth:
+                yield found.start(), tag.end() + 1
+                break
+
+
+def brief(formula: str) -> str:
+    """A formula in one element; struts only where something is higher than a line.
+
+    >>> said = '<span class="katex-mathml"><math xmlns=""><mi>x</mi></math></span>'
+    >>> drawn = '<span class="katex-html" aria-hidden="true"><span class="base">'
+    >>> drawn += '<span class="strut" style="height:1em"></span>x</span></span>'
+    >>> brief(f"{BEGIN}{said}{drawn}{END}")
+    '<span class="math katex">x</span>'
+    """
+    if not formula.startswith(BEGIN):
+        return formula
+    inner = formula[len(BEGIN) : -len(END)]
+    if letter := LETTER.fullmatch(inner):
+        inner = letter[1]
+    elif flat := FLAT.fullmatch(inner):
+        inner = flat[2]
+    first, *bases = inner.split(BASE)
+    bases = [base if TALL.search(base) else STRUT.sub("", base) for base in bases]
+    return f'<span class="math katex">{BASE.join([first, *bases])}</span>'
 
 
 def raised(found: re.Match[str]) -> str:
@@ -61,24 +126,27 @@ def raised(found: re.Match[str]) -> str:
     >>> cell += 'style="height:2.7em;"></span><span class="sizing reset-size6 size3 mtight">'
     >>> table = '<span class="vlist-r"><span class="vlist" style="height:1em;">'
     >>> html = f'<span class="msupsub"><span class="vlist-t">{table}{cell}{one}' + 6 * "</span>"
-    >>> print(RAISED.sub(raised, html).replace(one, "2"))
+    >>> print(RAISED.sub(raised, html))
     <span class="raised" style="vertical-align:0.5186em">2</span>
     """
     up = (-float(found["top"]) - float(found["strut"])) / SMALL
     left = float(found["left"] or 0) / SMALL
     style = f"vertical-align:{up:.4g}em" + (f";margin-left:{left:.4g}em" if left else "")
-    return f'<span class="raised" style="{style}">{found["many"] or found["one"]}</span>'
+    name, inner = "raised", found["many"] or found["one"]
+    if alone := ALONE.fullmatch(inner):
+        name, inner = f"raised {alone[1]}".strip(), alone[3]
+        style += f";margin-right:{MARGIN + float(alone[2]):.4g}em" if alone[2] else ""
+    return f'<span class="{name}" style="{style}">{inner}</span>'
 
 
-def whole(formula: re.Match[str]) -> str:
+def whole(formula: str) -> str:
     """A formula and its comma as one, which may break between the formula's parts alone.
 
-    >>> x = '<span class="math"><span><span>x</span></span></span>'
+    >>> x = '<span class="math"><span class="katex">x</span></span>'
     >>> once = brief_formulas(f"{x} ({x} and) ({x}), {x}.")
     >>> [each.count("<") for each in once.split('<span class="whole">')]
-    [6, 7, 7, 7]
+    [2, 3, 3, 3]
     >>> once == brief_formulas(once)
     True
     """
-    parts = formula[0].replace('</span><span class="base">', '</span><wbr><span class="base">')
-    return f'<span class="whole">{parts}</span>'
+    return f'<span class="whole">{formula.replace(f"</span>{BASE}", f"</span><wbr>{BASE}")}</span>'
