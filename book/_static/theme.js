@@ -1,5 +1,5 @@
 // What the buttons around a page do: colours, side bars, search, menus, and copies of code. The
-// theme's own scripts for this bring all of Bootstrap and a library for the clipboard, 118 kB on
+// theme's own scripts for this bring all of Bootstrap and a library for the clipboard, 117 kB on
 // every page. The names and classes are the theme's, of 0.17 and of the older one for Python 3.10.
 export {}; // a module, and so are its names
 

@@ -524,7 +524,8 @@ LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
   math: document.querySelectorAll('.math .katex, .math.katex').length,
   mathFont: document.fonts.check('16px KaTeX_Main'),
   unrenderedMath: [...document.querySelectorAll('.math')]
-    .filter(m => !m.textContent.trim() || m.querySelector('.katex-error'))
+    .filter(m => !m.matches('.katex') && !m.querySelector('.katex-html') ||
+      m.querySelector('.katex-error'))
     .map(m => m.textContent),
   figures: [...document.querySelectorAll('svg.costlib-figure')].filter(
     (svg) => svg.checkVisibility()).map(svg => ({

@@ -249,7 +249,8 @@ def with_patient_scripts(html: str, options: str) -> str:
 
 
 def with_names(html: str) -> str:
-    """What a screen reader needs and the theme, or pandas, leaves out, or says beside its words."""
+    """What a screen reader needs and the theme, or pandas, leaves out, or says beside its words;
+    and without what only the theme's own scripts would read."""
     for lacking, complete in (
         (
             '<div(?: id="pst-primary-sidebar")? class="bd-sidebar-primary bd-sidebar"',
