@@ -18,7 +18,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from notebook_checks import HEAD
+from notebook_checks import HALF, a_page, in_words, solved
 
 import sampling
 from course.builder.assignments import build_one
@@ -32,37 +32,17 @@ pytestmark = [
 ]
 HOW_MANY = sampling.number(150, 2000)
 HONEST = ("ada", "bob@example.org", "Zo\u00eb Quine")
-PAGE = (
-    HEAD
-    + """# A week
-
-**1. Half.** Half of [[x]]?
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-
-def half(x):
-    \"\"\"Half of it.\"\"\"
-    return x / 2
-
-print(half(3))
-```
-
-**2. Why?** Say why.
-
-+++ {"tags": ["solution"], "answer": "why"}
-
-Because it is so.
-"""
-)
 CHECKS = """
-from course import Deadline, Question
 DEADLINE = Deadline("2026-11-30 12:00Z")
 QUESTIONS = [
     Question("half", kind="number", numbers={"x": range(100, 9000)}),
     Question("why", kind="text"),
 ]
 """
+EXERCISES = (
+    solved("**1. Half.** Half of [[x]]?", HALF),
+    in_words("**2. Why?** Say why.", "why", "Because it is so."),
+)
 CODE = (
     *("1 / 0", "raise SystemExit", "import os; os._exit(3)", "print('x' * 10**6)", "def half(: 1"),
     *("%%bash\nls", "!ls", "half = None", "half = property(print)", "class half: pass", "del half"),
@@ -166,10 +146,9 @@ class Fuzz:
 
 
 def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: Path) -> None:
-    (tmp_path / "week.md").write_text(PAGE, "utf-8")
-    (tmp_path / "week.checks.py").write_text(CHECKS, "utf-8")
     students = [f"s{number}" for number in range(HOW_MANY)]
-    key = build_one(tmp_path / "week.md", tmp_path, [*HONEST, *students])
+    page = a_page(tmp_path, CHECKS, *EXERCISES)
+    key = build_one(page, tmp_path, [*HONEST, *students])
     for number, student in enumerate(students):
         fuzz, folder = Fuzz(f"{sampling.SEED}: {number}"), tmp_path / "in" / student
         folder.mkdir(parents=True)
