@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
@@ -102,6 +103,12 @@ class Visit:
             self.context.close()
         if self.sound and not failed:
             assert not self.errors + self.elsewhere, (self.page.url, self.errors, self.elsewhere)
+
+
+def scripted(file: Path) -> Callable[[str], str]:
+    """A function of a file of scripts by its name, with what it calls, as a page is asked it."""
+    text = file.with_suffix(".js").read_text("utf-8").replace("export ", "")
+    return lambda name: f"(given) => {{ {text}\nreturn {name}(given); }}"
 
 
 @contextmanager

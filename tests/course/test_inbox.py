@@ -15,6 +15,7 @@ from course.builder.roster import file_name, read_class
 from course.builder.rules import read_time
 from course.grader.exports import times_from
 from course.grader.inbox import Inbox, find
+from paths import DATA
 
 ROSTER = ["ada", "bob@example.org", "Zo\u00eb Quine", "van Gogh", "u104"]
 ALIASES = {"ada": ["1001", "Ada Lovelace"], "u104": ["Dan Dean", "dan@example.org"]}
@@ -258,24 +259,7 @@ def test_the_report_says_who_is_missing_and_who_is_strange(tmp_path: Path) -> No
 
 # What systems write beside the files.
 
-GRADESCOPE = """\
----
-submission_71:
-  :submitters:
-  - :name: Somebody Else
-    :sid: '1001'
-    :email: nobody@example.org
-  - :name: Dan Dean
-    :sid: ''
-    :email: dan@example.org
-  :created_at: 2026-11-30 12:06:00.000000000 Z
-  :score: 3.0
-submission_72:
-  :submitters:
-  - :name: "Bob"
-    :email: BOB@example.org
-  :created_at: 2026-11-29 23:00:00.000000000 Z
-"""
+GRADESCOPE = (DATA / "rosters" / "submission_metadata.yml").read_text("utf-8")
 
 
 @pytest.mark.parametrize("export", ["", "assignment_9_export/"])

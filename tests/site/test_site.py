@@ -21,9 +21,11 @@ import yaml
 from axe_playwright_python import base
 
 import sampling
-from browsing import DESK, PHONE, SMALL, TWO_FRAMES, Opened, Visit
+from browsing import DESK, PHONE, SMALL, TWO_FRAMES, Opened, Visit, scripted
 from paths import ROOT, SITE
 
+#: What a page is asked, by the name of a function of looks.js.
+ASK = scripted(Path(__file__).with_name("looks"))
 PAGES = sorted(SITE.glob("book/**/*.html"))
 by_name = {"ids": lambda page: page.stem}
 WAYS = [(size, theme) for size in (DESK, PHONE) for theme in ("light", "dark")]
@@ -119,43 +121,30 @@ def test_the_style_sheet_is_small_and_complete() -> None:
     assert [file for file in files if not (SITE / "_static" / file).is_file()] == []
 
 
-#: The page's frames come when they are asked for.
-NO_FRAMES = """const [frame, held] = [requestAnimationFrame, []];
-  requestAnimationFrame = (run) => held.push(run);
-  self.showFrames = () => { requestAnimationFrame = frame; held.forEach((run) => frame(run)); }"""
-FONTS = """document.fonts.ready.then(() => performance.getEntriesByType('resource')
-  .map(({ name }) => name.split('/').pop()).filter((name) => name.includes('.woff2'))
-  .map((name) => name.split('.')[0]))"""
-
-
 def test_faces_but_that_of_the_text_come_after_the_first_picture(
     browser: Any, address: str
 ) -> None:
     """And where a browser has them they are asked for at once."""
     page = browser.new_page()
-    page.add_init_script(NO_FRAMES)
+    page.add_init_script(f"({ASK('holdFrames')})()")
     page.goto(f"{address}/book/matmul.html")
-    early = {*page.evaluate(FONTS)}
+    early = {*page.evaluate(ASK("fonts"))}
     sans = "source-sans-3-latin-wght"
     assert {f"{sans}-normal"} <= early <= {f"{sans}-normal", f"{sans}-italic"}
     media = "document.querySelector('#faces').media"
     assert page.evaluate(media) == "print"
     page.evaluate("showFrames()")
     see_faces(page)
-    assert {*page.evaluate(FONTS)} > early
+    assert {*page.evaluate(ASK("fonts"))} > early
     page.reload()
     assert page.evaluate(media) == "all"
     page.close()
 
 
 def see_faces(page: Any) -> None:
-    """Have the faces of code and formulas, which come once a page needs them, there now. Those that
-    stand in meanwhile are the machine's own, which has one of them or another."""
+    """Have the faces of code and formulas, which come once a page needs them, there now."""
     page.wait_for_function("document.fonts.size > 10")
-    page.evaluate(
-        """() => Promise.all([...document.fonts].map((face) =>
-        /^"?Stand-in/.test(face.family) || face.load())).then(() => null)"""
-    )
+    page.evaluate(ASK("seeFaces"))
 
 
 #: A page takes at most a third of a second on a line of 6.4 Mbit/s. Many devices is the heaviest.
@@ -195,7 +184,7 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
     for page in [SITE / "book" / "kvcache.html", SITE / "book" / "devices.html", *pages]:
         with Visit(browser, address, where(page), viewport=PHONE) as visit:
             see_faces(visit.page)
-            wide, cells, below, scrolled, broken = visit.page.evaluate(ON_A_PHONE)
+            wide, cells, below, scrolled, broken = visit.page.evaluate(ASK("onAPhone"))
         assert wide <= 0.05 * cells, page.name
         assert (page.name, below, scrolled) == (page.name, [], [])
         if page.stem == "kvcache":
@@ -203,48 +192,11 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
             assert shown.strip() == said.strip()
 
 
-#: Of cells with code, how many are wider than the page, and how many there are; lines that begin
-#: below their number; boxes that scroll sideways; the first broken cell, as shown and as it is.
-ON_A_PHONE = """() => {
-  const all = (selector, keep = () => true) =>
-    [...document.querySelectorAll(selector)].filter(keep);
-  const begins = (line) => {
-    const words = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-    let text = words.nextNode();
-    while (text && !text.data.trim()) text = words.nextNode();
-    const first = document.createRange();
-    first.setStart(text, text.data.search(/\\S/));
-    first.setEnd(text, text.data.search(/\\S/) + 1);
-    const start = first.getBoundingClientRect();
-    return start.height && start.top > line.getBoundingClientRect().top + 10;
-  };
-  const boxes = '.bd-article :is(.pst-scrollable-table-container, .output, div.math)';
-  const cells = all('.highlight pre');
-  const seen = '.cell:not(.tag_hide-input) .highlight pre:has(.long)';
-  return [cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length, cells.length,
-    all('pre .long', begins).map((line) => line.textContent),
-    all(boxes, (box) => box.scrollWidth > box.clientWidth + 1)
-      .map((box) => box.textContent.trim().slice(0, 60)),
-    all(seen).slice(0, 1).map((cell) => [cell.innerText, cell.textContent])];
-}"""
-
-
 def test_no_line_begins_with_a_comma(visit: Opened) -> None:
     """A formula is one box to a browser, or several, and it would break the line after each."""
     page = visit("book/lowerbounds.html", viewport=PHONE)
     see_faces(page)
-    formulas, broken = page.evaluate(
-        """() => {
-          const ends = [...document.querySelectorAll('.math')].filter((formula) =>
-            /^[,.;:]/.test(formula.nextSibling?.data));
-          return [ends.length, ends.filter((formula) => {
-            const comma = document.createRange();
-            comma.selectNodeContents(formula.nextSibling);
-            const last = [...formula.querySelectorAll('.base')].at(-1) ?? formula;
-            return comma.getBoundingClientRect().left < last.getBoundingClientRect().left;
-          }).map((formula) => formula.textContent)];
-        }"""
-    )
+    formulas, broken = page.evaluate(ASK("commas"))
     assert formulas > 20
     assert broken == []
 
@@ -262,39 +214,16 @@ def test_a_wide_table_is_printed_whole(visit: Opened, name: str) -> None:
     sheet = {"width": 718, "height": 1000}
     page = visit(f"book/{name}.html", viewport=sheet)
     page.emulate_media(media="print")
-    right, inside = page.evaluate(
-        """() => { const all = [...document.querySelectorAll('table.rows')];
-          return [Math.max(...all.map((table) => table.getBoundingClientRect().right)),
-            all.map((table) => getComputedStyle(table).breakInside)]; }"""
-    )
+    right, inside = page.evaluate(ASK("tables"))
     page.emulate_media(media="screen")
     assert right <= sheet["width"]
     assert set(inside) == {"auto"}
 
 
-#: How far the words of a figure stand out from the page, at least.
-INK = """() => {
-  const context = document.createElement('canvas').getContext('2d');
-  const light = (colour) => {
-    context.fillStyle = colour;
-    context.fillRect(0, 0, 1, 1);
-    const parts = [...context.getImageData(0, 0, 1, 1).data].slice(0, 3).map((each) =>
-      each / 255 <= 0.04045 ? each / 255 / 12.92 : ((each / 255 + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
-  };
-  const paper = light(getComputedStyle(document.body).backgroundColor);
-  const words = [...document.querySelectorAll('.costlib-figure text[style*="fill:#"]')];
-  return words.map((each) => {
-    const ink = light(getComputedStyle(each).fill);
-    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-  });
-}"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index", "serving", "serving_faster"])
 def test_words_in_the_hue_of_a_line_can_be_read(visit: Opened, name: str, scheme: str) -> None:
-    found = visit(f"book/{name}.html", color_scheme=scheme).evaluate(INK)
+    found = visit(f"book/{name}.html", color_scheme=scheme).evaluate(ASK("ink"))
     assert len(found) > 1
     assert min(found) >= 4.5
 
@@ -391,7 +320,7 @@ def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
     """
     see_faces(page)
     if ways == WAYS:
-        page.evaluate(UNFOLD)
+        page.evaluate(ASK("unfold"))
     page.add_style_tag(
         content="section.later { content-visibility: visible !important }"
         "* { transition: none !important }"
@@ -399,10 +328,10 @@ def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
     for size, theme in ways:
         page.set_viewport_size(size)
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-        check_look(page.evaluate(LOOK), size["width"], theme)
-        page.evaluate(MARK_TEXTS)
-    page.evaluate(EMPTY_WHAT_IS_ALIKE)
-    page.wait_for_function(SCROLLABLE_BY_KEYBOARD)
+        check_look(page.evaluate(ASK("look")), size["width"], theme)
+        page.evaluate(ASK("markTexts"))
+    page.evaluate(ASK("emptyWhatIsAlike"))
+    page.wait_for_function(ASK("isScrollableByKeyboard"))
     page.evaluate(AXE)
     violations = page.evaluate(BARRIERS)
     if ways == WAYS:
@@ -418,58 +347,6 @@ AXE = (
 axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-looked]' },
   { id: 'link-in-text-block', selector: 'a[href][data-looked]' }] })"""
 )
-UNFOLD = """() => {
-  for (const fold of document.querySelectorAll('details')) fold.open = true;
-  for (const option of document.querySelectorAll('.predict button')) option.click();
-}"""
-#: Of all texts alike in colour, size and what lies behind them, axe-core's slow look at contrast
-#: needs the first alone: a page has thousands of coloured words and letters, of some 70 kinds. For
-#: links the words around them count as well.
-MARK_TEXTS = """() => {
-  const behind = new Map();  // what an element and those around it paint
-  const painted = (element) => {
-    if (!element) return '';
-    if (!behind.has(element)) {
-      const { backgroundColor, backgroundImage, opacity, position, visibility, display } =
-        getComputedStyle(element);
-      const own = [backgroundColor, backgroundImage, opacity, position, visibility,
-        display === 'none'].join();
-      const around = painted(element.parentElement);
-      behind.set(element, around.includes(own) ? around : around + ';' + own);
-    }
-    return behind.get(element);
-  };
-  const seen = new Set();
-  for (const element of document.body.querySelectorAll('*')) {
-    if (![...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-    const { color, fill, fontSize, fontWeight } = getComputedStyle(element);
-    const link = element.closest('a');
-    const around = link && getComputedStyle(link.parentElement).color;
-    const lines = link && getComputedStyle(link).textDecorationLine;
-    const kind = [color, fill, fontSize, fontWeight, around, lines, painted(element)].join('|');
-    if (!seen.has(kind)) element.dataset.looked = '';
-    if (!seen.has(kind) && link) link.dataset.looked = '';
-    seen.add(kind);
-  }
-}"""
-#: Of formulas, code and figures, which hold most of the page's elements, and no control, name or
-#: role, such first texts alone stay what they are.
-EMPTY_WHAT_IS_ALIKE = """() => {
-  const plain = (box) => {
-    for (const part of [...box.children]) {
-      if (part.matches('title, desc, [data-looked]')) continue;
-      if (part.querySelector('[data-looked]')) plain(part);
-      else if (box.closest('svg')) part.remove();
-      else part.replaceWith(part.textContent);
-    }
-  };
-  document.querySelectorAll('.highlight pre, .katex, svg.costlib-figure').forEach(plain);
-}"""
-#: What scrolls can be scrolled by keyboard.
-SCROLLABLE_BY_KEYBOARD = """() => [...document.querySelectorAll(
-  'pre, div.math, .cell_output > .output, .pst-scrollable-table-container')].every(
-  (box) => box.tabIndex === 0 ||
-    (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight))"""
 #: Styles are on the page: axe-core would copy all of them for a rule that nobody asks for.
 OPTIONS = "resultTypes: ['violations'], preload: { assets: ['media'] }"
 BARRIERS = f"() => axe.run(document, {{ {OPTIONS} }}).then((r) => r.violations)"
@@ -483,39 +360,9 @@ def check_look(look: dict[str, Any], width: int, scheme: str) -> None:
     assert look["theme"] == scheme
     assert look["unrenderedMath"] == []
     assert not look["math"] or look["mathFont"], "math is shown in the wrong font"
-    for figure in look["figures"]:
-        assert figure["width"] > 200
-        assert contrast(figure["ink"], look["background"]) > 7
-
-
-LOOK = """() => document.fonts.load('16px KaTeX_Main').then(() => ({
-  scrollWidth: document.documentElement.scrollWidth,
-  theme: document.documentElement.dataset.theme,
-  background: getComputedStyle(document.body).backgroundColor,
-  math: document.querySelectorAll('.math .katex, .math.katex').length,
-  mathFont: document.fonts.check('16px KaTeX_Main'),
-  unrenderedMath: [...document.querySelectorAll('.math')]
-    .filter(m => !m.matches('.katex') && !m.querySelector('.katex-html') ||
-      m.querySelector('.katex-error'))
-    .map(m => m.textContent),
-  figures: [...document.querySelectorAll('svg.costlib-figure')].filter(
-    (svg) => svg.checkVisibility()).map(svg => ({
-    width: svg.getBoundingClientRect().width,
-    ink: getComputedStyle(svg).color,
-  })),
-}))"""
-
-
-def contrast(one: str, other: str) -> float:
-    """WCAG's contrast of two CSS rgb() colours."""
-
-    def luminance(colour: str) -> float:
-        channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
+    for width_of, contrast in look["figures"]:
+        assert width_of > 200
+        assert contrast > 7
 
 
 def test_what_goes_wrong_is_seen_and_no_other_host_is_found(browser: Any, address: str) -> None:
@@ -580,9 +427,7 @@ def test_the_gallery_shows_every_explorer(visit: Opened) -> None:
 
 def test_code_is_hidden_on_every_page_until_it_is_asked_for(visit: Opened, address: str) -> None:
     """Solutions of exercises are folded already, and stay."""
-    shown = """() => [...document.querySelectorAll('.bd-article .cell_input')].map(
-      (cell) => [cell.closest('.cell').matches('.tag_hide-cell'),
-        getComputedStyle(cell.closest('details.above-input') ?? cell).display !== 'none'])"""
+    shown = ASK("shownCode")
     page = visit("book/matmul.html")
     assert {seen for _, seen in page.evaluate(shown)} == {True}
     page.click("text=Hide code")
@@ -598,44 +443,27 @@ def test_code_is_hidden_on_every_page_until_it_is_asked_for(visit: Opened, addre
 
 
 def test_icons_are_drawn(visit: Opened) -> None:
-    shapes = visit("book/matmul.html").evaluate(
-        """[...document.querySelectorAll('i[class*=fa-], span[class*=fa-]')].map((icon) =>
-          [icon.className, icon.querySelector('svg path')?.getAttribute('d').length ?? 0])"""
-    )
+    shapes = visit("book/matmul.html").evaluate(ASK("icons"))
     assert len(shapes) > 8
     assert [name for name, length in shapes if length < 50] == []
 
 
 def test_the_list_of_headings_says_where_one_is(visit: Opened) -> None:
     # what lies above is laid out as it is passed, so that one scroll may end short of it
-    visit("book/kvcache.html", viewport=DESK).wait_for_function(
-        """(one) => {
-          document.querySelector(one).scrollIntoView({ behavior: 'instant' });
-          const [said] = document.querySelectorAll('.bd-sidebar-secondary a[aria-current]');
-          return said?.hash === one;
-        }""",
-        arg="#capacity-the-largest-batch-and-the-longest-context",
-    )
+    heading = "#capacity-the-largest-batch-and-the-longest-context"
+    visit("book/kvcache.html", viewport=DESK).wait_for_function(ASK("isAt"), arg=heading)
 
 
 def test_an_aside_stands_in_the_margin_and_on_a_phone_below_its_paragraph(visit: Opened) -> None:
-    beside = """() => {
-      const aside = document.querySelector('.aside');
-      aside.scrollIntoView({ block: 'center' });
-      return [aside.previousElementSibling, aside].map((each) => {
-        const { left, right, top, bottom } = each.getBoundingClientRect();
-        return { left, right, top, bottom };
-      });
-    }"""
     opacity_is = """(wanted) =>
       getComputedStyle(document.querySelector('.bd-sidebar-secondary')).opacity === wanted"""
     page = visit("book/parallel.html", viewport=DESK)
-    text, aside = page.evaluate(beside)
+    text, aside = page.evaluate(ASK("besideAside"))
     assert text["right"] < aside["left"] < aside["right"] < DESK["width"]
     assert abs(text["top"] - aside["top"]) < 12
     page.wait_for_function(opacity_is, arg="0")
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_function(opacity_is, arg="1")
-    text, aside = visit("book/parallel.html", viewport=PHONE).evaluate(beside)
+    text, aside = visit("book/parallel.html", viewport=PHONE).evaluate(ASK("besideAside"))
     assert aside["top"] >= text["bottom"]
     assert aside["right"] <= PHONE["width"]

@@ -14,88 +14,16 @@ from docutils.nodes import make_id
 
 from browsing import SMALL, Opened, change, rest
 from in_node import answers
-from paths import ROOT, SITE
+from paths import DATA, ROOT, SITE
 from tools.site import search_index
 from tools.site.search_index import other_words
 
 HOME = SITE / "_static" / "search"
-#: What somebody types, and what should come first: the beginning of a place, or one of several.
-QUERIES = {
-    "flashattenion": "iomodel#flashattention",
-    "rooflne": "roofline#roofline",
-    "quantization": "serving_faster#quant serving#weights roofline#quantised kvcache#smaller",
-    "quantisation": "serving_faster#quant serving#weights roofline#quantised kvcache#smaller",
-    "kv cash": "kvcache#kv-cache",
-    "kv cache size": "kvcache#kv-cache-size",
-    "speculative decoding": "serving_faster#speculative kvcache#speculative roofline#speculative",
-    "specualtive decodng": "serving_faster#speculative kvcache#speculative roofline#speculative",
-    "paged attention": "kvcache#paged serving_faster#paged",
-    "allreduce": "parallel#collectives roofline#tensor serving_faster#tensor",
-    "zero bubble": "parallel#pipeline",
-    "fsdp": "parallel#data-parallelism parallel#fsdp training#zero glossary#term-fsdp",
-    "ring all-reduce": "parallel#collectives",
-    "mixture of experts": "transformer#mixtures",
-    "tensor paralel": "parallel#tensor",
-    "arithmetic intensity": "matmul#bytes-moved glossary#term-arithmetic-intensity",
-    "activation checkpointing": "training#activation-checkpointing",
-    "critical batch": "training#critical-batch",
-    "chinchila": "training#compute-optimal",
-    "muon": "training#muon glossary#term-muon",
-    "lora": "training#lora-and-qlora",
-    "MFU": "training#mfu-and-hfu",
-    "continuous batching": "serving#continuous-batching",
-    "chunked prefill": "serving_faster#chunked glossary#term-chunked-prefill",
-    "prefix caching": "kvcache#prefix serving_faster#paged",
-    "grouped query attention": "attention#gqa-and-mqa",
-    "MLA": "latent#latent",
-    "red-blue pebble game": "lowerbounds#red-blue-pebble-game",
-    "TTFT": "serving#latency-and",
-    "disaggregation": "serving_faster#disaggregation serving_faster#when-does-disaggregation",
-    "MTP": "serving_faster#multi-token training#mixtures glossary#term-multi",
-    "agent": "agents#a-session-of glossary#term-agent",
-    "KV cache offloading": "agents#kv-cache-offloading",
-    "GRPO": "agents#a-step-of-grpo glossary#term-grpo",
-    "rollout": "agents#rollouts agents#a-step glossary#term-rollout",
-    "unified memory": "agents#unified agents#weights glossary#term-unified",
-    "expert offloading": "agents#weights glossary#term-expert",
-    "goodput": "serving#goodput serving#latency-and glossary#term-goodput",
-    "cost per million tokens": "serving#what-a-million",
-    "online softmax": "attention#online-softmax",
-    "pipeline buble": "parallel#pipeline",
-    "how many parameters": "transformer#parameter-count",
-    "adam memory": "training#mixed-precision",
-    "GiB": "notation#units glossary#term-gb",
-    "H100": "devices#",
-    "how much memory does llama 70b need": "explore_calculator#",
-    "price": "explore_calculator#",
-    "does it fit": "explore_calculator#",
-    "ITL": "serving#latency-and glossary#term-tpot glossary#term-itl",
-    "TPOT": "serving#latency-and glossary#term-tpot",
-    "grade notebooks": "instructors#grade",
-    "late submissions": "instructors#late",
-    "max batch size": "kvcache#capacity",
-    "time per output token": "serving#latency-and",
-    "RoPE": "transformer#rotary",
-    "MLP": "transformer#transformer-block",
-    "SwiGLU": "transformer#gated",
-    "tensor core": "roofline#peak",
-    "MAC vs FLOP": "matmul#the-convention",
-    "memory bound": "matmul#the-ridge",
-    "prefill vs decode": "transformer#prefill",
-    "KV cache calculator": "explore_memory#",
-    "costlib": "index#three-lines",
-    "install": "index#how-to-read",
-}
-#: Where each of the first three answers may be, of what people ask most.
-FIRST = {
-    "out of memory": "kvcache#capacity explore_calculator# training#activation-checkpointing",
-    "which GPU": "devices# explore_calculator# measured#your-own-machine",
-    "KV cache size": "kvcache#kv-cache kvcache#engine-logs kvcache#smaller",
-    "MFU": "training#mfu glossary#term-mfu api/training#mfu",
-    "tokens per second": "your_model#decode serving#latency-and roofline#batch-size-in-decode",
-    "tok/s": "your_model#decode serving#latency-and explore_calculator#",
-    "quantization": "serving_faster#quant kvcache#smaller roofline#quantised",
-}
+#: What somebody types, and where the first answers should be; of some, where the first three.
+QUERIES, FIRST = (
+    dict(re.findall("^(.+) -> (.+)$", part, re.MULTILINE))
+    for part in (DATA / "questions.txt").read_text("utf-8").split("\nWhere each")
+)
 QUERIES |= {question: " ".join(places.split()[:2]) for question, places in FIRST.items()}
 ASK = """page.engine(state[0]).then((made) => state[1].map((question) =>
   page.find(made, question, 8).map((one) => [one.href.replace(/^book\\/|\\.html/g, ''),
