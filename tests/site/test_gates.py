@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -151,35 +152,30 @@ def pair(tmp_path: Path) -> Path:
     return page
 
 
-def rewrite(page: Path, **changes: object) -> list[str]:
-    """Change the last cell of the committed notebook; what is said of the pair then."""
-    notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
-    notebook.cells[-1].update(copy.deepcopy(changes))
-    nbformat.write(notebook, page.with_suffix(".ipynb"))
-    return pairs.problems(page)
+PNG = new_output("display_data", data={"image/png": "AAAA"})
+WARNING = new_output("stream", name="stderr", text="careful")
+FAILED = new_output("error", ename="ValueError", evalue="", traceback=[])
 
 
-def test_a_cell_without_outputs_is_seen(pair: Path) -> None:
-    assert "not executed" in rewrite(pair, execution_count=None, outputs=[])[0]
-
-
-def test_cells_out_of_order_are_seen(pair: Path) -> None:
-    assert "not executed" in rewrite(pair, execution_count=1)[0]
-
-
-def test_a_pair_out_of_sync_is_seen(pair: Path) -> None:
-    assert "differ" in rewrite(pair, source="print(6)")[0]
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"execution_count": None, "outputs": []}, "not executed"),
+        ({"execution_count": 1}, "not executed"),
+        ({"source": "print(6)"}, "differ"),
+        ({"outputs": [PNG]}, "PNG"),
+        ({"outputs": [WARNING]}, "stderr"),
+        ({"outputs": [FAILED]}, "failed with ValueError"),
+    ],
+)
+def test_a_change_of_a_notebook_is_seen(pair: Path, change: dict[str, Any], said: str) -> None:
+    """Of its last cell: without outputs, out of order, out of sync, or with what no page shows."""
+    notebook = nbformat.read(pair.with_suffix(".ipynb"), as_version=4)
+    notebook.cells[-1].update(copy.deepcopy(change))
+    nbformat.write(notebook, pair.with_suffix(".ipynb"))
+    assert said in pairs.problems(pair)[0]
     pair.with_suffix(".ipynb").unlink()
     assert "missing" in pairs.problems(pair)[0]
-
-
-def test_png_stderr_and_errors_are_seen(pair: Path) -> None:
-    png = new_output("display_data", data={"image/png": "AAAA"})
-    assert "PNG" in rewrite(pair, outputs=[png])[0]
-    warning = new_output("stream", name="stderr", text="careful")
-    assert "stderr" in rewrite(pair, outputs=[warning])[0]
-    error = new_output("error", ename="ValueError", evalue="", traceback=[])
-    assert "failed with ValueError" in rewrite(pair, outputs=[error])[0]
 
 
 def test_an_orphan_page_is_seen(tmp_path: Path) -> None:
@@ -199,27 +195,19 @@ def test_a_figure_without_text_is_seen() -> None:
 
 
 def test_a_number_typed_by_hand_is_seen() -> None:
-    for right in (
+    right = (
         "It costs 137.4 GFLOP, or $1.374 \\times 10^{11}$.",
         "137,438,953,472 FLOPs",
         "about 34 % of 400, from 30 to 34 per cent",
         "12 heads of Llama 3.1, in 16 bits",
-    ):
-        code = "x = 137438953472; y = 0.337; z = 400; w = 0.3"
-        cells = new_markdown_cell(right), new_code_cell(code)
-        assert numbers.uncomputed(executed(*cells)) == [], right
-    for wrong in (
-        "It costs 137.5 GFLOP.",
-        "It costs 137.4 TFLOP.",
-        "137,438,953,473 FLOPs",
-        "35 %",
-        "0.33 per cent",
-        "13 heads",
-        "$N = 400$",
-        "$$1.375 \\cdot 10^{11}$$",
-    ):
-        cells = new_markdown_cell(wrong), new_code_cell("x = 137438953472; y = 0.337")
-        assert len(numbers.uncomputed(executed(*cells))) == 1, wrong
+    )
+    wrong = ("It costs 137.5 GFLOP.", "It costs 137.4 TFLOP.", "137,438,953,473 FLOPs", "35 %")
+    wrong += ("0.33 per cent", "13 heads", "$N = 400$", "$$1.375 \\cdot 10^{11}$$")
+    more = "; z = 400; w = 0.3"
+    for texts, slips, code in ((right, 0, more), (wrong, 1, "")):
+        for text in texts:
+            cells = new_markdown_cell(text), new_code_cell(f"x = 137438953472; y = 0.337{code}")
+            assert len(numbers.uncomputed(executed(*cells))) == slips, text
 
 
 def test_a_number_is_looked_for_the_nearer_the_fewer_digits_it_has() -> None:
