@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import zipfile
@@ -42,6 +41,7 @@ from course.grader.sandbox import Limits, bubblewrap_works
 from course.grader.similar import shape, similar
 from course.grader.worker import Setting
 from paths import ROOT
+from programs import ended
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux"),
@@ -262,14 +262,13 @@ def test_a_killed_run_resumes(place: Path) -> None:
         nbformat.write(notebook, place / "in" / f"student{number}.ipynb")
     folders = [str(place / name) for name in ("in", "key", "out")]
     given = ["grade", *folders, "-j", "2", *GUARDED]
-    done = subprocess.run([sys.executable, "-c", KILLED, *given], cwd=ROOT, stderr=subprocess.PIPE)
+    done = ended(sys.executable, "-c", KILLED, *given)
     assert done.returncode == -signal.SIGKILL, done.stderr
     journal = place / "out" / "journal.jsonl"
     before = journal.read_bytes()
     assert (before.count(b"\n"), before.endswith(b"\n")) == (3, False)
     wait_until(lambda: running(str(place)) == [])
-    command = [sys.executable, "-m", "course", *given]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = ended(sys.executable, "-m", "course", *given)
     assert done.returncode == 0, done.stderr
     assert "3 of 8 were graded before" in done.stderr
     after = journal.read_bytes()
@@ -365,8 +364,8 @@ def test_what_is_missing_is_said_before_anything_is_installed(
     tmp_path: Path, typed: list[str], said: str
 ) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    command = ["make", "--no-print-directory", *typed]  # which one make says within another
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # which folder, one make says within another
+    done = ended("make", "--no-print-directory", *typed, cwd=tmp_path)
     assert done.stdout.splitlines() == [said]
     assert done.returncode
 
@@ -414,8 +413,7 @@ def graded_there(root: Path, notebook: Any = None, **metadata: Any) -> Any:
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{root / "bare.py"}" "$@"\n', "utf-8")
     python.chmod(0o755)
     environment = {**os.environ, "AUTOGRADER": str(root), "PYTHON": str(python), "PYTHONPATH": ""}
-    command, told = [root / "source" / "run_autograder"], subprocess.PIPE
-    subprocess.run(command, env=environment, check=True, cwd=root, stdout=told, stderr=told)
+    assert ended(root / "source" / "run_autograder", cwd=root, env=environment).returncode == 0
     return json.loads((root / "results" / "results.json").read_text("utf-8"))
 
 

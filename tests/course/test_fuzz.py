@@ -11,7 +11,6 @@ import csv
 import json
 import os
 import random
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from course.builder.assignments import build_one
 from course.builder.samples import hand_in
 from course.grader.sandbox import bubblewrap_works
 from paths import ROOT
+from programs import run
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux"),
@@ -162,15 +162,7 @@ def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: P
         nbformat.write(hand_in(key, student), tmp_path / "in" / f"{student}.ipynb")
     command = ["grade", "in", "key/week", "out", "-j", "2"]
     command += [] if bubblewrap_works() else ["--no-sandbox"]
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    said = run("-c", MEASURED, *command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     with (tmp_path / "out" / "grades.csv").open(encoding="utf-8", newline="") as file:
         found = {row["student"]: row for row in csv.DictReader(file)}
     assert sorted(found) == sorted([*HONEST, *students])
@@ -179,7 +171,7 @@ def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: P
         assert found[student]["flag"] == ""
     ways = {row["reason"] for row in found.values()}
     assert len(ways) > sampling.number(5, 10), "they fail in many ways"
-    assert int(done.stdout.split()[-1]) < 2**20, "kibibytes of the largest process"
+    assert int(said.split()[-1]) < 2**20, "kibibytes of the largest process"
 
 
 #: The grader's own peak is the kernel's: `ru_maxrss` of a process that was started by exec starts

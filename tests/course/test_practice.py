@@ -8,7 +8,6 @@ import math
 import os
 import re
 import runpy
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -323,15 +322,9 @@ def test_it_runs_alone_in_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "alone.py").write_text(code.replace("%pip", "pass  # "), "utf-8")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "costlib").symlink_to(ROOT / "costlib", target_is_directory=True)
-    done = subprocess.run(
-        [sys.executable, "alone.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("not answered yet.") == len(key_of("kvcache").graded())
+    about = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    said = programs.run("alone.py", cwd=tmp_path, env=about)
+    assert said.count("not answered yet.") == len(key_of("kvcache").graded())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")

@@ -102,14 +102,6 @@ def run(line: str) -> Any:
     return [[row.key, row.value, row.name, row.shown, row.why, row.where] for row in found]
 
 
-def alike(page: Any, library: Any) -> bool:
-    """Texts to the letter, numbers to 1 part in 10¹²."""
-    if isinstance(library, list):
-        return len(page) == len(library) and all(map(alike, page, library))
-    is_number = not (library is None or isinstance(library, (str, bool)))
-    return same(page, library) if is_number else bool(page == library)
-
-
 @pytest.fixture(scope="module")
 def told() -> list[Any]:
     """Some choices, what the page says of each, and its lines for Python and a terminal."""
@@ -120,7 +112,7 @@ def told() -> list[Any]:
 def test_each_choice_is_answered_as_its_line_of_python(told: list[Any]) -> None:
     """Values, sums, names and sections, or the same refusal in the same words."""
     for choice, page, line, _ in told:
-        assert alike(page, run(line)), (choice, line)
+        assert same(page, run(line)), (choice, line)
     assert any(not isinstance(page, str) for _, page, *_ in told), "all were refused"
 
 
@@ -140,7 +132,7 @@ def test_a_line_for_a_terminal_gives_the_same_answers(told: list[Any]) -> None:
         answers = json.loads(said.getvalue())["answers"]
         assert [each[0] for each in page] == [*answers]
         values = [None if each[1] == "Infinity" else each[1] for each in page]
-        assert alike(values, [*answers.values()]), line
+        assert same(values, [*answers.values()]), line
 
 
 def test_the_fewest_devices_are_the_librarys() -> None:
@@ -155,7 +147,7 @@ def test_the_fewest_devices_are_the_librarys() -> None:
         device = chance.choice(["H100-SXM", "DGX-H100", "L40S", "RTX-4090"])
         cases.append([chance.choice(models), device, {**load, **targets}])
     for case, page in zip(cases, ask("fewest", cases), strict=True):
-        assert alike(page, fewest(*case)), case
+        assert same(page, fewest(*case)), case
 
 
 def test_a_line_for_a_terminal_finds_the_same_devices() -> None:

@@ -16,6 +16,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from paths import ROOT
+from programs import ended
 from tools.packages import PACKAGES
 from tools.pages import claims, numbers, pairs, prose
 
@@ -53,9 +54,7 @@ def project(folder: Path, pages: dict[str, str]) -> Path:
 
 def build(root: Path) -> subprocess.CompletedProcess[str]:
     """Build it as the Makefile does."""
-    return subprocess.run(
-        [sys.executable, "-c", BUILD, *FLAGS], cwd=root, capture_output=True, text=True, check=False
-    )
+    return ended(sys.executable, "-c", BUILD, *FLAGS, cwd=root)
 
 
 def test_the_makefile_builds_with_these_flags() -> None:
@@ -120,14 +119,8 @@ def test_nbval_sees_a_changed_number_and_a_changed_figure(tmp_path: Path) -> Non
     }
     for name, notebook in notebooks.items():
         nbformat.write(notebook, tmp_path / name)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTEST_ADDOPTS": ""},
-    )
+    asked = ("-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", tmp_path)
+    done = ended(sys.executable, *asked, cwd=tmp_path, env={**os.environ, "PYTEST_ADDOPTS": ""})
     assert "2 failed, 2 passed" in done.stdout, done.stdout
     assert "FAILED number.ipynb" in done.stdout
     assert "FAILED figure.ipynb" in done.stdout
@@ -312,19 +305,10 @@ def test_a_figure_that_no_text_mentions_is_seen() -> None:
     assert prose.unmentioned_figures("See [it](#fig-b).") == ["fig-b"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["ruff", "check", "--stdin-filename", "costlib/bad.py", "-"],
-        ["ruff", "format", "--check", "--stdin-filename", "costlib/bad.py", "-"],
-    ],
-    ids=["lint", "format"],
-)
-def test_bad_code_fails_lint_and_format(command: list[str]) -> None:
-    bad = "import os\ndef f( x ): return x\n"
-    done = subprocess.run(
-        [sys.executable, "-m", *command], input=bad, text=True, cwd=ROOT, capture_output=True
-    )
+@pytest.mark.parametrize("asked", [["check"], ["format", "--check"]], ids=["lint", "format"])
+def test_bad_code_fails_lint_and_format(asked: list[str]) -> None:
+    command = (sys.executable, "-m", "ruff", *asked, "--stdin-filename", "costlib/bad.py", "-")
+    done = ended(*command, input="import os\ndef f( x ): return x\n")
     assert done.returncode == 1, done.stderr
 
 
@@ -358,8 +342,8 @@ def test_a_bad_script_is_seen(tmp_path: Path, command: str) -> None:
     for name, text in scripts.items():
         file = tmp_path / f"{name}.js"
         file.write_text(text, "utf-8")
-        ask = [sys.executable, "-m", "tools.javascript.check", command, file]
-        found[name] = subprocess.run(ask, cwd=ROOT, capture_output=True, check=False).returncode
+        done = ended(sys.executable, "-m", "tools.javascript.check", command, file)
+        found[name] = done.returncode
     assert found == {name: int(name != "good") for name in scripts}
 
 
@@ -369,10 +353,6 @@ CACHE = "--cache-dir", ROOT / ".mypy_cache"
 
 def test_untyped_code_fails_the_type_check(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("def f(x):\n    return x\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", *CACHE, "bad.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    mypy = ("-m", "mypy", "--config-file", ROOT / "pyproject.toml", *CACHE, "bad.py")
+    done = ended(sys.executable, *mypy, cwd=tmp_path)
     assert "no-untyped-def" in done.stdout
