@@ -88,53 +88,48 @@ def rows(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
+def by_student(path: Path) -> dict[str, dict[str, str]]:
+    """The rows of a table that begin with a student, by its columns."""
+    heading, *others = rows(path)
+    return {row[0]: dict(zip(heading, row, strict=True)) for row in others}
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_class_is_graded(place: Path, jobs: int) -> None:
+    """And what a run leaves behind."""
     totals = {student: graded.total for student, graded in run(place, jobs=jobs).items()}
     assert totals == {"ada": 9, "bob": 6, "cleo": 0, "=cmd()": 6}
-    strange, *others = rows(place / "out" / "strangers.csv")
-    strangers = {row[0]: dict(zip(strange, row, strict=True)) for row in others}
-    assert set(strangers) == {"cleo", "'=cmd()"}
-    heading, *table = rows(place / "out" / "grades.csv")
-    assert heading[:3] == ["student", "product_flops", "guessed_slowdown"]
-    by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in table}
-    assert by_name["ada"]["total"] == "9"
-    assert by_name["ada"]["out of"] == "9"
-    assert set(by_name) == {"ada", "bob"}
-    assert "zip archive" in strangers["cleo"]["reason"]
-    assert "SyntaxError" in by_name["bob"]["reason"]
-    assert "handed in the notebook of ada" in strangers["'=cmd()"]["flag"]
-
-
-def test_what_a_run_leaves_behind(place: Path) -> None:
-    run(place)
     out = place / "out"
-    canvas, moodle = rows(out / "canvas.csv"), rows(out / "moodle.csv")
-    assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "week-1"]
-    assert canvas[1][0].strip() == "Points Possible"
-    assert canvas[1][5] == "9"
+    strangers, grades = (by_student(out / f"{name}.csv") for name in ("strangers", "grades"))
+    assert (set(strangers), set(grades)) == ({"cleo", "'=cmd()"}, {"ada", "bob"})
+    assert [*grades["ada"]][:3] == ["student", "product_flops", "guessed_slowdown"]
+    assert (grades["ada"]["total"], grades["ada"]["out of"]) == ("9", "9")
+    assert "zip archive" in strangers["cleo"]["reason"]
+    assert "SyntaxError" in grades["bob"]["reason"]
+    assert "handed in the notebook of ada" in strangers["'=cmd()"]["flag"]
+    heading, points, *canvas = rows(out / "canvas.csv")
+    assert heading == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "week-1"]
+    assert (points[0].strip(), points[5]) == ("Points Possible", "9")
     assert ["", "", "", "ada", "", "9"] in canvas
-    assert moodle[0] == ["ID number", "week-1", "Feedback"]
+    heading, *moodle = rows(out / "moodle.csv")
+    assert heading == ["ID number", "week-1", "Feedback"]
     assert ["ada", "9", ""] in moodle
     assert "6 of 9 points" in said_by(place, "feedback/bob.md")
     assert (out / "feedback" / f"{file_name('=cmd()')}.md").exists()
     result = json.loads(said_by(place, "gradescope/bob.json"))
     assert result["score"] == 6
     assert [test["max_score"] for test in result["tests"]] == [1, 1, 2, 2, 2, 1]
-    for words in (
-        "Mean 7.50 of 9 points",
-        "| 90 to 100 % | 1 |",
-        "| product_flops | 1 (50%) |",
-        "2 who are not on the roster are in strangers.csv",
-        "notebook of ada",
-    ):
-        assert words in said_by(place, "summary.md")
+    summary = said_by(place, "summary.md")
+    for words in ("Mean 7.50 of 9 points", "| 90 to 100 % | 1 |", "| product_flops | 1 (50%) |"):
+        assert words in summary
+    assert "2 who are not on the roster are in strangers.csv" in summary
+    assert "notebook of ada" in summary
+    tells_nothing(load_key(place / "key"), out)
 
 
-def test_no_report_tells_an_expected_answer_or_a_hidden_case(place: Path) -> None:
-    run(place)
-    key = load_key(place / "key")
-    text = "".join(path.read_text("utf-8") for path in (place / "out").rglob("*") if path.is_file())
+def tells_nothing(key: Key, out: Path) -> None:
+    """No report has an expected answer or a hidden case."""
+    text = "".join(path.read_text("utf-8") for path in out.rglob("*") if path.is_file())
     for exercise, question in key.graded():
         for case in key.cases(exercise.name, "bob"):
             if question.compare is question.public is None:
@@ -230,9 +225,9 @@ def test_who_handed_in_nothing_is_in_every_table(place: Path) -> None:
     (place / "in" / "bob.ipynb").unlink()
     run(place)
     out = place / "out"
-    grades = {row[0]: row for row in rows(out / "grades.csv")}
-    assert grades["bob"][1:7] == ["0"] * 6
-    assert "nothing was handed in" in grades["bob"][9]
+    bob = by_student(out / "grades.csv")["bob"]
+    assert [*bob.values()][1:7] == ["0"] * 6
+    assert "nothing was handed in" in bob["reason"]
     assert ["", "", "", "bob", "", "0"] in rows(out / "canvas.csv")
     assert next(row for row in rows(out / "moodle.csv") if row[0] == "bob")[1] == "0"
     for name, words in (

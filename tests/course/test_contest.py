@@ -219,50 +219,29 @@ def test_fewer_than_the_bound_is_no_count(product: Question, monkeypatch: Any) -
     assert "fewer than the bound" in forged(product, honest)
 
 
-def attention_moves(n: int, d: int, M: int, *, steady: bool = True, keys: int | None = None) -> Any:
-    """A row at a time; without the maxima, or without the last keys, it is not attention."""
-    schedule = Schedule(M, Q=(n, d), K=(n, d), V=(n, d))
-    schedule.reserve("O", n, d)
-    for i in range(n):
-        row = slice(i, i + 1)
-        with (
-            schedule.load("Q", row) as q,
-            schedule.allocate("o", 1, d, fill=0) as o,
-            schedule.allocate("top", 1, fill=float("-inf") if steady else 0) as top,
-            schedule.allocate("total", 1, fill=0) as total,
-            schedule.allocate("change", 1) as change,
-            schedule.allocate("s", 1) as s,
-        ):
-            for j in range(n if keys is None else keys):
-                with schedule.load("K", slice(j, j + 1)) as k:
-                    s.set_product(q, k.T)
-                change.copy_from(top)
-                if steady:
-                    top.raise_to_row_maxima(s)
-                change -= top
-                change.exp()
-                s -= top
-                s.exp()
-                total *= change
-                total += s
-                o *= change
-                with schedule.load("V", slice(j, j + 1)) as v:
-                    o.add_product(s, v)
-            o /= total
-            schedule.store(o, "O", row)
-    return schedule.moves
+def attention_moves(key: Key, *changes: tuple[str, str], **sizes: int) -> Any:
+    """The page's own schedule, with changes of its text; here a row at a time."""
+    code = key.exercise("attention_moves").function
+    for old, new in changes:
+        assert old in code
+        code = code.replace(old, new)
+    space: dict[str, Any] = {"math": math, "Schedule": Schedule, "spans": spans}
+    exec(code, space)
+    return space["attention_moves"](**sizes)
 
 
-def test_attention_is_whole_and_steady(attention: Question) -> None:
+def test_attention_is_whole_and_steady(key: Key, attention: Question) -> None:
+    """Without the maxima, or without the last key, it is not attention."""
     case = {"n": 12, "d": 3, "M": 20}
     assert attention.count is not None
     assert attention.least is not None
-    honest = attention_moves(**case)
+    honest = attention_moves(key, **case)
     assert attention.judge(case, None, honest) is True
     assert attention.count(honest, **case) == 12 * 3 * (2 + 2 * 12)
     assert attention.count(honest, **case) >= attention.least(**case)
-    wrong = [attention_moves(**case, steady=False), attention_moves(**case, keys=11)]
-    for moves in wrong:
+    maxima = ("top.raise_to_row_maxima(score)", "pass"), ("fill=-math.inf", "fill=0")
+    for changes in (maxima, [("for key in spans(n, 1)", "for key in spans(n - 1, 1)")]):
+        moves = attention_moves(key, *changes, **case)
         assert "not right" in str(attention.judge(case, None, moves))
 
 
