@@ -63,14 +63,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(built: Path, tmp_path: Path) -> Path:
     """A key and a folder of four submissions: right, wrong, none, and somebody else's."""
     shutil.copytree(built / "key" / "week-1", tmp_path / "key")
-    key = load_key(tmp_path / "key")
     (tmp_path / "in").mkdir()
-    nbformat.write(hand_in(key, "ada"), tmp_path / "in" / "ada.ipynb")
-    answers = {"product_flops": WRONG, "best_seconds": "def best_seconds(m, k, n): raise E(`|`)"}
-    nbformat.write(hand_in(key, "bob", answers), tmp_path / "in" / "bob.ipynb")
+    put(tmp_path, "ada")
+    best = "def best_seconds(m, k, n): raise E(`|`)"
+    put(tmp_path, "bob", {"product_flops": WRONG, "best_seconds": best})
     (tmp_path / "in" / "cleo.zip").write_bytes(b"PK\x03\x04")
-    nbformat.write(hand_in(key, "ada"), tmp_path / "in" / "=cmd().ipynb")
+    put(tmp_path, "ada", name="=cmd()")
     return tmp_path
+
+
+def put(place: Path, student: str, *answers: dict[str, str], name: str = "", **how: bool) -> Path:
+    """Hand in a student's notebook, right but for some answers."""
+    path = place / "in" / f"{name or student}.ipynb"
+    nbformat.write(hand_in(load_key(place / "key"), student, *answers, **how), path)
+    return path
 
 
 def run(place: Path, **options: Any) -> dict[str, Graded]:
@@ -168,7 +174,7 @@ def test_a_second_run_grades_nobody_twice(place: Path, monkeypatch: pytest.Monke
     assert run(place) == first
     assert asked == ["", ""]  # the canaries
     assert (place / "out" / "journal.jsonl").read_bytes() == journal
-    nbformat.write(hand_in(load_key(place / "key"), "bob"), place / "in" / "bob.ipynb")
+    put(place, "bob")
     assert run(place)["bob"].total == 9
     assert asked[4:] == ["bob"]
 
@@ -229,7 +235,7 @@ def test_who_handed_in_nothing_is_in_every_table(place: Path) -> None:
     assert [*bob.values()][1:7] == ["0"] * 6
     assert "nothing was handed in" in bob["reason"]
     assert ["", "", "", "bob", "", "0"] in rows(out / "canvas.csv")
-    assert next(row for row in rows(out / "moodle.csv") if row[0] == "bob")[1] == "0"
+    assert by_student(out / "moodle.csv")["bob"]["week-1"] == "0"
     for name, words in (
         ("feedback/bob.md", "0 of 9 points"),
         ("summary.md", "Nothing came from 1 on the roster"),
@@ -251,10 +257,8 @@ def test_markup_and_formulas_of_a_student_are_text(built: Path, tmp_path: Path) 
 
 
 def test_a_killed_run_resumes(place: Path) -> None:
-    key = load_key(place / "key")
     for number in range(4):
-        notebook = hand_in(key, f"student{number}")
-        nbformat.write(notebook, place / "in" / f"student{number}.ipynb")
+        put(place, f"student{number}")
     folders = [str(place / name) for name in ("in", "key", "out")]
     given = ["grade", *folders, "-j", "2", *GUARDED]
     done = ended(sys.executable, "-c", KILLED, *given)
@@ -640,7 +644,7 @@ def test_a_persons_marks_are_asked_for_read_and_kept(week: Path) -> None:
     nbformat.write(answered(key, "ada", "Quite another reason."), week / "in" / "ada.ipynb")
     ada = run(week)["ada"]
     assert (ada.waiting, ada.marks[1].flag) == (3, "answered anew since it was marked")
-    row = next(row for row in rows(sheet) if row[0] == "ada")
+    row = [*by_student(sheet)["ada"].values()]
     assert row[1:4] == ["", "", ""]
     assert "the former answer got 2.5" in row[5]
     assert ada.marks[2].score == 1, "the figure is the same"
@@ -675,23 +679,19 @@ def test_no_system_is_told_a_total_that_is_half_marked(week: Path) -> None:
 
 
 def test_who_wrote_nothing_is_not_waited_for(week: Path) -> None:
-    key = load_key(week / "key")
-    blank = hand_in(key, "cleo", solved=False)
-    nbformat.write(blank, week / "in" / "cleo.ipynb")
+    put(week, "cleo", solved=False)
     cleo = run(week)["cleo"]
     assert [mark.reason for mark in cleo.marks] == ["not answered"] * 3
     assert cleo.waiting == 0
 
 
 def test_cases_that_are_right_earn_their_share(week: Path) -> None:
-    key = load_key(week / "key")
     for student, answer, score, words in (
         ("ada", "return abs(x) / 2", 3, "wrong in a hidden case; right in 3 of 4 cases"),
         ("bob", "return 8 / x if x else 1 / 0", 1, "right in 1 of 4 cases"),
         ("cleo", "import os; os._exit(0)", 0, "ended the process"),
     ):
-        answers = {"half": f"def half(x): {answer}"}
-        nbformat.write(hand_in(key, student, answers), week / "in" / f"{student}.ipynb")
+        put(week, student, {"half": f"def half(x): {answer}"})
         mark = run(week)[student].marks[0]
         assert (mark.score, words in mark.reason) == (score, True), mark
 
@@ -750,14 +750,12 @@ def test_an_hour_that_no_clock_has_stops_nobody(place: Path, stamp: str) -> None
 @pytest.mark.parametrize(("keep", "total"), [("last", 8), ("first", 0), ("best", 9)])
 def test_of_several_the_one_counts_that_the_rule_says(place: Path, keep: str, total: int) -> None:
     with_rules(place, f"KEEP = {keep!r}")
-    key, folder = load_key(place / "key"), place / "in"
     for name, answers, is_solved, at in (
         ("ada (1)", {"product_flops": WRONG}, True, 3),
         ("ada", {}, True, 2),
         ("ada-2", {}, False, 1),
     ):
-        path = folder / f"{name}.ipynb"
-        nbformat.write(hand_in(key, "ada", answers, solved=is_solved), path)
+        path = put(place, "ada", answers, name=name, solved=is_solved)
         os.utime(path, (1e9 + at, 1e9 + at))
     assert run(place)["ada"].total == total
 
@@ -766,7 +764,7 @@ def test_of_several_the_one_counts_that_the_rule_says(place: Path, keep: str, to
 def test_the_best_is_judged_by_its_own_hour(place: Path, early: bool, total: int) -> None:
     """Of a right notebook in time and a worse one that came late, nothing is late."""
     with_rules(place, 'KEEP = "best"\nDEADLINE = Deadline("2026-11-30 12:00Z", per_day=50)')
-    key, folder = load_key(place / "key"), place / "in"
+    folder = place / "in"
     (folder / "ada.ipynb").unlink()
     before, after = (datetime.fromisoformat(f"2026-11-30T{h}:00+00:00") for h in (11, 13))
     worse = {"product_flops": WRONG}
@@ -774,8 +772,7 @@ def test_the_best_is_judged_by_its_own_hour(place: Path, early: bool, total: int
         ("ada", {} if early else worse, before),
         ("ada-2", worse if early else {}, after),
     ):
-        nbformat.write(hand_in(key, "ada", answers), folder / f"{name}.ipynb")
-        os.utime(folder / f"{name}.ipynb", (at.timestamp(), at.timestamp()))
+        os.utime(put(place, "ada", answers, name=name), (at.timestamp(), at.timestamp()))
     ada = run(place, times="files")["ada"]
     assert (ada.total, ada.late) == (total, "")
     for name in ("ada", "ada-2"):
@@ -930,11 +927,10 @@ def test_what_a_person_filled_in_is_never_thrown_away(week: Path) -> None:
     said: list[str] = []
     run(week, say=said.append)
     assert "marking/why.csv: nobody is called adda: those rows do not count" in said
-    assert next(row for row in rows(sheet) if row[0] == "adda")[1] == "x"
-    key = load_key(week / "key")
-    nbformat.write(hand_in(key, "bob", solved=False), week / "in" / "bob.ipynb")
+    assert [*by_student(sheet)["adda"].values()][1] == "x"
+    put(week, "bob", solved=False)
     run(week)
-    assert "the former answer got 2" in next(row for row in rows(sheet) if row[0] == "bob")[5]
+    assert "the former answer got 2" in [*by_student(sheet)["bob"].values()][5]
     excel(sheet, lambda row: [row[0].replace("adda", "ada"), *row[1:]])
     bob = run(week)["bob"].marks[1]
     assert (bob.score, bob.reason) == (0, "not answered")
