@@ -99,7 +99,7 @@ def test_no_trace_of_another_owner(site: Path) -> None:
 
 def test_addresses_are_this_owners(site: Path) -> None:
     html = (site / "book" / "matmul.html").read_text("utf-8")
-    repository, site = "ada-l/notes", "https://ada-l.github.io/notes"
+    repository, home = "ada-l/notes", "https://ada-l.github.io/notes"
     colab = f"https://colab.research.google.com/github/{repository}/blob/gh-pages"
     for address in (
         f'href="{colab}/colab/matmul.ipynb"',
@@ -108,14 +108,14 @@ def test_addresses_are_this_owners(site: Path) -> None:
         f'href="https://github.com/{repository}"',
         f'href="https://github.com/{repository}/commit/{COMMIT["BOOK_COMMIT"]}"',
         'href="../colab/matmul.ipynb"',
-        f'<link rel="canonical" href="{site}/book/matmul.html"',
-        f'<meta property="og:image" content="{site}/_static/cards/matmul.png"',
+        f'<link rel="canonical" href="{home}/book/matmul.html"',
+        f'<meta property="og:image" content="{home}/_static/cards/matmul.png"',
     ):
         assert address in html, address
     for address in re.findall(rf'"{re.escape(colab)}/([^"]+)"', html):
         assert (site / unquote(address)).is_file()
     setup = (site / "colab" / "matmul.ipynb").read_text("utf-8")
-    assert f"{site}/" in setup
+    assert f"{home}/" in setup
 
 
 def test_every_page_says_what_it_is(site: Path) -> None:
