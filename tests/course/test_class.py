@@ -109,6 +109,8 @@ def test_a_class_is_graded(place: Path, jobs: int) -> None:
     strangers, grades = (by_student(out / f"{name}.csv") for name in ("strangers", "grades"))
     assert (set(strangers), set(grades)) == ({"cleo", "'=cmd()"}, {"ada", "bob"})
     assert [*grades["ada"]][:3] == ["student", "product_flops", "guessed_slowdown"]
+    about = ["total", "out of", "reason", "flag", "late", "to be marked"]
+    assert [*grades["ada"]][-len(about) :] == about
     assert (grades["ada"]["total"], grades["ada"]["out of"]) == ("9", "9")
     assert "zip archive" in strangers["cleo"]["reason"]
     assert "SyntaxError" in grades["bob"]["reason"]
