@@ -66,8 +66,8 @@ for (const name of ['primary', 'secondary']) {
   dialog?.addEventListener('close', () => move(dialog, bar));
 }
 
-// The list of pages stays where it was scrolled to, or begins at the page that one reads. Where it is
-// a dialog, it is laid out when that opens and not asked before.
+// The list of pages stays where it was scrolled to, or begins at the page that one reads. Where it
+// is a dialog, it is laid out when that opens and not asked before.
 const list = document.querySelector('.sidebar-primary-item:has(> .bd-docs-nav)');
 const shown = () => list && list.checkVisibility?.({ visibilityProperty: true }) !== false;
 function place() {
