@@ -80,8 +80,8 @@ def explain(log: Log, device: str = "", model: Transformer | None = None) -> Exp
             "when they start: give the log from its beginning"
         )
     row["weights_dtype"] = f"{row.get('dtype', '')} {row.get('quantization', '')}"
-    if row.get("dp_attention") == "True":
-        row["ep_dp"] = f"ep={row.get('ep', 1)} dp={row.get('dp', 1)} attention"
+    copies = "attention" if row.get("dp_attention") == "True" else ""
+    row["ep_dp"] = f"ep={row.get('ep', 1)} dp={row.get('dp', 1)} {copies}"
     place = _device(device or row.get("device", ""))
     row["device"] = row.get("device") or (place.name if place else "")
     if model is None and not row.get("model"):

@@ -153,6 +153,8 @@ _VLLM = {
     "kv_cache_dtype": "kv_dtype",
     "max_seq_len": "max_model_len",
     "max_model_len": "max_model_len",
+    "max_num_seqs": "max_num_seqs",
+    "max_num_batched_tokens": "max_num_batched_tokens",
     "tensor_parallel_size": "tp",
     "gpu_memory_utilization": "memory_fraction",
     "speculative_config": "speculative",
@@ -168,10 +170,18 @@ _SGLANG = {
     "ep_size": "ep",
     "dp_size": "dp",
     "enable_dp_attention": "dp_attention",
+    "enable_dp_lm_head": "dp_lm_head",
+    "enable_nsa_prefill_context_parallel": "by_tokens",
     "mem_fraction_static": "memory_fraction",
     "page_size": "block_size",
     "speculative_algorithm": "speculative",
 }
+
+
+def _asked(log: Log, line: str) -> None:
+    """What vLLM was asked for: where that is not said, it is as it comes."""
+    _settings("vllm", _VLLM)(log, line)
+    log.row.setdefault("max_num_seqs", "default")
 
 
 def _free_before(log: Log, line: str) -> None:
@@ -265,8 +275,10 @@ _KNOWN: tuple[tuple[str, Reader], ...] = (
     ("vLLM API server version", _value("vllm", "version", r"version v?(\d[\w.+-]{0,40})")),
     ("LLM engine (v", _value("vllm", "version", r"LLM engine \(v(\d[\w.+-]{0,40})")),
     ("LLM engine (v", _settings("vllm", _VLLM)),
-    ("default args: ", _settings("vllm", _VLLM)),
-    ("args: Namespace(", _settings("vllm", _VLLM)),
+    ("default args: ", _asked),
+    ("args: Namespace(", _asked),
+    ("Chunked prefill", _value("vllm", "max_num_batched_tokens", rf"tokens={_WHOLE}")),
+    ("for top-p & top-k", _value("vllm", "sampler", r"Using (FlashInfer) for")),
     ("loading took", _value("vllm", "weights_gib_per_gpu", rf"loading took {_REAL} Gi?B")),
     ("weights took", _value("vllm", "weights_gib_per_gpu", rf"weights took {_REAL} GB")),
     ("model weights take", _value("vllm", "weights_gib_per_gpu", rf"weights take {_REAL}GiB")),
