@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -32,7 +33,6 @@ from costlib.parallel import expert_parallel, tensor_parallel
 from costlib.units.precision import Precision
 
 __all__ = [
-    "COLUMNS",
     "CONSTANT_SHARE",
     "Pair",
     "Start",
@@ -278,11 +278,9 @@ def read_starts(
     >>> len(understood), refused[0][1]
     (0, "no rule is known for the engine 'abacus'")
     """
-    rows = list(rows)
-    found = [_start_or_why(row) for row in rows]
-    understood = [each for each in found if isinstance(each, Start)]
-    refused = [(row, each) for row, each in zip(rows, found, strict=True) if isinstance(each, str)]
-    return understood, refused
+    found = [(row, _start_or_why(row)) for row in rows]
+    refused = [(row, why) for row, why in found if isinstance(why, str)]
+    return [start for _, start in found if isinstance(start, Start)], refused
 
 
 def _start_or_why(row: Mapping[str, str]) -> Start | str:
@@ -305,7 +303,7 @@ def start_of(row: Mapping[str, str], model: Transformer | None = None) -> Start:
         ...
     costlib.measured.tables.Unread: no rule is known for the engine 'abacus'
     """
-    row = _flags(row) | {k: str(v) for k, v in row.items() if k and v}
+    row = _filled(row)
     called = row["engine"].lower().partition("(")[0].strip()
     rule = _ENGINES.get(called, called)
     if rule not in ENGINES:
@@ -348,12 +346,12 @@ def _as_told(rule: str, row: Mapping[str, str], version: tuple[int, ...]) -> Eng
     if rule != "vllm":
         return engine
     is_drawn = version >= _DRAWS or row["sampler"] == "FlashInfer"
-    told = row["max_num_seqs"]
-    half = 2 if engine.sequences == 256 and not told else 1
+    is_small = engine.sequences == 256 and not row["max_num_seqs"]
+    usual = engine.sequences // 2 if is_small else engine.sequences
     return engine.with_(
         share=0.92 if version >= _SHARE_RAISED else engine.share,
         logit=DRAWN if is_drawn else SORTED,
-        sequences=int(_number(row, "max_num_seqs") or engine.sequences // half),
+        sequences=int(_number(row, "max_num_seqs") or usual),
         chunk=int(_number(row, "max_num_batched_tokens") or engine.chunk),
     )
 
@@ -366,43 +364,12 @@ def _expanding(model: Transformer) -> Any:
     return model.layers * model.heads * each
 
 
-#: What a row may say; all else is not looked at.
-COLUMNS = (
-    "engine",
-    "version",
-    "model",
-    "weights_dtype",
-    "kv_dtype",
-    "device",
-    "tp",
-    "ep_dp",
-    "memory_fraction",
-    "max_model_len",
-    "max_num_seqs",
-    "max_num_batched_tokens",
-    "sampler",
-    "dp_lm_head",
-    "by_tokens",
-    "block_size",
-    "weights_gib_per_gpu",
-    "kv_gib_per_gpu",
-    "kv_tokens",
-    "max_concurrency",
-    "total_gpu_gib",
-    "kv_gib_total",
-    "file_gib",
-    "speculative",
-    "buffers",
-    "quote",
-)
-
-
-def _flags(row: Mapping[str, str]) -> dict[str, str]:
-    """Empty columns, but for flags of vLLM that a row has only in its notes."""
+def _filled(row: Mapping[str, str]) -> Mapping[str, str]:
+    """A row with "" for all that it does not say, and flags of vLLM that are only in its notes."""
     notes = str(row.get("notes") or "")[:2000]
     found = re.findall(r"--(max-num-seqs|max-num-batched-tokens)[ =](\d{1,9})\b", notes)
     told = {name.replace("-", "_"): value for name, value in found}
-    return dict.fromkeys(COLUMNS, "") | told
+    return defaultdict(str, told | {k: str(v) for k, v in row.items() if k and v})
 
 
 def _cut(model: Transformer, row: Mapping[str, str]) -> Transformer:
