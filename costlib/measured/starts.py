@@ -30,6 +30,7 @@ from costlib.measured.tables import Unread
 from costlib.model.engines import CONTEXT, DRAWN, ENGINES, SORTED, Engine, engine_of, kinds
 from costlib.model.transformer import Transformer
 from costlib.parallel import expert_parallel, tensor_parallel
+from costlib.parallel.stages import stage_models
 from costlib.units.precision import Precision
 
 __all__ = [
@@ -373,12 +374,13 @@ def _filled(row: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _cut(model: Transformer, row: Mapping[str, str]) -> Transformer:
-    """What one device has: heads by tensor parallelism, experts by their own.
+    """What one device has: heads by tensor parallelism, experts by their own, and of a pipeline the
+    layers of the last stage, which draws tokens and so has the least room.
 
     A model with an indexer whose experts SGLang deals to all devices has whole attention on each if
     none is data-parallel: prompts are cut by tokens then (--enable-nsa-prefill-context-parallel).
     """
-    tensor = max(1, int(_number(row, "tp") or 1))
+    tensor, stages = (max(1, int(_number(row, name) or 1)) for name in ("tp", "pp"))
     dealt = re.search(r"ep=(\d+)", row["ep_dp"])
     copies = re.search(r"dp=(\d+) attention", row["ep_dp"])
     attention = max(1, tensor // max(1, int(copies[1]))) if copies else tensor
@@ -388,7 +390,9 @@ def _cut(model: Transformer, row: Mapping[str, str]) -> Transformer:
         attention = 1
     if experts > attention:  # more devices hold experts than share a head: deal what is left
         model = expert_parallel(model, experts // attention)
-    return tensor_parallel(model, attention)
+    if stages > model.layers:
+        raise ValueError(f"{model.layers} layers do not make {stages} stages")
+    return stage_models(tensor_parallel(model, attention), stages)[-1][0]
 
 
 def _indexes(model: Transformer) -> bool:

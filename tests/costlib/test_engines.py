@@ -145,6 +145,19 @@ def test_weights_of_attention_that_is_cut_by_sequences_or_tokens(model, tp, ep_d
     assert held == pytest.approx(printed, rel=0.025)
 
 
+def test_a_stage_of_a_pipeline_has_its_layers():
+    """Two stages of 16 of Llama's layers: each with one table of 128,256 × 4,096 in 16 bits."""
+    row = ROW | {"model": "Llama-3.1-8B", "device": "NVIDIA A100 40GB", "memory_fraction": "0.9"}
+    whole, last = start_of(row), start_of(row | {"pp": "2", "kv_tokens": "1"})
+    assert last.weights == pytest.approx(whole.weights / 2, rel=0.001)
+    assert last.share.kv_bytes(1, 100) == whole.share.kv_bytes(1, 100) / 2
+    assert last.settings_pair().predicted > 2 * (
+        start_of(row | {"kv_tokens": "1"}).settings_pair().predicted
+    )
+    with pytest.raises(Unread):
+        start_of(row | {"pp": "1000"})
+
+
 def test_the_output_head_is_cut_as_a_log_says():
     row = ASCEND | {"model": "DeepSeek-R1", "tp": "32", "ep_dp": "ep=32 dp=32 attention"}
     whole, cut = start_of(row), start_of(row | {"dp_lm_head": "False"})

@@ -8,7 +8,7 @@ and what a log does not state stays empty:
 
     engine, version, model       vllm, sglang, llama.cpp, ik_llama.cpp or tensorrt-llm; a hub name
     weights_dtype, kv_dtype      as the log says: bfloat16, q8_0, "quantization=awq", auto
-    device, tp, ep_dp            a name; devices that share a layer; "ep=16 dp=4 attention"
+    device, tp, pp, ep_dp        a name; devices that share a layer; stages; "ep=16 dp=4 attention"
     memory_fraction              what the engine was told to take; max_model_len, block_size too
     max_num_seqs, max_num_batched_tokens   of vLLM; or as flags among the notes
     weights_gib_per_gpu, kv_gib_per_gpu, total_gpu_gib   GiB of one device
