@@ -54,11 +54,13 @@ SHOWN = 0.985
 _GIB = 2**30
 #: What a process holds on a device before it loads anything: its context and libraries.
 CONTEXT = 0.13 * _GIB
-#: The same with others to send to: buffers of the collectives too.
+#: The same with others to send to: buffers of the collectives too. On AMD's devices, whose
+#: libraries are larger, starts of vLLM held as much alone.
 _JOINED = 0.55 * _GIB
-#: What vLLM's own process takes of the host's memory while it starts, where that is the device's
-#: too: it counts what is free in both as one. Starts on a GB10 took 1.3 GiB and more beside.
-_HOSTED = 2 * _GIB
+_AMD = ("AMD", "Radeon", "MI2", "MI3")
+#: The same where host and device share a memory: vLLM counts what is free in both as one, and its
+#: own process takes some while it starts. Starts on a GB10 took 1.3 GiB and more beside a context.
+_HOSTED = CONTEXT + 2 * _GIB
 _UNIFIED = ("GB10", "Spark", "Thor", "Orin")
 #: Bytes for each logit while vLLM draws tokens from a whole batch: the logit in 16 bits (2) and in
 #: 32 (4), and its probability (4). Until 0.16 logits were sorted with their places (4 + 8) through
@@ -118,8 +120,8 @@ class Engine:
     ``version`` is the one that the rule was read from. ``share`` is its setting for how much of the
     memory it may take, ``setting`` that setting's name; ``block`` the tokens of a page, ``chunk``
     of a prompt that a pass reads at once, ``sequences`` that it may run at once; ``logit`` the
-    bytes that each logit takes while tokens are drawn, where the engine reserves them; ``hosted``
-    what it counts of its own on the host, where host and device share a memory.
+    bytes that each logit takes while tokens are drawn, where the engine reserves them; ``held``
+    those that it holds on such a device before it loads anything.
     """
 
     name: str
@@ -130,7 +132,7 @@ class Engine:
     chunk: int
     sequences: int
     logit: int = 0
-    hosted: int = 0
+    held: Any = CONTEXT
 
     def with_(self, **changes: Any) -> Engine:
         """The same engine with other settings.
@@ -192,7 +194,7 @@ class Engine:
             getattr(part, "expert_parallel", 1) for each in model.blocks for part in each.parts
         ]
         is_alone = all(is_one(many) for many in (model.tensor_parallel, *experts))
-        return self.hosted + (CONTEXT if is_alone else _JOINED)
+        return self.held if is_alone else maximum(self.held, _JOINED)
 
     def needed(self, model: Any) -> Any:
         """Bytes that a pass needs beside weights and caches."""
@@ -385,7 +387,9 @@ def engine_of(value: Any, memory: Number | None = None, device: str = "") -> Eng
     if name != "vllm":
         return found
     if any(each in device for each in _UNIFIED):
-        return found.with_(hosted=_HOSTED)
+        return found.with_(held=_HOSTED)
+    if any(each in device for each in _AMD):
+        found = found.with_(held=_JOINED)
     if memory is not None and memory >= 70 * _GIB and "A100" not in device:
         return found.with_(chunk=8192, sequences=1024)
     return found

@@ -109,6 +109,14 @@ def test_a_memory_of_host_and_device_holds_the_process_too():
     assert apart == 2 * GIB
 
 
+def test_libraries_of_amd_hold_more_than_a_context():
+    alone = engine_of("vllm", 192 * GIB, "MI300X")
+    assert alone.sequences == 1024
+    assert alone.outside(models["llama-3.1-8b"]) == ENGINES["vllm"].outside(
+        tensor_parallel(models["llama-3.1-8b"], 2)
+    )
+
+
 def test_what_started_had_room_for_one_sequence():
     """A share that leaves less was not the one that a log without a share was started with."""
     row = ROW | {
