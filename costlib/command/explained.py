@@ -267,8 +267,7 @@ def _change(start: Start, place: Device | None) -> str:
             return f"--cache-type-k and -v q8_0 would make the cache {less:.0%} smaller"
         return "fewer cells (--ctx-size) would shrink the cache in proportion"
     shown = start.shown or (shown_memory(place.name) if place else None)
-    share = start.share_told if start.share_told is not None else engine.share
-    left = start.pool
+    share, left = engine.share, start.pool
     if shown and held and left and share + 0.05 <= 0.95:
         more = held * 0.05 * shown * _GIB / left
         return f"{engine.setting} {share + 0.05:.2f} for {share:.2f} would add {more:,.0f} tokens"

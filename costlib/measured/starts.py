@@ -204,9 +204,7 @@ class Start:
     @property
     def _left(self) -> float:
         """Bytes that device and settings leave for the cache."""
-        share = self.share_told
-        engine = self.engine if share is None else self.engine.with_(share=share)
-        return float(engine.left((self.shown or 0) * _GIB, self.share, self.weights))
+        return float(self.engine.left((self.shown or 0) * _GIB, self.share, self.weights))
 
     @property
     def _least(self) -> float:
@@ -342,19 +340,21 @@ def _as_told(rule: str, row: Mapping[str, str], version: tuple[int, ...]) -> Eng
     """
     shown = _number(row, "total_gpu_gib") or shown_memory(row["device"])
     engine = engine_of(rule, shown * _GIB if shown else None, row["device"])
-    if rule == "sglang" and (block := _number(row, "block_size")):
-        return engine.with_(block=max(1, int(block)))
-    if rule != "vllm":
-        return engine
-    is_drawn = version >= _DRAWS or row["sampler"] == "FlashInfer"
-    is_small = engine.sequences == 256 and not row["max_num_seqs"]
-    usual = engine.sequences // 2 if is_small else engine.sequences
-    return engine.with_(
-        share=0.92 if version >= _SHARE_RAISED else engine.share,
-        logit=DRAWN if is_drawn else SORTED,
-        sequences=int(_number(row, "max_num_seqs") or usual),
-        chunk=int(_number(row, "max_num_batched_tokens") or engine.chunk),
-    )
+    told: dict[str, Any] = {"share": _number(row, "memory_fraction")}
+    if rule == "sglang":
+        told["block"] = int(_number(row, "block_size") or 0)
+    if rule == "vllm":
+        is_small = engine.sequences == 256 and not row["max_num_seqs"]
+        usual = engine.sequences // 2 if is_small else engine.sequences
+        is_drawn = version >= _DRAWS or row["sampler"] == "FlashInfer"
+        engine = engine.with_(
+            share=0.92 if version >= _SHARE_RAISED else engine.share,
+            logit=DRAWN if is_drawn else SORTED,
+            sequences=usual,
+        )
+        told["sequences"] = int(_number(row, "max_num_seqs") or 0)
+        told["chunk"] = int(_number(row, "max_num_batched_tokens") or 0)
+    return engine.with_(**{name: value for name, value in told.items() if value and value > 0})
 
 
 def _expanding(model: Transformer) -> Any:
