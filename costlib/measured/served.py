@@ -83,14 +83,14 @@ class Constants:
     """What is reached of a datasheet: shares of its rates, and seconds that come on top.
 
     ``four_bits`` is a further share of the rate of 4-bit products, ``held_back`` one of computing
-    on `HELD_BACK`. Products of routed experts take ``routed`` times as long as others, and if
-    devices divide experts, their number to the power ``uneven`` longer. ``step`` and ``sequence``
-    are the host's seconds for each step, and for each sequence in it; ``blend`` is the exponent
-    with which computing and moving overlap; ``margin`` is the mean time per token that a server
-    runs at, as a share of its target for the 99th percentile. Of llama.cpp, ``ported`` is a
-    further share of computing and ``compiled`` of the host's seconds for a step.
+    on `HELD_BACK`, and ``ported`` one of llama.cpp. Products of routed experts take ``routed``
+    times as long as others, and if devices divide experts, their number to the power ``uneven``
+    longer. ``launch`` and ``sequence`` are the host's seconds for each kernel of a pass, and for
+    each sequence in it; ``blend`` is the exponent with which computing and moving overlap;
+    ``margin`` is the mean time per token that a server runs at, as a share of its target for the
+    99th percentile.
 
-    >>> TYPICAL.scaled(rates=0.5, host=2).step / TYPICAL.step, DATASHEET.compute
+    >>> TYPICAL.scaled(rates=0.5, host=2).launch / TYPICAL.launch, DATASHEET.compute
     (2.0, 1)
     """
 
@@ -102,9 +102,8 @@ class Constants:
     uneven: float = 0
     held_back: float = 1
     ported: float = 1
-    compiled: float = 1
     message: float = 0
-    step: float = 0
+    launch: float = 0
     sequence: float = 0
     blend: float = inf
     margin: float = 1
@@ -123,12 +122,12 @@ class Constants:
 #: lie from 1, as a logarithm.
 MULTIPLES = {
     "rates": ("compute", "memory", "links"),
-    "host": ("step", "sequence"),
+    "host": ("launch", "sequence"),
     "compute": ("compute",),
     "memory": ("memory",),
-    "step": ("step",),
+    "launch": ("launch",),
 }
-_WIDTHS = {"rates": 0.4, "compute": 0.6, "memory": 0.6, "host": 1.5, "step": 1.5}
+_WIDTHS = {"rates": 0.4, "compute": 0.6, "memory": 0.6, "host": 1.5, "launch": 1.5}
 _ERROR = 0.1  # of a prediction, that counts as much as a width
 
 DATASHEET = Constants()
@@ -141,10 +140,11 @@ HELD_BACK = (
 )
 
 #: What the carried tables have in common, each rounded. The rates are told best: a quarter more or
-#: less, and the median error of the tables grows; of the others it hardly does. Products of experts
-#: take longer, as each is small and waits for its tokens to be sorted; and the longer the more
-#: devices divide them, as the one that has most tokens is waited for. llama.cpp's kernels are its
-#: own, written for many makers' devices, and its host is a compiled program, not Python.
+#: less, and the median error of the tables grows by a third; of the others it hardly does. Products
+#: of experts take longer, as each is small and waits for its tokens to be sorted; and the longer
+#: the more devices divide them, as the one that has most tokens is waited for. A step's time on the
+#: host is of its kernels, which a deep model has more of. llama.cpp's kernels are its own, written
+#: for many makers' devices.
 TYPICAL = Constants(
     compute=0.65,
     memory=0.8,
@@ -154,9 +154,8 @@ TYPICAL = Constants(
     uneven=0.2,
     held_back=0.7,
     ported=0.7,
-    compiled=0.2,
     message=1e-5,
-    step=3e-3,
+    launch=6e-6,
     sequence=8e-6,
     blend=2,
     margin=0.8,
@@ -173,6 +172,7 @@ class _Pass:
     is_routed: NDArray[np.bool_]
     sending: Floats
     messages: float
+    kernels: float
     batches: Floats
 
     def seconds(self, constants: Constants) -> Floats:
@@ -183,7 +183,7 @@ class _Pass:
         )
         busy = busy * np.where(self.is_routed, constants.routed, 1)[:, None]
         sent = self.sending / constants.links + self.messages * constants.message
-        host = constants.step + constants.sequence * self.batches
+        host = constants.launch * self.kernels + constants.sequence * self.batches
         total: Floats = busy.sum(0) + sent + host
         return total
 
@@ -265,7 +265,6 @@ class Served:
         return replace(
             told,
             compute=told.compute * held * (told.ported if is_ported else 1),
-            step=told.step * (told.compiled if is_ported else 1),
             routed=told.routed * self.setup.expert**told.uneven,
         )
 
@@ -588,7 +587,7 @@ def _priced(
 ) -> _Pass:
     """Each op under the roofline of its own precision; of shared ones, a device's share."""
     sending, messages = np.zeros(len(batches)), 0.0
-    compute, memory, four, routed = [], [], [], []
+    compute, memory, four, routed, kernels = [], [], [], [], 0.0
     kinds = _by_precision(ran, own, 1.0) + _by_precision(ran, shared, 1 / ran.expert)
     for precision, ops, share in kinds:
         for op, limit in zip(ops, limits(Ledger(tuple(ops)), device, precision), strict=True):
@@ -598,6 +597,7 @@ def _priced(
             compute.append(np.broadcast_to(limit.compute_time * share, len(batches)))
             memory.append(np.broadcast_to(limit.memory_time * share, len(batches)))
             four.append(limit.compute == "fp4")
+            kernels += float(op.count)
             routed.append(_is_routed(op))
     return _Pass(
         compute=np.array(compute, float),
@@ -606,6 +606,7 @@ def _priced(
         is_routed=np.array(routed, bool),
         sending=sending,
         messages=messages,
+        kernels=kernels,
         batches=batches.astype(float),
     )
 

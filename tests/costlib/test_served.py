@@ -72,13 +72,13 @@ def test_a_row_is_answers_over_prefills_and_decode_steps():
     """With nothing packed a row is `roofline.time` of the passes, and arithmetic."""
     row, share = one(), tensor_parallel(models["llama-3.1-8b"], 2)
     reached = {"compute_efficiency": 0.5, "bandwidth_efficiency": 0.8, "cores": None}
-    overheads = {"interconnect_efficiency": 0.4, "overhead_per_message": 1e-5, "blend": 2.0}
-    device = devices["H100-SXM"].with_(**reached, **overheads)
-    constants = Constants(compute=0.5, memory=0.8, links=0.4, message=1e-5, blend=2, step=2e-3)
-    step = time(kernels(share.decode(64, 1100, scores="on-chip")), device) + 2e-3
+    overheads = {"overhead_per_op": 3e-6, "overhead_per_message": 1e-5, "blend": 2.0}
+    device = devices["H100-SXM"].with_(interconnect_efficiency=0.4, **reached, **overheads)
+    constants = Constants(compute=0.5, memory=0.8, links=0.4, message=1e-5, blend=2, launch=3e-6)
+    step = time(kernels(share.decode(64, 1100, scores="on-chip")), device)
     prompts = 8  # of 1000 tokens, in passes of 8192
     prefill = kernels(share.prefill(prompts, 1000, logits="last", scores="on-chip"))
-    each = (time(prefill, device) + 2e-3) / prompts
+    each = time(prefill, device) / prompts
     expected = 64 * 201 / (201 * step + 64 * each)
     assert row.predicted(constants) == pytest.approx(expected, rel=1e-9)
     assert row.value == 5000
@@ -272,7 +272,7 @@ def test_a_fit_finds_what_made_the_rows():
     made = [one_made(row, real) for row in rows]
     found = fit_served(made)
     assert found.compute / TYPICAL.compute == pytest.approx(0.7, rel=0.05)
-    assert found.step / TYPICAL.step == pytest.approx(3, rel=0.2)
+    assert found.launch / TYPICAL.launch == pytest.approx(3, rel=0.2)
     assert np.median(held_errors(made, pairs=4)) < 0.05
     assert held_errors(rows, pairs=4) != held_errors(made, pairs=4)
 

@@ -49,7 +49,7 @@ from costlib.measured.served import carried_facts
 PAIRS_OF_CONSTANTS = (
     ("rates", "host"),
     ("compute", "memory"),
-    ("rates", "step"),
+    ("rates", "launch"),
     ("compute", "host"),
     ("memory", "host"),
 )
