@@ -9,8 +9,8 @@ each of its rounds R decode steps for all and a prefill for each,
 B being what memory leaves room for, what the row says, or what a latency limit allows. Both times
 are those of `costlib.roofline`, with whatever devices send one another. `Constants` says what is
 reached of a datasheet. `DATASHEET` is the ideal; `TYPICAL` is what the carried tables have in
-common, each constant rounded to a digit; and `fit_served` finds two multiples in two rows: of the
-rates, and of the time that the host takes for a step.
+common, each constant rounded to a digit; and `fit_served` tells from two rows of a table how its
+own differ, each held near the typical one.
 
 Left out: what `costlib.measured.tables` cannot read, queues and their percentiles (a latency limit
 is met on average, with a margin), power, and how well each attention kernel suits its model.
@@ -51,8 +51,8 @@ from costlib.units.precision import Precision
 __all__ = [
     "DATASHEET",
     "HELD_BACK",
-    "MULTIPLES",
     "TYPICAL",
+    "WIDTHS",
     "Constants",
     "Served",
     "TableError",
@@ -90,7 +90,7 @@ class Constants:
     ``margin`` is the mean time per token that a server runs at, as a share of its target for the
     99th percentile.
 
-    >>> TYPICAL.scaled(rates=0.5, host=2).launch / TYPICAL.launch, DATASHEET.compute
+    >>> TYPICAL.scaled(compute=0.5, launch=2).launch / TYPICAL.launch, DATASHEET.compute
     (2.0, 1)
     """
 
@@ -109,25 +109,20 @@ class Constants:
     margin: float = 1
 
     def scaled(self, **multiples: float) -> Constants:
-        """The same with some of `MULTIPLES` multiplied: rates, the host's seconds, or others."""
-        changes: dict[str, float] = {}
-        for name, factor in multiples.items():
-            choose("multiples", name, tuple(MULTIPLES))
-            for each in MULTIPLES[name]:
-                changes[each] = changes.get(each, getattr(self, each)) * factor
+        """The same with some of `WIDTHS` multiplied."""
+        for name in multiples:
+            choose("multiples", name, tuple(WIDTHS))
+        changes = {name: factor * getattr(self, name) for name, factor in multiples.items()}
         return replace(self, **changes)
 
 
-#: What can be told by rows: the constants that one multiple is of, and how far it is expected to
-#: lie from 1, as a logarithm.
-MULTIPLES = {
-    "rates": ("compute", "memory", "links"),
-    "host": ("launch", "sequence"),
-    "compute": ("compute",),
-    "memory": ("memory",),
-    "launch": ("launch",),
+#: What can be told by rows: the constants that a table may have of its own, and how far each is
+#: expected to lie from the typical one, as a logarithm: shares by a third, the host's seconds, of
+#: which a server's software decides more, by a factor of e.
+WIDTHS = {
+    **dict.fromkeys(("compute", "memory", "links", "four_bits", "routed", "held_back"), 0.3),
+    **dict.fromkeys(("message", "launch", "sequence"), 1.0),
 }
-_WIDTHS = {"rates": 0.4, "compute": 0.6, "memory": 0.6, "host": 1.5, "launch": 1.5}
 _ERROR = 0.1  # of a prediction, that counts as much as a width
 
 DATASHEET = Constants()
@@ -631,31 +626,30 @@ def _is_packed(op: Op, ran: Setup) -> bool:
 
 
 def fit_served(
-    rows: Sequence[Served],
-    start: Constants = TYPICAL,
-    multiples: tuple[str, ...] = ("rates", "host"),
+    rows: Sequence[Served], start: Constants = TYPICAL, free: tuple[str, ...] = tuple(WIDTHS)
 ) -> Constants:
-    """Multiples of the typical constants that explain some rows: two rows are enough for two.
+    """The constants that explain some rows, each as near to its typical value as they allow.
 
-    Least squares on the logarithms of predicted / published and of the multiples, so that what the
-    rows cannot tell stays typical.
+    Least squares on the logarithms of predicted / published and of the constants over typical
+    ones, the latter in units of `WIDTHS`: what the rows cannot tell stays typical, so two rows
+    are enough for all.
 
     >>> rows = served_rows("LMDeploy A100")[:2]
     >>> found = fit_served(rows)
     >>> all(abs(row.predicted(found) / row.value - 1) < 0.1 for row in rows)
     True
     """
-    widths = np.array([_WIDTHS[name] for name in multiples])
+    widths = np.array([WIDTHS[name] for name in free])
 
     def told(logs: Floats) -> Constants:
-        return start.scaled(**dict(zip(multiples, map(float, np.exp(logs * widths)), strict=True)))
+        return start.scaled(**dict(zip(free, map(float, np.exp(logs * widths)), strict=True)))
 
     def residuals(logs: Floats) -> Floats:
         constants = told(logs)
         errors = [np.log(row.predicted(constants) / row.value) / _ERROR for row in rows]
         return np.array([*errors, *logs])
 
-    at, step, units = np.zeros(len(multiples)), 1.0, np.eye(len(multiples))
+    at, step, units = np.zeros(len(free)), 1.0, np.eye(len(free))
     found = residuals(at)
     for _ in range(20):
         slopes = np.stack([(residuals(at + 1e-3 * unit) - found) / 1e-3 for unit in units])
@@ -765,7 +759,7 @@ def _held_by_rate(rows: Sequence[Served], pairs: int) -> list[float]:
 
 
 def held_errors(
-    rows: Sequence[Served], pairs: int = 24, multiples: tuple[str, ...] = ("rates", "host")
+    rows: Sequence[Served], pairs: int = 24, free: tuple[str, ...] = tuple(WIDTHS)
 ) -> list[float]:
     """Errors without sign on the rows that were not fitted, over many pairs of rows that were.
 
@@ -777,7 +771,7 @@ def held_errors(
     """
     errors = []
     for pair in _pairs(rows, pairs):
-        constants = fit_served([rows[i] for i in pair], multiples=multiples)
+        constants = fit_served([rows[i] for i in pair], free=free)
         rest = (row for i, row in enumerate(rows) if i not in pair)
         errors += [abs(row.predicted(constants) / row.value - 1) for row in rest]
     return errors
