@@ -127,10 +127,10 @@ _ERROR = 0.1  # of a prediction, that counts as much as a width
 
 DATASHEET = Constants()
 
-#: Devices whose products reach less of their datasheet than others': cards that are held to a few
-#: hundred watts, so that their clocks fall, and AMD's, whose kernels came later.
+#: Devices whose products reach less of their datasheet than others': cards that are held to 400
+#: watts or fewer, so that their clocks fall, and AMD's, whose kernels came later.
 HELD_BACK = (
-    *("H100-PCIe", "H100-NVL", "H200-NVL", "A100-PCIe", "A40", "A10", "L4", "L40S"),
+    *("H100-PCIe", "H100-NVL", "A100-PCIe", "A40", "A10", "L4", "L40S"),
     *("MI300X", "MI325X", "MI355X"),
 )
 
