@@ -657,7 +657,7 @@ def fit_served(
         while (tried := residuals(at + step * move)) @ tried > found @ found and step > 1e-3:
             step /= 2
         at, found, moved = at + step * move, tried, np.abs(step * move).max()
-        if moved < 1e-3:
+        if moved < 1e-2:
             break
         step = min(1.0, 2 * step)
     return told(at)
