@@ -397,7 +397,7 @@ def understood(
 
     >>> rows, others = understood([dict.fromkeys(COLUMNS, "")])
     >>> rows, others[0][1]
-    ([], "'' in '' is no throughput that is known")
+    ([], "'' in '' is not a throughput that is known")
     """
     found, others, rows = [], [], list(rows)
     told = {_where(row) for row in rows if row["unit"].startswith("tokens/s")}

@@ -187,7 +187,7 @@ def _measures(row: Row) -> str:
         return _latency(row, metric)
     rate = _RATE.fullmatch(unit)
     if rate is None or re.search(r"goodput|\bpeak|per (mw|watt|joule|dollar)|[$/]m?w\b", metric):
-        raise Unread(f"{row['metric']!r} in {row['unit']!r} is no throughput that is known")
+        raise Unread(f"{row['metric']!r} in {row['unit']!r} is not a throughput that is known")
     for pattern, kind in _COUNTED:
         if re.search(pattern, metric):
             return "user" if rate[1] == "user" else kind

@@ -322,9 +322,9 @@ def test_a_caches_format_is_told_from_the_weights(text, weights, cache):
             ({"output_len": text}, "how long prompts and answers were")
             for text in ("1024-2048", "500..1000", "2^10", "1e3", "0", "-5", "1024 to 2048")
         ),
-        ({"metric": "goodput"}, "no throughput that is known"),
-        ({"unit": "tokens/s/MW"}, "no throughput that is known"),
-        ({"unit": "tokens/min"}, "no throughput that is known"),
+        ({"metric": "goodput"}, "not a throughput that is known"),
+        ({"unit": "tokens/s/MW"}, "not a throughput that is known"),
+        ({"unit": "tokens/min"}, "not a throughput that is known"),
         ({"value": "1,2"}, "not a number above 0"),
         ({"precision": "FP8, kv fp6"}, "a cache in fp6"),
         ({"model": "Llama-3.1-8B + EAGLE"}, "it drafts"),

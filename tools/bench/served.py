@@ -164,7 +164,7 @@ def furthest(groups: Mapping[str, Sequence[Served]], most: int = 40) -> list[str
 
 def reasons(others: Sequence[tuple[Mapping[str, str], str]]) -> list[str]:
     """What was not predicted, by reason."""
-    rest = " no throughput that is known", " are not predicted", " the latency of a token"
+    rest = " a throughput that is known", " are not predicted", " the latency of a token"
     kept = "they are percentiles, or neither throughputs nor times of a token"
     counted = Counter((row["what"], kept if why.endswith(rest) else why) for row, why in others)
     return [f"- {count} of {what}: {why}" for (what, why), count in counted.most_common()]
