@@ -336,11 +336,8 @@ def device_named(text: str) -> Device | None:
     ('H100-SXM', True)
     """
     text = text[:_LONGEST].lower()
-    for pattern, name in content()["device_names"]:
-        if re.search(pattern, text) and name in devices:
-            found: Device = devices[name]
-            return found
-    return None
+    known = (name for pattern, name in content()["device_names"] if re.search(pattern, text))
+    return next((devices[name] for name in known if name in devices), None)
 
 
 _LONGEST = 200  # letters of a name that are looked at
