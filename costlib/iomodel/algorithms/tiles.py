@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.algorithms.runs import Workplace
+from costlib.iomodel.memory import HeldBlock, spans
 
-__all__ = ["live_columns"]  # the rest is what the algorithms are built of
-
-
-def live_columns(rows: slice, block_cols: int, length: int, causal: bool) -> int:
-    """How many columns the tiles cover that these rows need; tiles above the diagonal are skipped.
-
-    >>> live_columns(slice(4, 8), 5, 12, causal=True)
-    10
-    >>> live_columns(slice(4, 8), 5, 12, causal=False)
-    12
-    """
-    return min(length, -(-rows.stop // block_cols) * block_cols) if causal else length
+__all__ = ["cut", "finish_scores", "fold_scores", "score_tile", "value_tile", "weigh"]
 
 
 def cut(where: slice) -> int:
@@ -23,40 +13,28 @@ def cut(where: slice) -> int:
     return int(where.stop - where.start)
 
 
-def finish_scores(tile: HeldBlock, rows: slice, cols: slice, scale: float, causal: bool) -> None:
+def finish_scores(work: Workplace, tile: HeldBlock, rows: slice, cols: slice) -> None:
     """Scale a tile of scores and mask the future, in place."""
-    if scale != 1.0:
-        tile *= scale
-    if causal:
+    if work.scale != 1.0:
+        tile *= work.scale
+    if work.causal:
         tile.mask_future(rows.start, cols.start)
 
 
-def score_tile(
-    memory: TwoLevelMemory,
-    queries: SlowArray,
-    keys: SlowArray,
-    rows: slice,
-    cols: slice,
-    inner: int,
-    scale: float,
-    causal: bool,
-) -> HeldBlock:
+def score_tile(work: Workplace, rows: slice, cols: slice, inner: int) -> HeldBlock:
     """A tile of scores, summed over slices of ``inner`` columns of Q and K; the caller drops it."""
-    tile = memory.allocate("S", cut(rows), cut(cols), fill=0.0)
-    for slice_of_width in spans(queries.shape[1], inner):
-        with (
-            memory.load(queries, rows, slice_of_width) as query,
-            memory.load(keys, cols, slice_of_width) as key,
-        ):
+    tile = work.memory.allocate("S", cut(rows), cut(cols), fill=0.0)
+    for part in spans(work.width, inner):
+        with work.load("Q", rows, part) as query, work.load("K", cols, part) as key:
             tile.add_product(query, key.T)
-    finish_scores(tile, rows, cols, scale, causal)
+    finish_scores(work, tile, rows, cols)
     return tile
 
 
 def value_tile(
-    memory: TwoLevelMemory,
-    weights: SlowArray,
-    values: SlowArray,
+    work: Workplace,
+    weights: str,
+    values: str,
     rows: slice,
     width: slice,
     inner: int,
@@ -70,10 +48,10 @@ def value_tile(
     With ``row_maxima`` the slow array holds raw scores, which become weights on the way. It is
     Pᵀ V of a ``transposed`` P.
     """
-    tile = memory.allocate("O", cut(rows), cut(width), fill=0.0)
+    tile = work.memory.allocate("O", cut(rows), cut(width), fill=0.0)
     for keys in spans(needed, inner):
         where = (keys, rows) if transposed else (rows, keys)
-        with memory.load(weights, *where) as weight, memory.load(values, keys, width) as value:
+        with work.load(weights, *where) as weight, work.load(values, keys, width) as value:
             if row_maxima is not None:
                 weight -= row_maxima
                 weight.exp()
