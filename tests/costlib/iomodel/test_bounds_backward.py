@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib.iomodel import CapacityError, algorithms, best_blocks, bounds, counts
+from costlib.iomodel import best_blocks, bounds, counts
 from costlib.iomodel.counting.block_sizes import ALGORITHMS, staircase
 from costlib.units.numbers import symbols
 from tools.bench import backward_orders
@@ -23,49 +23,6 @@ FORWARD = ("flash2", "small_cache", "stored_scores")
 
 def drawn(data, algorithm, N):
     return {name: data.draw(st.integers(1, N + 2), label=name) for name in ALGORITHMS[algorithm]}
-
-
-@quick
-@given(data=st.data(), N=st.integers(1, 14), d=st.integers(1, 6), scale=st.sampled_from([1.0, 0.5]))
-def test_the_stored_forms_are_right_and_equal_their_counts(data, N, d, scale):
-    rng = np.random.default_rng(N)
-    Q, K, V, dO = rng.normal(size=(4, N, d))
-    blocks = drawn(data, "stored_scores", N)
-    count = counts.stored_scores(N, d, **blocks)
-    run = algorithms.stored_scores(Q, K, V, count.peak, **blocks, scale=scale)
-    assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
-    assert run.total >= bounds.attention(N, d, run.peak)
-    np.testing.assert_allclose(
-        run.output, algorithms.reference_attention(Q, K, V, scale=scale), rtol=1e-8, atol=1e-10
-    )
-    with pytest.raises(CapacityError):
-        algorithms.stored_scores(Q, K, V, count.peak - 1, **blocks, scale=scale)
-
-    forward = algorithms.flash2(
-        Q, K, V, None, block_rows=N, block_cols=N, log_sum_exp=True, scale=scale
-    )
-    given_ = Q, K, V, forward.output, dO, forward.extras["L"]
-    wanted = algorithms.reference_gradients(Q, K, V, dO, scale=scale)
-    for name in STORED:
-        blocks = drawn(data, name, N)
-        count, schedule = (getattr(of, name) for of in (counts, algorithms))
-        count = count(N, d, **blocks)
-        run = schedule(*given_, count.peak, **blocks, scale=scale)
-        assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
-        assert run.total >= bounds.backward(N, d, run.peak)
-        for got, right in zip(run.output, wanted, strict=True):
-            np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9)
-        with pytest.raises(CapacityError):
-            schedule(*given_, count.peak - 1, **blocks, scale=scale)
-
-
-def test_the_stored_forms_refuse_a_mask():
-    with pytest.raises(ValueError, match="causal must be False for stored_backward"):
-        counts.stored_backward(8, 2, 1, 1, 1, causal=True)
-    with pytest.raises(ValueError, match="causal must be False for four_pass_backward"):
-        counts.four_pass_backward(8, 2, 1, 1, 1, 1, causal=True)
-    with pytest.raises(ValueError, match="causal must be False for stored_scores"):
-        best_blocks("stored_scores", 8, 2, 100, causal=True)
 
 
 @pytest.mark.parametrize("d", [8, 64])
