@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from math import isqrt
 from typing import Any
 
-from costlib.iomodel.algorithms.lru import Access, LRUCache
+from costlib.iomodel.algorithms.lru import Access, cached
 from costlib.iomodel.algorithms.runs import Run, Workplace, attention_inputs, row_state
 from costlib.iomodel.algorithms.tiles import cut, fold_scores, score_tile
 from costlib.iomodel.counting.counts import Count
@@ -216,9 +216,8 @@ def lru_matmul(
     >>> lru_matmul(27, 27, 27, 198, tile_rows=9, tile_cols=9).total
     5103
     """
-    return LRUCache(M).run(
-        matmul_accesses(m, k, n, tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
-    )
+    blocks = {"tile_rows": tile_rows, "tile_cols": tile_cols, "inner": inner}
+    return cached(matmul_accesses(m, k, n, **blocks), M)
 
 
 def matmul_accesses(

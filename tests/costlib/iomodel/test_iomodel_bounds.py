@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib.iomodel import bounds, counts, lru
-from costlib.iomodel.algorithms.lru import LRUCache
 from costlib.iomodel.counting.block_sizes import best_blocks, staircase
 from costlib.units.numbers import symbols
 from schedules import lru_matmul
@@ -131,23 +130,15 @@ def misses_by_reuse_distance(addresses, capacity):
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(addresses=st.lists(st.integers(0, 9), max_size=60), capacity=st.integers(1, 8))
 def test_lru_misses_are_the_long_reuse_distances(addresses, capacity):
-    cache = LRUCache(capacity)
-    count = cache.run((address, True, False) for address in addresses)
+    count = lru.cached([(address, True, False) for address in addresses], capacity)
     assert count.reads == misses_by_reuse_distance(addresses, capacity)
     assert count.writes == 0
     assert count.peak <= capacity
 
 
 def test_lru_writes_back_what_is_dirty_once():
-    cache = LRUCache(2)
-    stream = [
-        (1, False, True),
-        (2, True, False),
-        (3, True, False),
-        (1, True, True),
-        (1, True, True),
-    ]
-    count = cache.run(stream)
+    touched = [(1, False, True), (2, True, False), (3, True, False), *[(1, True, True)] * 2]
+    count = lru.cached(touched, 2)
     assert (count.reads, count.writes) == (3, 2), "evicted once, flushed once"
 
 
