@@ -104,14 +104,6 @@ def test_no_step_lowers_the_estimate_by_more_than_its_cost(name, red, recompute)
     assert len(seen) > 30
 
 
-def test_recomputation_first_pays_on_the_3_by_3_grid():
-    costs = [
-        [Game(Dag.grid(3, n), red=3, recompute=recompute).optimal().cost for n in (2, 3, 4)]
-        for recompute in (True, False)
-    ]
-    assert costs == [[2, 5, 7], [2, 6, 8]]
-
-
 @pytest.mark.parametrize(
     ("height", "red"), [(1, 3), (2, 3), (2, 4), (3, 3), (3, 4), (3, 5), (4, 4)]
 )
