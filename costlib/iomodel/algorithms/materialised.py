@@ -21,7 +21,7 @@ from costlib.iomodel.algorithms.runs import (
     row_state,
     temporaries,
 )
-from costlib.iomodel.algorithms.tiles import cut, fold_scores, score_tile, value_tile
+from costlib.iomodel.algorithms.tiles import cut, fold_scores, multiply, score_tile
 from costlib.iomodel.memory import TwoLevelMemory, spans
 
 __all__ = ["naive"]
@@ -67,12 +67,7 @@ def naive(
             with score_tile(work, rows, cols, min(inner, work.width)) as scored:
                 work.store(scored, "S", rows, cols)
     _softmax(work, min(tile, length), softmax)
-    for i, rows in enumerate(spans(length, tile)):
-        needed = live_columns(rows, tile, length, causal)
-        for t, part in enumerate(spans(work.width, tile)):
-            work.memory.step("values", i, t)
-            with value_tile(work, "P", "V", rows, part, inner, needed) as out:
-                work.store(out, "O", rows, part)
+    multiply(work, "P", "V", "O", (tile, tile, inner))
     return work.finish("O", blocks={"tile": tile, "inner": inner})
 
 

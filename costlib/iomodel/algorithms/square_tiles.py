@@ -18,7 +18,7 @@ from costlib.iomodel.algorithms.runs import (
     resolved_blocks,
     row_state,
 )
-from costlib.iomodel.algorithms.tiles import cut, fold_scores, score_tile, value_tile
+from costlib.iomodel.algorithms.tiles import cut, fold_scores, multiply, score_tile
 from costlib.iomodel.memory import HeldBlock, TwoLevelMemory, spans
 
 __all__ = ["fused", "small_cache"]
@@ -69,15 +69,9 @@ def small_cache(
     work.reserve(O=(length, work.width))
     for i, rows in work.blocks("row statistics", blocks["tile"]):
         _score_row(work, i, rows, blocks, written)
-    for i, rows in work.blocks("row statistics", blocks["value_rows"]):
-        needed = live_columns(rows, blocks["tile"], length, causal)
-        inner = blocks["inner"]
-        with work.loaded(rows, *statistics) as (total, *top):
-            for t, part in enumerate(spans(work.width, blocks["value_cols"])):
-                work.memory.step("values", i, t)
-                with value_tile(work, written, "V", rows, part, inner, needed, *top) as out:
-                    out /= total
-                    work.store(out, "O", rows, part)
+    shape = blocks["value_rows"], blocks["value_cols"], blocks["inner"]
+    minus = "m" if stable else ""
+    multiply(work, written, "V", "O", shape, tile=blocks["tile"], minus=minus, over="l")
     return work.finish("O", blocks=blocks)
 
 

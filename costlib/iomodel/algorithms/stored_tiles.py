@@ -8,7 +8,6 @@ the scores once, so that the rows of Q and those of O need not be resident at th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from costlib.iomodel.algorithms.backward import add_columns, begin, change_scores, store_shares
@@ -20,7 +19,7 @@ from costlib.iomodel.algorithms.runs import (
     resolved_blocks,
     row_state,
 )
-from costlib.iomodel.algorithms.tiles import cut, finish_scores, fold_scores, value_tile
+from costlib.iomodel.algorithms.tiles import cut, finish_scores, fold_scores, multiply
 from costlib.iomodel.memory import HeldBlock, TwoLevelMemory, spans
 
 __all__ = ["four_pass_backward", "stored_backward", "stored_scores"]
@@ -65,11 +64,8 @@ def stored_scores(
                     work.store(tile, "S", rows, key_row)
                     fold_scores(tile, top, total, change)
             store_log_sums(work, top, total, rows)
-    for _, rows in work.blocks("values", blocks["value_rows"]):
-        with work.load("L", rows) as log_sum:
-            for cols in spans(work.width, blocks["value_cols"]):
-                with value_tile(work, "S", "V", rows, cols, 1, length, log_sum) as out:
-                    work.store(out, "O", rows, cols)
+    shape = blocks["value_rows"], blocks["value_cols"], 1
+    multiply(work, "S", "V", "O", shape, minus="L")
     return work.finish("O", blocks=blocks)
 
 
@@ -123,7 +119,7 @@ def stored_backward(
         work.store(change, "dS", rows, cols)
 
     add_columns(work, 1, blocks["block_cols"], store)
-    _gradient(work, "dQ", "K", blocks)
+    multiply(work, "dS", "K", "dQ", (blocks["grad_rows"], blocks["grad_cols"], 1))
     return work.finish("dQ", "dK", "dV", blocks=blocks)
 
 
@@ -175,8 +171,8 @@ def four_pass_backward(
                     work.store(weight, "P", rows, key_row)
     for _, cols in work.blocks("gradient of values", blocks["block_cols"]):
         _store_changes(work, cols)
-    _gradient(work, "dQ", "K", blocks)
-    _gradient(work, "dK", "Q", blocks)
+    for other, gradient in (("K", "dQ"), ("Q", "dK")):
+        multiply(work, "dS", other, gradient, (blocks["grad_rows"], blocks["grad_cols"], 1))
     return work.finish("dQ", "dK", "dV", blocks=blocks)
 
 
@@ -197,13 +193,3 @@ def _store_changes(work: Workplace, cols: slice) -> None:
                 change_scores(work, change, weight, gradient, value, share)
                 work.store(change, "dS", row, cols)
         work.store(total, "dV", cols)
-
-
-def _gradient(work: Workplace, name: str, other: str, blocks: Mapping[str, int]) -> None:
-    """dQ = dS·K, or dK = dSᵀ·Q, a tile at a time, from the dS that was written."""
-    for _, rows in work.blocks(f"gradient {name}", blocks["grad_rows"]):
-        for part in spans(work.width, blocks["grad_cols"]):
-            with value_tile(
-                work, "dS", other, rows, part, 1, work.length, transposed=other == "Q"
-            ) as total:
-                work.store(total, name, rows, part)

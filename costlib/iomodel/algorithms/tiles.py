@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from costlib.iomodel.algorithms.runs import Workplace
+from costlib.iomodel.algorithms.runs import Workplace, live_columns
 from costlib.iomodel.memory import HeldBlock, spans
 
-__all__ = ["cut", "finish_scores", "fold_scores", "score_tile", "value_tile", "weigh"]
+__all__ = ["cut", "finish_scores", "fold_scores", "multiply", "score_tile", "weigh"]
 
 
 def cut(where: slice) -> int:
@@ -31,32 +31,44 @@ def score_tile(work: Workplace, rows: slice, cols: slice, inner: int) -> HeldBlo
     return tile
 
 
-def value_tile(
+def multiply(
     work: Workplace,
     weights: str,
     values: str,
-    rows: slice,
-    width: slice,
-    inner: int,
-    needed: int,
-    row_maxima: HeldBlock | None = None,
+    result: str,
+    shape: tuple[int, int, int],
     *,
-    transposed: bool = False,
-) -> HeldBlock:
-    """A tile of P V, summed over slices of ``inner`` keys up to ``needed``; the caller drops it.
+    tile: int | None = None,
+    minus: str = "",
+    over: str = "",
+) -> None:
+    """O = P V a tile at a time, from a P in slow memory; ``shape``: rows, columns, keys at a time.
 
-    With ``row_maxima`` the slow array holds raw scores, which become weights on the way. It is
-    Pᵀ V of a ``transposed`` P.
+    P is there as far as square tiles of side ``tile`` cover what is seen. Scores become weights on
+    the way, by the statistics that ``minus`` names. O is divided by those that ``over`` names.
+    If the result is dK, it is Pᵀ V.
     """
-    tile = work.memory.allocate("O", cut(rows), cut(width), fill=0.0)
-    for keys in spans(needed, inner):
-        where = (keys, rows) if transposed else (rows, keys)
-        with work.load(weights, *where) as weight, work.load(values, keys, width) as value:
-            if row_maxima is not None:
-                weight -= row_maxima
-                weight.exp()
-            tile.add_product(weight.T if transposed else weight, value)
-    return tile
+    turned, kept = result == "dK", [name for name in (over, minus) if name]
+    for i, rows in work.blocks("row statistics", shape[0]):
+        needed = live_columns(rows, tile or shape[0], work.length, work.causal)
+        with work.loaded(rows, *kept) as statistics:
+            held = dict(zip(kept, statistics, strict=True))
+            for t, part in enumerate(spans(work.width, shape[1])):
+                work.memory.step("values", i, t)
+                with work.memory.allocate("O", cut(rows), cut(part), fill=0.0) as out:
+                    for keys in spans(needed, shape[2]):
+                        where = (keys, rows) if turned else (rows, keys)
+                        with (
+                            work.load(weights, *where) as weight,
+                            work.load(values, keys, part) as value,
+                        ):
+                            if minus:
+                                weight -= held[minus]
+                                weight.exp()
+                            out.add_product(weight.T if turned else weight, value)
+                    if over:
+                        out /= held[over]
+                    work.store(out, result, rows, part)
 
 
 def fold_scores(tile: HeldBlock, top: HeldBlock, total: HeldBlock, change: HeldBlock) -> None:
