@@ -7,13 +7,10 @@ array: one computes on it with its methods, or with NumPy's own functions and ``
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-
-if TYPE_CHECKING:
-    from costlib.iomodel.memory.two_level import TwoLevelMemory
 
 __all__ = ["Array", "CapacityError", "HeldBlock", "ResidencyError", "SlowArray", "Steps"]
 
@@ -32,12 +29,24 @@ class ResidencyError(RuntimeError):
     """A step touched data that is not in fast memory."""
 
 
+class FastMemory(Protocol):
+    """What a handle needs of the memory that it belongs to."""
+
+    _resident_blocks: dict[int, HeldBlock]
+
+    def holds(self, block: HeldBlock) -> bool:
+        """True while a block is resident."""
+
+    def drop(self, *blocks: HeldBlock) -> None:
+        """Free what resident blocks take."""
+
+
 class SlowArray:
     """A matrix in slow memory: its name and shape are known, its data only to the memory."""
 
     __slots__ = ("_data", "_memory", "name", "shape")
 
-    def __init__(self, memory: TwoLevelMemory, name: str, data: Array) -> None:
+    def __init__(self, memory: FastMemory, name: str, data: Array) -> None:
         self.name = name
         self.shape: tuple[int, int] = (data.shape[0], data.shape[1])
         self._memory = memory
@@ -164,7 +173,7 @@ class HeldBlock(Steps, NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        memory: TwoLevelMemory,
+        memory: FastMemory,
         name: str,
         data: Array,
         number: int,
