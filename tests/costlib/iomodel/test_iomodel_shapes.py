@@ -219,17 +219,6 @@ def test_sequences_that_share_a_prefix(fits):
     assert same <= run.total
 
 
-def test_by_keys_adds_compulsory_reads_to_the_price_of_pairs():
-    d, M = 128, 65_536
-    both = bounds.by_keys([5000, 4], [9000, 800_000], d, M)
-    assert both == 4 * 5000 * 9000 * d * d / M + 2 * d * 800_000 - M
-    assert both > bounds.by_keys([5000], [9000], d, M) + 800_000
-    latent = bounds.by_keys([5000, 4], [9000, 800], 128, M, latent=True)
-    assert latent == 2 * 5000 * 9000 * d * d / M + d * 800 - M
-    rows = counts.streamed_rows(d, M)
-    assert 2 * d * (9000 * -(-5000 // rows) + 800_000) >= both
-
-
 def test_heads_of_several_shapes_together():
     plain, latent = Heads(4096, 64, causal=True), Heads(4096, 96, value_width=64, latent=True)
     M = 20_000
