@@ -145,16 +145,6 @@ def test_io_title_tells_the_closest_run_and_the_farthest():
     assert "runs" not in drawn("io_lines_alone").title
 
 
-def test_lines_stay_within_two_per_cent_of_the_staircase():
-    for name in ("naive", "flash2", "small_cache"):
-        M, total = figures._visible_steps(name, 4096, 64)
-        true = staircase(name, 4096, 64)
-        assert (np.diff(M) > 0).all()
-        for capacity in true.capacities[true.capacities < M[-1]]:
-            line = total[np.searchsorted(M, capacity, side="right") - 1]
-            assert true.total_at(capacity) <= line < 1.0205 * true.total_at(capacity)
-
-
 LARGE = 1 << 20  # long enough for the terms in N·d to vanish beside those in N²
 
 
