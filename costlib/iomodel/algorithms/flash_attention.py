@@ -48,7 +48,7 @@ def flash(
     """FlashAttention-1: Algorithm 1 of Dao et al. 2022, in its order and with its initialisation.
 
     With T_c = ⌈N/block_cols⌉ it reads 2N·d + T_c·N(2d + 2) and writes (T_c + 1)·N(d + 2), whatever
-    the block of rows. The published block sizes (`best.published_blocks`) do not fit in M below
+    the block of rows. The published block sizes (`published_blocks`) do not fit in M below
     about 8d², once the tile of scores and the statistics are counted; without block sizes the
     cheapest that fit are taken. ``lazy_init=True`` saves writing the first zeros and reading them
     back.
