@@ -17,12 +17,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from costlib.layers import Block, linear_step
 from costlib.layers.parts import same
-from costlib.model.catalog.lookup import content
 from costlib.model.families import (  # noqa: F401  (each enters its families)
     compressed,
     decoders,
@@ -41,7 +40,7 @@ from costlib.model.families import (  # noqa: F401  (each enters its families)
     variants,
 )
 from costlib.model.families.config import MOST_BYTES, MOST_OF_A_SIZE, Config, fields_of
-from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper
+from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper, written
 from costlib.model.families.quantisation import storage_of
 
 __all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
@@ -85,9 +84,11 @@ def from_hf(
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
-    usual = {**entry.usual, **(_usual_inside(name) if is_inside else {})}
+    usual = {**entry.written.get("usual", {}), **(_usual_inside(name) if is_inside else {})}
     beside = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
-    return _build(Config(fields, name, entry.names, usual), entry, partial(make, **beside))
+    return _build(
+        Config(fields, name, entry.written.get("names"), usual), entry, partial(make, **beside)
+    )
 
 
 def _unknown(name: str) -> str:
@@ -127,10 +128,9 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
 
 
-@cache
 def _usual_inside(model_type: str) -> Mapping[str, Any]:
     """What code takes for sizes that the config of a text model inside another one leaves out."""
-    found: Mapping[str, Any] = content("default")["defaults"].get(model_type, {})
+    found: Mapping[str, Any] = written(model_type).get("inside", {})
     return found
 
 

@@ -47,16 +47,6 @@ def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         "num_key_value_heads": 1,
         "n_shared_experts": 1,
     },
-    usual={
-        "n_shared_experts": 1,
-        "q_lora_rank": 1024,
-        "o_groups": 8,
-        "o_lora_rank": 1024,
-        "index_topk": 512,
-        "index_n_heads": 64,
-        "index_head_dim": 128,
-        "sliding_window": 128,
-    },
 )
 def deepseek_v4(c: Config, i: int) -> Block:
     """Keys that are values, kept for a window and compressed 4 or 128 to 1 beyond it."""

@@ -56,7 +56,7 @@ class Config:
         self,
         fields: Mapping[str, Any],
         family: str,
-        names: Mapping[str, str | tuple[str, ...]] | None = None,
+        names: Mapping[str, str | list[str]] | None = None,
         usual: Mapping[str, Any] | None = None,
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}

@@ -26,52 +26,9 @@ from costlib.model.families.readers import (
     window,
 )
 
-#: How GPT-2 and its kin spell sizes; both spellings are read by their code.
-GPT2 = {
-    "hidden_size": ("n_embd", "hidden_size"),
-    "num_hidden_layers": ("n_layer", "num_hidden_layers"),
-    "num_attention_heads": ("n_head", "num_attention_heads"),
-    "intermediate_size": "n_inner",
-    "max_position_embeddings": ("n_positions", "max_position_embeddings"),
-}
 
-
-#: Models that see or hear, and what an outer config that does not say means for the unembedding.
-OVER_LLAMA = {
-    "llava": None,
-    "llava_next": False,
-    "llava_next_video": None,
-    "vipllava": False,
-    "video_llava": False,
-    "idefics3": False,
-    "smolvlm": False,
-    "perception_lm": None,
-    "voxtral": False,
-    "janus": True,
-    "deepseek_vl": True,
-    "glmasr": True,
-}
-OVER_QWEN2 = {
-    "internvl": True,
-    "llava_onevision": None,
-    "ovis2": True,
-    "got_ocr2": True,
-    "fast_vlm": None,
-    "video_llama_3": None,
-    "qwen2_audio": False,
-    "audioflamingo3": None,
-    "musicflamingo": None,
-}
-OVER_QWEN3 = {"qianfan_ocr": False, "lighton_ocr": True, "fun_asr_nano": True, "qwen3_asr": True}
-
-
-@family("llama", "LlamaForCausalLM", tied=False, wrapped_by=OVER_LLAMA)
-@family(
-    "granite",
-    "GraniteForCausalLM",
-    tied=False,
-    wrapped_by={"granite_speech": True, "granite_speech_plus": True},
-)
+@family("llama", "LlamaForCausalLM", tied=False)
+@family("granite", "GraniteForCausalLM", tied=False)
 def llama(c: Config, i: int) -> Block:
     """Llama and Granite: biases only where the config asks for them."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -91,9 +48,7 @@ def smollm3(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, bias=c.flag("mlp_bias", False)))
 
 
-@family(
-    "mistral", "MistralForCausalLM", tied=False, wrapped_by={"mistral3": True, "idefics2": False}
-)
+@family("mistral", "MistralForCausalLM", tied=False)
 def mistral(c: Config, i: int) -> Block:
     """Llama with a window in every layer, where the config has one."""
     return layer(grouped(c, window=window(c, i, usual=4096)), mlp(c))
@@ -113,16 +68,9 @@ def phi3(c: Config, i: int) -> Block:
     return layer(attention, mlp(c))
 
 
-@family(
-    "qwen2_5_vl_text",
-    "Qwen2_5_VLForConditionalGeneration",
-    tied=False,
-    wrapped_by={"qwen2_5_vl": None},
-)
-@family(
-    "qwen2_vl_text", "Qwen2VLForConditionalGeneration", tied=False, wrapped_by={"qwen2_vl": None}
-)
-@family("qwen2", "Qwen2ForCausalLM", tied=False, wrapped_by=OVER_QWEN2)
+@family("qwen2_5_vl_text", "Qwen2_5_VLForConditionalGeneration", tied=False)
+@family("qwen2_vl_text", "Qwen2VLForConditionalGeneration", tied=False)
+@family("qwen2", "Qwen2ForCausalLM", tied=False)
 def qwen2(c: Config, i: int) -> Block:
     """Llama with biases on queries, keys and values."""
     return layer(grouped(c, biases=QKV, window=optional_window(c, i)), mlp(c))
@@ -139,7 +87,7 @@ def qwen2_moe(c: Config, i: int) -> Block:
     return layer(attention, _qwen_experts(c, shared_width=width, shared_gate=True))
 
 
-@family("qwen3", "Qwen3ForCausalLM", tied=False, wrapped_by=OVER_QWEN3)
+@family("qwen3", "Qwen3ForCausalLM", tied=False)
 def qwen3(c: Config, i: int) -> Block:
     """Llama with a norm of each head's queries and keys."""
     return layer(_qwen3_attention(c, i), mlp(c))
@@ -170,7 +118,7 @@ def _qwen_experts(c: Config, **shared: Any) -> Mixture:
     return experts(c, name, **shared)
 
 
-@family("gemma", "GemmaForCausalLM", tied=True, wrapped_by={"paligemma": True})
+@family("gemma", "GemmaForCausalLM", tied=True)
 def gemma(c: Config, i: int) -> Block:
     """Llama with heads of a stated width and GELU."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -187,11 +135,7 @@ def gemma2(c: Config, i: int) -> Block:
 
 
 @family(
-    "gemma3_text",
-    "Gemma3ForCausalLM",
-    tied=True,
-    wrapped_by={"gemma3": True},
-    refuse={"use_bidirectional_attention": False},
+    "gemma3_text", "Gemma3ForCausalLM", tied=True, refuse={"use_bidirectional_attention": False}
 )
 def gemma3_text(c: Config, i: int) -> Block:
     """Gemma 2 with norms of queries and keys; every sixth layer is global."""
@@ -275,14 +219,7 @@ def cohere(c: Config, i: int) -> Block:
     return layer(attention, mlp(c), norms=1, parallel=True, norm=norm)
 
 
-@family(
-    "cohere2",
-    "Cohere2ForCausalLM",
-    tied=True,
-    norm="layer_norm_no_bias",
-    wrapped_by={"cohere2_vision": True, "aya_vision": True},
-    usual={"sliding_window": 4096, "sliding_window_pattern": 4},
-)
+@family("cohere2", "Cohere2ForCausalLM", tied=True, norm="layer_norm_no_bias")
 def cohere2(c: Config, i: int) -> Block:
     """Cohere with a window in all but every n-th layer; those global layers do not rotate."""
     found, norm = biases(c, "attention_bias", False, QKVO), "layer_norm_no_bias"
@@ -337,8 +274,8 @@ def gpt_neox(c: Config, i: int) -> Block:
 GPTJ: dict[str, Any] = {"tied": False, "norm": "layer_norm", "unembedding_bias": True}
 
 
-@family("codegen", "CodeGenForCausalLM", names=GPT2, usual={"rotary_dim": 64}, **GPTJ)
-@family("gptj", "GPTJForCausalLM", names=GPT2, **GPTJ)
+@family("codegen", "CodeGenForCausalLM", **GPTJ)
+@family("gptj", "GPTJForCausalLM", **GPTJ)
 def gptj(c: Config, i: int) -> Block:
     """Both parts read one norm; biases in the feed-forward layer and the unembedding."""
     norm, width = "layer_norm", head_dim(c, stated=False)
@@ -349,7 +286,7 @@ def gptj(c: Config, i: int) -> Block:
     return layer(attention, feed, norms=1, parallel=True, norm=norm)
 
 
-@family("gpt2", "GPT2LMHeadModel", tied=True, norm="layer_norm", names=GPT2, positions=0)
+@family("gpt2", "GPT2LMHeadModel", tied=True, norm="layer_norm", positions=0)
 def gpt2(c: Config, i: int) -> Block:
     """Layer norms, biases, learned positions."""
     norm = "layer_norm"
@@ -364,7 +301,6 @@ def gpt2(c: Config, i: int) -> Block:
     tied=True,
     norm="layer_norm",
     positions=2,
-    names={"intermediate_size": "ffn_dim"},
     first=lambda c: _opt_projection(c, "into"),
     last=lambda c: _opt_projection(c, "out_of"),
     size=lambda c: _opt_sizes(c),
@@ -395,18 +331,7 @@ def _opt_projection(c: Config, way: str) -> tuple[PerToken, ...]:
     return () if width == d else linear_step(f"project_{way}", *sizes)
 
 
-@family(
-    "bloom",
-    "BloomForCausalLM",
-    tied=True,
-    norm="layer_norm",
-    embedding_norm=True,
-    names={
-        "hidden_size": ("hidden_size", "n_embed"),
-        "num_hidden_layers": ("n_layer", "num_hidden_layers"),
-        "num_attention_heads": ("n_head", "num_attention_heads"),
-    },
-)
+@family("bloom", "BloomForCausalLM", tied=True, norm="layer_norm", embedding_norm=True)
 def bloom(c: Config, i: int) -> Block:
     """GPT-2 without positions: ALiBi adds a slope to the scores. Four times as wide inside."""
     norm = "layer_norm"

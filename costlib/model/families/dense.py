@@ -30,46 +30,32 @@ def ministral(c: Config, i: int) -> Block:
     return layer(grouped(c, or_one_each=said_null(c), window=reach), mlp(c))
 
 
-@family(
-    "ministral3",
-    "Ministral3ForCausalLM",
-    tied=False,
-)
+@family("ministral3", "Ministral3ForCausalLM", tied=False)
 def ministral3(c: Config, i: int) -> Block:
     """Mistral, usually without a window."""
     return layer(grouped(c, window=window(c, i)), mlp(c))
 
 
-@family("glm", "GlmForCausalLM", tied=False, usual={"head_dim": 128})
+@family("glm", "GlmForCausalLM", tied=False)
 def glm(c: Config, i: int) -> Block:
     """Llama with biases on queries, keys and values; half of each head rotated."""
     return layer(_glm_attention(c), mlp(c))
 
 
-@family("glm4", "Glm4ForCausalLM", tied=False, usual={"head_dim": 128})
+@family("glm4", "Glm4ForCausalLM", tied=False)
 def glm4(c: Config, i: int) -> Block:
     """GLM with norms on both sides of each part."""
     return layer(_glm_attention(c), mlp(c), norms=4)
 
 
-@family(
-    "glm4v_text",
-    "Glm4vForConditionalGeneration",
-    tied=False,
-    wrapped_by={"glm4v": None, "glm46v": False, "glmga": False},
-)
+@family("glm4v_text", "Glm4vForConditionalGeneration", tied=False)
 def glm4v_text(c: Config, i: int) -> Block:
     """GLM 4 inside a model that sees."""
     attention = grouped(c, biases=QKV, rotary_dim=rotary(c, head_dim(c), 0.5))
     return layer(attention, mlp(c), norms=4)
 
 
-@family(
-    "glm_ocr_text",
-    "GlmOcrForConditionalGeneration",
-    tied=False,
-    wrapped_by={"glm_ocr": None},
-)
+@family("glm_ocr_text", "GlmOcrForConditionalGeneration", tied=False)
 def glm_ocr_text(c: Config, i: int) -> Block:
     """GLM 4 without biases, inside a model that reads pictures of text."""
     return layer(grouped(c), mlp(c), norms=4)
@@ -80,7 +66,7 @@ def _glm_attention(c: Config) -> Attention:
     return grouped(c, biases=found, rotary_dim=rotary(c, head_dim(c), 0.5))
 
 
-@family("olmo3", "Olmo3ForCausalLM", tied=False, usual={"sliding_window": 4096})
+@family("olmo3", "Olmo3ForCausalLM", tied=False)
 def olmo3(c: Config, i: int) -> Block:
     """OLMo 2 with a window in three layers of four."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -90,7 +76,7 @@ def olmo3(c: Config, i: int) -> Block:
 
 
 @family("exaone4_5_text", "Exaone4ForCausalLM", tied=False)
-@family("exaone4", "Exaone4ForCausalLM", tied=False, wrapped_by={"exaone4_5": False})
+@family("exaone4", "Exaone4ForCausalLM", tied=False)
 def exaone4(c: Config, i: int) -> Block:
     """Norms after the parts and of each head; where there is a window, layers without one do not
     rotate."""
@@ -123,12 +109,7 @@ def _exaone_window(c: Config, i: int) -> int | None:
     return c.count("sliding_window") if is_local else None
 
 
-@family(
-    "ernie4_5",
-    "Ernie4_5ForCausalLM",
-    tied=True,
-    usual={"head_dim": 128},
-)
+@family("ernie4_5", "Ernie4_5ForCausalLM", tied=True)
 def ernie4_5(c: Config, i: int) -> Block:
     """Llama; one flag gives biases to everything."""
     found = c.flag("use_bias", False)
@@ -136,7 +117,7 @@ def ernie4_5(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, bias=found))
 
 
-@family("seed_oss", "SeedOssForCausalLM", tied=False, usual={"head_dim": 128})
+@family("seed_oss", "SeedOssForCausalLM", tied=False)
 def seed_oss(c: Config, i: int) -> Block:
     """Llama with biases on queries, keys and values, and a flag for every other."""
     found = biases(c, "attention_bias", True, QKV)
@@ -195,12 +176,7 @@ def nanochat(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, gated=False, default="relu2"), norm=norm)
 
 
-@family(
-    "qwen3_vl_text",
-    "Qwen3VLForConditionalGeneration",
-    tied=False,
-    wrapped_by={"qwen3_vl": False},
-)
+@family("qwen3_vl_text", "Qwen3VLForConditionalGeneration", tied=False)
 def qwen3_vl_text(c: Config, i: int) -> Block:
     """Qwen 3 inside a model that sees."""
     found = biases(c, "attention_bias", False, QKVO)

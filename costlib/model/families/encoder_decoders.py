@@ -31,25 +31,18 @@ T5: dict[str, Any] = {
     "always_tied": True,
     "rewrite": _t5_fields,
     "refuse": {"is_encoder_decoder": True},
-    "names": {
-        "hidden_size": ("d_model", "hidden_size"),
-        "num_hidden_layers": ("num_decoder_layers", "num_hidden_layers"),
-        "num_attention_heads": ("num_heads", "num_attention_heads"),
-        "head_dim": ("d_kv", "head_dim"),
-        "intermediate_size": "d_ff",
-    },
 }
 
 
-@family("t5", "T5ForConditionalGeneration", usual={"feed_forward_proj": "relu"}, **T5)
-@family("mt5", "MT5ForConditionalGeneration", usual={"feed_forward_proj": "gated-gelu"}, **T5)
+@family("t5", "T5ForConditionalGeneration", **T5)
+@family("mt5", "MT5ForConditionalGeneration", **T5)
 def t5(c: Config, i: int) -> Block:
     """No positions: the first layer has a bias for each distance, for all layers. The unembedding
     is always the embedding."""
     return _t5_layer(c, i, biased=i == 0, encoder=_t5_encoder(c, everywhere=False))
 
 
-@family("umt5", "UMT5ForConditionalGeneration", usual={"feed_forward_proj": "gated-gelu"}, **T5)
+@family("umt5", "UMT5ForConditionalGeneration", **T5)
 def umt5(c: Config, i: int) -> Block:
     """T5 with biases for distances in every layer."""
     return _t5_layer(c, i, biased=True, encoder=_t5_encoder(c, everywhere=True))
@@ -98,17 +91,9 @@ def _t5_encoder(c: Config, *, everywhere: bool) -> Encoder:
     )
 
 
-#: How BART and its kin spell sizes: those of the decoder.
-BART = {
-    "hidden_size": ("d_model", "hidden_size"),
-    "num_hidden_layers": ("decoder_layers", "num_hidden_layers"),
-    "num_attention_heads": "decoder_attention_heads",
-    "intermediate_size": "decoder_ffn_dim",
-}
 KIN: dict[str, Any] = {
     "tied": True,
     "norm": "layer_norm",
-    "names": BART,
     "refuse": {"is_encoder_decoder": True, "tie_word_embeddings": True},
 }
 

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from costlib.layers import Block, PerToken
+from costlib.model.catalog.lookup import content
 from costlib.model.families.config import Config
 
-__all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "family"]
+__all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "family", "written"]
 
 Steps = Callable[[Config], tuple[PerToken, ...]]
 Sizes = Callable[[Config], Mapping[str, Any]]
@@ -38,16 +40,15 @@ class Family:
     ``layer``: layer i of a config. ``tied``: what a missing tie_word_embeddings means (None: it
     must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
     the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
-    no table). ``names``: fields that the family spells its own way, by their usual name.
-    ``usual``: what the family's code takes for a field that is not there (`catalog/defaults.json`
-    has more of them for a config inside that of a model that also sees or hears, as libraries
-    write those without what is usual). ``rewrite``: the fields as they are spelled now, given those
-    of an older form. ``agree``: fields that may be there, and
-    then must equal another. ``refuse``: fields with the only value that the entry is right for.
+    no table). ``rewrite``: the fields as they are spelled now, given those of an older form.
+    ``agree``: fields that may be there, and then must equal another. ``refuse``: fields with the
+    only value that the entry is right for.
     ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``mtp``
     is the field that says how many MTP layers there are, and ``mtp_layer`` such a layer
     where it is not like the last one. ``heads``: classes with a head of their own, and what it
-    changes of the model. ``size`` can change anything of the finished model.
+    changes of the model. ``size`` can change anything of the finished model. ``written`` is how
+    its configs are written, as `catalog/configs.json` has it: what spellings its fields have, and
+    what its code takes for one that is not there.
     """
 
     architecture: str
@@ -60,8 +61,6 @@ class Family:
     embedding_norm: bool = False
     positions: int | None = None
     unembedding_bias: bool = False
-    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
-    usual: Mapping[str, Any] = field(default_factory=dict)
     rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     agree: Mapping[str, str] = field(default_factory=dict)
     refuse: Mapping[str, Any] = field(default_factory=dict)
@@ -71,6 +70,7 @@ class Family:
     mtp_layer: Callable[[Config], Block] | None = None
     heads: Mapping[str, Sizes] = field(default_factory=dict)
     size: Sizes | None = None
+    written: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def about(self) -> str:
@@ -99,16 +99,9 @@ WRAPPERS: dict[str, Wrapper] = {}
 
 
 def family(
-    model_type: str,
-    architecture: str,
-    *,
-    wrapped_by: Mapping[str, bool | None] | None = None,
-    **facts: Any,
+    model_type: str, architecture: str, **facts: Any
 ) -> Callable[[Callable[[Config, int], Block]], Callable[[Config, int], Block]]:
     """Enter a function of a config and a layer's number as a family.
-
-    ``wrapped_by`` names the model_types of models that also see or hear and have this one inside,
-    each with what holds for its unembedding (see `Wrapper`).
 
     >>> from costlib.model.families.decoders import llama
     >>> FAMILIES["llama"].layer is llama, FAMILIES["llama"].architecture
@@ -116,9 +109,27 @@ def family(
     """
 
     def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:
-        FAMILIES[model_type] = Family(architecture=architecture, layer=layer, **facts)
-        for name, tied in (wrapped_by or {}).items():
+        row = written(model_type)
+        entry = Family(architecture=architecture, layer=layer, written=row, **facts)
+        FAMILIES[model_type] = entry
+        for name, tied in row.get("wrapped_by", {}).items():
             WRAPPERS[name] = Wrapper(model_type, tied)
         return layer
 
     return enter
+
+
+@cache
+def _configs() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = content("config")["configs"]
+    return found
+
+
+def written(model_type: str) -> Mapping[str, Any]:
+    """How the configs of a model_type are written: what it spells its own way, what it leaves out.
+
+    >>> written("glm"), written("llama4_text")["inside"]["hidden_size"]
+    ({'usual': {'head_dim': 128}}, 5120)
+    """
+    row: Mapping[str, Any] = _configs().get(model_type, {})
+    return row

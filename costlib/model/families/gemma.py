@@ -70,13 +70,7 @@ def _per_layer_steps(c: Config) -> tuple[PerToken, ...]:
     )
 
 
-@family(
-    "gemma4_text",
-    "Gemma4ForCausalLM",
-    tied=True,
-    wrapped_by={"gemma4": True},
-    first=_per_layer_embedding,
-)
+@family("gemma4_text", "Gemma4ForCausalLM", tied=True, first=_per_layer_embedding)
 def gemma4_text(c: Config, i: int) -> Block:
     """Gemma 3 with wider heads in global layers, where values may be keys; in some sizes a part of
     the embedding for every layer, keys and values shared by the last layers, or experts beside the
@@ -142,14 +136,7 @@ def _altup_last(c: Config) -> tuple[PerToken, ...]:
     return (*made, elementwise("altup.mean", more * d, "residual", writes=d))
 
 
-@family(
-    "gemma3n_text",
-    "Gemma3nForCausalLM",
-    tied=True,
-    wrapped_by={"gemma3n": True},
-    first=_altup_first,
-    last=_altup_last,
-)
+@family("gemma3n_text", "Gemma3nForCausalLM", tied=True, first=_altup_first, last=_altup_last)
 def gemma3n_text(c: Config, i: int) -> Block:
     """Several residual streams, of which a layer computes one and predicts the others (AltUp); a
     low-rank way around attention (Laurel); a part of the embedding for every layer; the last layers

@@ -57,38 +57,31 @@ family(
     "kimi_k2",
     "DeepseekV3ForCausalLM",
     tied=False,
-    wrapped_by={"kimi_k25": True},
     mtp="num_nextn_predict_layers",
     refuse={"moe_layer_freq": 1},
 )(deepseek_v3)
 
 
-@family(
-    "glm4_moe_lite",
-    "Glm4MoeLiteForCausalLM",
-    tied=False,
-    mtp="num_nextn_predict_layers",
-    usual={"q_lora_rank": 768},
-)
+@family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", tied=False, mtp="num_nextn_predict_layers")
 def glm4_moe_lite(c: Config, i: int) -> Block:
     """GLM 4.7 Flash: DeepSeek-V3 with one dense layer."""
     c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'")
     return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
 
 
-@family("mistral4", "Mistral4ForCausalLM", tied=False, usual={"q_lora_rank": 1024})
+@family("mistral4", "Mistral4ForCausalLM", tied=False)
 def mistral4(c: Config, i: int) -> Block:
     """DeepSeek-V3 without dense layers, unless the config has some."""
     return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
 
 
-@family("youtu", "YoutuForCausalLM", tied=True, usual={"q_lora_rank": 1536})
+@family("youtu", "YoutuForCausalLM", tied=True)
 def youtu(c: Config, i: int) -> Block:
     """Latent attention and dense layers."""
     return layer(_latent(c), mlp(c))
 
 
-@family("minicpm3", "MiniCPM3ForCausalLM", tied=True, usual={"q_lora_rank": 768})
+@family("minicpm3", "MiniCPM3ForCausalLM", tied=True)
 def minicpm3(c: Config, i: int) -> Block:
     """Latent attention and dense layers; a value is as wide as d_model shared by the heads."""
     if not c.has("v_head_dim"):
@@ -118,7 +111,6 @@ def _indexer(c: Config, *, ranked: bool = True) -> Indexer:
     "DeepseekV32ForCausalLM",
     tied=False,
     mtp="num_nextn_predict_layers",
-    usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64},
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
 def deepseek_v32(c: Config, i: int) -> Block:
@@ -134,7 +126,6 @@ def deepseek_v32(c: Config, i: int) -> Block:
     tied=False,
     mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
-    usual={"q_lora_rank": 2048, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
     refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
 def glm_moe_dsa(c: Config, i: int) -> Block:
@@ -167,19 +158,7 @@ def _is_full(c: Config, i: int, rule: Callable[[int], bool]) -> bool:
     return kind == "full"
 
 
-@family(
-    "longcat_flash",
-    "LongcatFlashForCausalLM",
-    tied=False,
-    names={
-        "num_hidden_layers": "num_layers",
-        "intermediate_size": ("ffn_hidden_size", "intermediate_size"),
-        "moe_intermediate_size": ("expert_ffn_hidden_size", "moe_intermediate_size"),
-        "num_experts_per_tok": ("moe_topk", "num_experts_per_tok"),
-    },
-    usual={"q_lora_rank": 1536},
-    refuse={"zero_expert_num": 0},
-)
+@family("longcat_flash", "LongcatFlashForCausalLM", tied=False, refuse={"zero_expert_num": 0})
 def longcat_flash(c: Config, i: int) -> Block:
     """Each layer is two of attention and a dense feed-forward layer, and a mixture beside them.
     Experts that do nothing are refused: how many of a token's are such, only the router knows."""
@@ -188,22 +167,14 @@ def longcat_flash(c: Config, i: int) -> Block:
     return layer(_latent(c), mlp(c), _latent(c), mlp(c), routed, norms=4)
 
 
-@family(
-    "axk1", "AXK1ForCausalLM", tied=False, usual={"q_lora_rank": 1536}, refuse={"moe_layer_freq": 1}
-)
+@family("axk1", "AXK1ForCausalLM", tied=False, refuse={"moe_layer_freq": 1})
 def axk1(c: Config, i: int) -> Block:
     """DeepSeek-V3 with a norm after each mixture too."""
     found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
     return layer(_latent(c), found, norms=3 if isinstance(found, Mixture) else 2)
 
 
-@family(
-    "axk2",
-    "AXK2ForCausalLM",
-    tied=False,
-    usual={"q_lora_rank": 384, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 16},
-    refuse={"moe_layer_freq": 1},
-)
+@family("axk2", "AXK2ForCausalLM", tied=False, refuse={"moe_layer_freq": 1})
 def axk2(c: Config, i: int) -> Block:
     """DeepSeek-V3.2 with a gate on attention's output that is made with the queries, and norms that
     a narrow network scales (in a dense layer the first one alone)."""
@@ -220,13 +191,7 @@ def axk2(c: Config, i: int) -> Block:
     return layer(attention, found, extra=tuple(step * times for step in scaled))
 
 
-@family(
-    "hy_v4",
-    "HYV4ForCausalLM",
-    tied=False,
-    last=streams_head,
-    usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 16},
-)
+@family("hy_v4", "HYV4ForCausalLM", tied=False, last=streams_head)
 def hy_v4(c: Config, i: int) -> Block:
     """Latent attention with sinks and a gate on its output, whose layers mostly use what the
     indexer of an earlier one chose; four residual streams; a dense layer, then experts."""
@@ -250,22 +215,12 @@ def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     "Glm5NextForConditionalGeneration",
     also=("Glm5NextForCausalLM",),
     tied=False,
-    wrapped_by={"glm5_next": False},
     rewrite=_glm_next_fields,
     last=streams_mean,
     mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(
         _pooled_latent(c, own=True), shared_and_routed(c), residuals=0, extra=streams(c)
     ),
-    usual={
-        "linear_head_dim": 128,
-        "linear_num_heads": 64,
-        "linear_conv_kernel_dim": 4,
-        "index_topk": 2048,
-        "index_head_dim": 128,
-        "index_n_heads": 32,
-        "index_kpool": 16,
-    },
 )
 def glm5_next_text(c: Config, i: int) -> Block:
     """Kimi delta attention in three layers of four; latent attention without rotation in the
@@ -300,9 +255,6 @@ def _pooled_latent(c: Config, *, own: bool) -> Latent:
     "mistral_large4_text",
     "MistralLarge4ForConditionalGeneration",
     tied=False,
-    wrapped_by={"mistral_large4": False},
-    names={"n_routed_experts": ("n_routed_experts", "num_local_experts", "num_experts")},
-    usual={"index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
     refuse={"q_lora_rank": None},
 )
 def mistral_large4_text(c: Config, i: int) -> Block:
@@ -375,15 +327,7 @@ _DOTS_NEAR = {
     "Dots3NoteForConditionalGeneration",
     also=("Dots3NoteForCausalLM",),
     tied=False,
-    wrapped_by={"dots3_note": False},
     rewrite=_dots_fields,
-    names={"n_routed_experts": ("n_routed_experts", "num_local_experts")},
-    usual={
-        "q_lora_rank": 1024,
-        "index_topk": 2048,
-        "index_head_dim": 128,
-        "index_n_heads": 64,
-    },
     refuse={"moe_layer_freq": 1, "mlp_bias": False, "use_dsa": True},
 )
 def dots3_note_text(c: Config, i: int) -> Block:

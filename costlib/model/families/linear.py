@@ -44,19 +44,6 @@ from costlib.model.families.streams import begun, over_blocks
 
 CONV, LAYERS, NARROW = "conv", "num_hidden_layers", "routed_expert_hidden_size"
 
-#: What the code of Qwen's hybrids takes for a field that is not there.
-QWEN = {
-    "head_dim": 256,
-    "full_attention_interval": 4,
-    "linear_conv_kernel_dim": 4,
-    "linear_key_head_dim": 128,
-    "linear_value_head_dim": 128,
-    "linear_num_key_heads": 16,
-    "linear_num_value_heads": 32,
-    "moe_intermediate_size": 512,
-    "shared_expert_intermediate_size": 512,
-}
-
 
 @family(
     "qwen3_next",
@@ -64,13 +51,6 @@ QWEN = {
     tied=False,
     mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
-    usual={
-        **QWEN,
-        "num_nextn_predict_layers": 1,
-        "num_key_value_heads": 2,
-        "num_experts": 512,
-        "num_experts_per_tok": 10,
-    },
 )
 def qwen3_next(c: Config, i: int) -> Block:
     """Gated delta rule, and in every fourth layer attention with a gate; many small experts."""
@@ -83,10 +63,8 @@ def qwen3_next(c: Config, i: int) -> Block:
     "qwen3_5_text",
     "Qwen3_5ForCausalLM",
     tied=False,
-    wrapped_by={"qwen3_5": False},
     mtp="mtp_num_hidden_layers",
     mtp_layer=lambda c: layer(_qwen_attention(c), mlp(c)),
-    usual={**QWEN, "num_key_value_heads": 4, "intermediate_size": 12288},
     refuse={"attn_output_gate": True},
 )
 def qwen3_5_text(c: Config, i: int) -> Block:
@@ -98,10 +76,8 @@ def qwen3_5_text(c: Config, i: int) -> Block:
     "qwen3_5_moe_text",
     "Qwen3_5MoeForCausalLM",
     tied=False,
-    wrapped_by={"qwen3_5_moe": False},
     mtp="mtp_num_hidden_layers",
     mtp_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
-    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 256, "num_experts_per_tok": 8},
     refuse={"attn_output_gate": True},
 )
 def qwen3_5_moe_text(c: Config, i: int) -> Block:
@@ -170,14 +146,6 @@ def olmo_hybrid(c: Config, i: int) -> Block:
     return layer(grouped(c, qk_norm="full", biases=found, rotary_dim=rotated), mlp(c))
 
 
-#: How Kimi and Bailing spell the sizes of their experts, and what those were called first.
-KIMI_NAMES: dict[str, str | tuple[str, ...]] = {
-    "num_experts": ("num_experts", "num_local_experts"),
-    "num_experts_per_tok": ("num_experts_per_token", "num_experts_per_tok"),
-    "n_shared_experts": ("num_shared_experts", "n_shared_experts"),
-}
-
-
 def linear_object(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The published form has the linear layers' sizes in an object."""
     inner, found = fields.get("linear_attn_config"), dict(fields)
@@ -220,17 +188,8 @@ def _kimi_end(c: Config) -> tuple[PerToken, ...]:
     "kimi_linear",
     "KimiLinearForCausalLM",
     always_tied=False,
-    wrapped_by={"kimi_k3": False},
     rewrite=_kimi_fields,
     last=_kimi_end,
-    names=KIMI_NAMES,
-    usual={
-        "linear_head_dim": 128,
-        "linear_num_heads": 32,
-        "linear_conv_kernel_dim": 4,
-        "first_k_dense_replace": 1,
-        "n_shared_experts": 1,
-    },
     refuse={"moe_layer_freq": 1},
 )
 def kimi_linear(c: Config, i: int) -> Block:
@@ -271,8 +230,6 @@ def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     "BailingHybridForCausalLM",
     always_tied=False,
     rewrite=_bailing_fields,
-    names=KIMI_NAMES,
-    usual={"first_k_dense_replace": 2, "n_shared_experts": 1, "layer_group_size": 6},
     refuse={"q_lora_rank": None},
 )
 def bailing_hybrid(c: Config, i: int) -> Block:
@@ -319,14 +276,7 @@ def minimax(c: Config, i: int) -> Block:
     return layer(LightningAttention(heads=heads, head_dim=head_dim(c), block=block), feed)
 
 
-#: How Liquid's first configs spell things.
-LFM_NAMES = {
-    "tie_word_embeddings": ("tie_word_embeddings", "tie_embedding"),
-    "intermediate_size": ("intermediate_size", "block_ff_dim"),
-}
-
-
-@family("lfm2", "Lfm2ForCausalLM", tied=True, names=LFM_NAMES, wrapped_by={"lfm2_vl": True})
+@family("lfm2", "Lfm2ForCausalLM", tied=True)
 def lfm2(c: Config, i: int) -> Block:
     """Short convolutions, and attention in some layers; the stated width is cut by a third."""
     attends = c.entries("full_attn_idxs", int) if c.has("full_attn_idxs") else range(c.layers)
@@ -351,7 +301,7 @@ def _lfm_width(c: Config) -> int:
     return -(-int(factor * width) // multiple) * multiple
 
 
-@family("lfm2_moe", "Lfm2MoeForCausalLM", tied=True, names=LFM_NAMES)
+@family("lfm2_moe", "Lfm2MoeForCausalLM", tied=True)
 def lfm2_moe(c: Config, i: int) -> Block:
     """LFM2 with experts after the first layers; widths are as stated."""
     mixer = _convolution(c)
@@ -364,13 +314,7 @@ def _lfm_feed(c: Config, i: int) -> Mlp | Mixture:
     return mlp(c) if i < c.count("num_dense_layers", 2, least=0) else experts(c, "num_experts")
 
 
-@family(
-    "lfm3",
-    "Lfm3ForCausalLM",
-    tied=True,
-    wrapped_by={"lfm3_vl": True},
-    usual={"head_dim": 128, "sliding_window": 256, "conv_L_cache": 7, "num_key_value_heads": 4},
-)
+@family("lfm3", "Lfm3ForCausalLM", tied=True)
 def lfm3(c: Config, i: int) -> Block:
     """LFM2 with windows in some layers, a gate a head, and norms after the parts too."""
     kinds = {2: FULL, 0: SLIDING}
@@ -399,17 +343,7 @@ def _griffin_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**fields, "num_key_value_heads": kv_heads}
 
 
-@family(
-    "recurrent_gemma",
-    "RecurrentGemmaForCausalLM",
-    tied=True,
-    rewrite=_griffin_fields,
-    usual={
-        "block_types": ["recurrent", "recurrent", "attention"],
-        "attention_window_size": 2048,
-        "conv1d_width": 4,
-    },
-)
+@family("recurrent_gemma", "RecurrentGemmaForCausalLM", tied=True, rewrite=_griffin_fields)
 def recurrent_gemma(c: Config, i: int) -> Block:
     """Griffin: two layers of a gated recurrence, one of attention in a window, and so on."""
     kinds = c.entries("block_types", str)

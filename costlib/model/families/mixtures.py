@@ -38,12 +38,8 @@ from costlib.model.families.readers import (
 SPARSE = "minimax_m3_sparse"
 
 
-#: What GraniteMoe's code takes for sizes that are missing.
-GRANITE = {"num_local_experts": 8, "num_experts_per_tok": 2}
-
-
-@family("granitemoe", "GraniteMoeForCausalLM", tied=False, usual=GRANITE)
-@family("granitemoeshared", "GraniteMoeSharedForCausalLM", tied=False, usual=GRANITE)
+@family("granitemoe", "GraniteMoeForCausalLM", tied=False)
+@family("granitemoeshared", "GraniteMoeSharedForCausalLM", tied=False)
 def granitemoeshared(c: Config, i: int) -> Block:
     """Granite with a mixture of experts in every layer, and a dense layer beside them where it has
     a width."""
@@ -52,13 +48,7 @@ def granitemoeshared(c: Config, i: int) -> Block:
     return layer(grouped(c, biases=biases(c, "attention_bias", False, QKVO)), feed)
 
 
-@family(
-    "hy_v3",
-    "HYV3ForCausalLM",
-    tied=False,
-    names={"num_experts": ("num_experts", "num_local_experts")},
-    usual={"head_dim": 128, "num_key_value_heads": 8, "num_shared_experts": 1},
-)
+@family("hy_v3", "HYV3ForCausalLM", tied=False)
 def hy_v3(c: Config, i: int) -> Block:
     """Norms of each head's queries and keys; a dense layer, then experts beside shared ones."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -73,8 +63,6 @@ def hy_v3(c: Config, i: int) -> Block:
     "minimax_m2",
     "MiniMaxM2ForCausalLM",
     tied=False,
-    names={"num_local_experts": ("num_local_experts", "num_experts")},
-    usual={"head_dim": 128, "num_key_value_heads": 8},
     refuse={"use_qk_norm": True, "shared_intermediate_size": 0},
 )
 def minimax_m2(c: Config, i: int) -> Block:
@@ -116,25 +104,13 @@ M3: dict[str, Any] = {
     "also": ("MiniMaxM3SparseForCausalLM",),
     "tied": False,
     "rewrite": _m3_fields,
-    "names": {"num_local_experts": ("num_local_experts", "num_experts")},
     "agree": {"moe_intermediate_size": "intermediate_size"},
-    "usual": {
-        "head_dim": 128,
-        "num_key_value_heads": 4,
-        "rotary_dim": 64,
-        "index_n_heads": 4,
-        "index_head_dim": 128,
-        "index_block_size": 128,
-        "index_topk_blocks": 16,
-        "shared_intermediate_size": 3072,
-        "dense_intermediate_size": 12288,
-    },
     "refuse": {"use_qk_norm": True, "attention_output_gate": False, "n_shared_experts": 1},
 }
 
 
 @family("minimax_m3", "MiniMaxM3ForCausalLM", **M3)
-@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", wrapped_by={"minimax_m3_vl": None}, **M3)
+@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", **M3)
 def minimax_m3(c: Config, i: int) -> Block:
     """Attention to blocks of keys that an indexer picks; dense layers, then experts."""
     kind = c.kind(i, lambda _: FULL, FULL, SPARSE)
@@ -162,18 +138,7 @@ def _block_indexer(c: Config) -> Indexer:
     )
 
 
-@family(
-    "jetmoe",
-    "JetMoeForCausalLM",
-    tied=True,
-    names={"head_dim": ("kv_channels", "head_dim")},
-    usual={
-        "head_dim": 128,
-        "num_key_value_heads": 16,
-        "num_local_experts": 8,
-        "num_experts_per_tok": 2,
-    },
-)
+@family("jetmoe", "JetMoeForCausalLM", tied=True)
 def jetmoe(c: Config, i: int) -> Block:
     """Queries and outputs of attention are experts too, with one head for each KV head."""
     each, chosen = c.count("num_key_value_heads"), c.count("num_experts_per_tok")
@@ -199,12 +164,6 @@ def _zaya_scale(c: Config) -> tuple[PerToken, ...]:
     "ZayaForCausalLM",
     tied=True,
     first=_zaya_scale,
-    usual={
-        "head_dim": 128,
-        "num_key_value_heads": 2,
-        "router_hidden_size": 256,
-        "num_experts_per_tok": 1,
-    },
     refuse={"lm_head_bias": False, "num_experts_per_tok": 1},
 )
 def zaya(c: Config, i: int) -> Block:
@@ -240,12 +199,7 @@ def _zaya_router(c: Config, i: int) -> tuple[PerToken, ...]:
     )
 
 
-@family(
-    "flint",
-    "FlintForCausalLM",
-    tied=False,
-    usual={"head_dim": 128, "mlp_only_layers": [0, 1]},
-)
+@family("flint", "FlintForCausalLM", tied=False)
 def flint(c: Config, i: int) -> Block:
     """Qwen 3's mixture with attention sinks, a window in most layers, and a shared expert."""
     rule = {True: FULL, False: SLIDING}
@@ -263,13 +217,7 @@ def flint(c: Config, i: int) -> Block:
     return layer(attention, experts(c, "num_experts", shared_width=width))
 
 
-@family(
-    "kolibri1",
-    "Kolibri1ForCausalLM",
-    tied=False,
-    names={"num_experts": ("num_local_experts", "num_experts")},
-    usual={"head_dim": 128, "sliding_window": 513},
-)
+@family("kolibri1", "Kolibri1ForCausalLM", tied=False)
 def kolibri1(c: Config, i: int) -> Block:
     """Norms on both sides of each part and of heads, a window in four layers of five, experts
     beside a shared one."""
@@ -279,13 +227,7 @@ def kolibri1(c: Config, i: int) -> Block:
     return layer(grouped(c, qk_norm="head", window=reach), feed, norms=4)
 
 
-@family(
-    "beam",
-    "BeamForCausalLM",
-    tied=False,
-    names={"num_experts": ("num_experts", "num_local_experts")},
-    usual={"head_dim": 128, "sliding_window": 512},
-)
+@family("beam", "BeamForCausalLM", tied=False)
 def beam(c: Config, i: int) -> Block:
     """Norms on both sides of each part and of heads, a gate on attention's output with one bias a
     head, a window in five layers of six; the others do not rotate."""
@@ -322,17 +264,7 @@ def _text_of_lists(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     "ernie4_5_vl_moe_text",
     "Ernie4_5_VLMoeForConditionalGeneration",
     tied=True,
-    wrapped_by={"ernie4_5_vl_moe": True},
     rewrite=_text_of_lists,
-    names={
-        "num_experts": ("moe_num_experts", "num_experts"),
-        "num_experts_per_tok": ("moe_k", "num_experts_per_tok"),
-    },
-    usual={
-        "moe_intermediate_size": 1536,
-        "picture_intermediate_size": 512,
-        "moe_num_shared_experts": 2,
-    },
 )
 def ernie4_5_vl_moe_text(c: Config, i: int) -> Block:
     """ERNIE 4.5 inside a model that sees. Experts for pictures, and their router, are stored, and

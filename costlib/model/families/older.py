@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from costlib.layers import Block, Mlp
 from costlib.model.families.config import Config
-from costlib.model.families.decoders import GPT2
 from costlib.model.families.family import family
 from costlib.model.families.readers import QKVO, activation, grouped, head_dim, layer, mlp, rotary
 
-FALCON = {"intermediate_size": "ffn_hidden_size", "num_key_value_heads": "num_kv_heads"}
 
-
-@family("falcon", "FalconForCausalLM", tied=True, norm="layer_norm", names=FALCON)
+@family("falcon", "FalconForCausalLM", tied=True, norm="layer_norm")
 def falcon(c: Config, i: int) -> Block:
     """One KV head for all, or (since Falcon 40B) one a group; both parts read one norm, or one
     each; ALiBi or rotation. Its newer code keeps keys and values once for every query head."""
@@ -41,18 +38,7 @@ def falcon(c: Config, i: int) -> Block:
     return layer(attention, feed, norms=norms, norm=norm, parallel=is_parallel and norms == 1)
 
 
-@family(
-    "mpt",
-    "MptForCausalLM",
-    tied=True,
-    norm="layer_norm_no_bias",
-    names={
-        "hidden_size": ("d_model", "hidden_size"),
-        "num_hidden_layers": ("n_layers", "num_hidden_layers"),
-        "num_attention_heads": ("n_heads", "num_attention_heads"),
-    },
-    refuse={"no_bias": True},
-)
+@family("mpt", "MptForCausalLM", tied=True, norm="layer_norm_no_bias", refuse={"no_bias": True})
 def mpt(c: Config, i: int) -> Block:
     """Layer norms without biases, no biases elsewhere, ALiBi; four times as wide inside."""
     norm = "layer_norm_no_bias"
@@ -60,9 +46,7 @@ def mpt(c: Config, i: int) -> Block:
     return layer(attention, Mlp(width=4 * c.d_model, gated=False, activation="gelu"), norm=norm)
 
 
-@family(
-    "gpt_bigcode", "GPTBigCodeForCausalLM", tied=True, norm="layer_norm", names=GPT2, positions=0
-)
+@family("gpt_bigcode", "GPTBigCodeForCausalLM", tied=True, norm="layer_norm", positions=0)
 def gpt_bigcode(c: Config, i: int) -> Block:
     """GPT-2 with one KV head for all."""
     norm, heads = "layer_norm", c.count("num_attention_heads")
@@ -80,14 +64,7 @@ def gpt_bigcode(c: Config, i: int) -> Block:
     return layer(attention, feed, norm=norm)
 
 
-@family(
-    "gpt_neo",
-    "GPTNeoForCausalLM",
-    tied=True,
-    norm="layer_norm",
-    positions=0,
-    names={"num_hidden_layers": "num_layers", "num_attention_heads": "num_heads"},
-)
+@family("gpt_neo", "GPTNeoForCausalLM", tied=True, norm="layer_norm", positions=0)
 def gpt_neo(c: Config, i: int) -> Block:
     """GPT-2 with a window in some layers, which its code masks and nothing else: all keys are kept
     and multiplied, and so counted."""
@@ -119,9 +96,7 @@ def _check_kinds(c: Config) -> None:
     c.require(count in (0, c.layers), text)
 
 
-@family(
-    "persimmon", "PersimmonForCausalLM", tied=False, norm="layer_norm", wrapped_by={"fuyu": False}
-)
+@family("persimmon", "PersimmonForCausalLM", tied=False, norm="layer_norm")
 def persimmon(c: Config, i: int) -> Block:
     """Layer norms, one of each head too, biases, squared ReLU, half of each head rotated."""
     norm = "layer_norm"
@@ -142,18 +117,7 @@ def persimmon(c: Config, i: int) -> Block:
 
 
 @family("biogpt", "BioGptForCausalLM", tied=True, norm="layer_norm", positions=2)
-@family(
-    "xglm",
-    "XGLMForCausalLM",
-    tied=True,
-    norm="layer_norm",
-    names={
-        "hidden_size": ("d_model", "hidden_size"),
-        "num_hidden_layers": ("num_layers", "num_hidden_layers"),
-        "intermediate_size": "ffn_dim",
-        "num_attention_heads": ("attention_heads", "num_attention_heads"),
-    },
-)
+@family("xglm", "XGLMForCausalLM", tied=True, norm="layer_norm")
 def xglm(c: Config, i: int) -> Block:
     """GPT-2; XGLM computes its positions, BioGPT stores two rows more than it has positions."""
     norm = "layer_norm"
@@ -167,7 +131,6 @@ def xglm(c: Config, i: int) -> Block:
     tied=True,
     norm="layer_norm",
     final_norm=False,
-    names=GPT2,
     positions=0,
 )
 def openai_gpt(c: Config, i: int) -> Block:
@@ -179,14 +142,7 @@ def openai_gpt(c: Config, i: int) -> Block:
     return layer(attention, feed, norm=norm)
 
 
-@family(
-    "ctrl",
-    "CTRLLMHeadModel",
-    tied=True,
-    norm="layer_norm",
-    names={**GPT2, "intermediate_size": "dff"},
-    unembedding_bias=True,
-)
+@family("ctrl", "CTRLLMHeadModel", tied=True, norm="layer_norm", unembedding_bias=True)
 def ctrl(c: Config, i: int) -> Block:
     """GPT-2 with ReLU, and positions that are computed, not stored."""
     norm = "layer_norm"

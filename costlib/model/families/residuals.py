@@ -18,7 +18,7 @@ from costlib.layers import (
 from costlib.layers.matmul import product_flops
 from costlib.model.families.config import Config
 from costlib.model.families.family import family
-from costlib.model.families.linear import QWEN, delta_rule
+from costlib.model.families.linear import delta_rule
 from costlib.model.families.readers import (
     FULL,
     LINEAR,
@@ -44,8 +44,6 @@ INDEXED, NEAR, FAR = "indexed_attention", "hybrid_sliding", "hybrid"
     "MuseGlimmerForConditionalGeneration",
     also=("MuseGlimmerForCausalLM",),
     tied=False,
-    wrapped_by={"muse_glimmer": False},
-    usual={"head_dim": 128, "sliding_window": 2048},
 )
 def muse_glimmer_text(c: Config, i: int) -> Block:
     """A gate on every element of attention's output, norms of heads without weights, four norms, a
@@ -58,8 +56,6 @@ def muse_glimmer_text(c: Config, i: int) -> Block:
     "MuseSparkForConditionalGeneration",
     also=("MuseSparkForCausalLM",),
     tied=False,
-    wrapped_by={"muse_spark": False},
-    usual={"head_dim": 64, "sliding_window": 2048},
 )
 def muse_spark_text(c: Config, i: int) -> Block:
     """Muse Glimmer with experts of a narrower stream, which has norms of its own, and a gate on
@@ -119,7 +115,6 @@ def _hrm_start(c: Config) -> tuple[PerToken, ...]:
     final_norm=False,
     first=_hrm_start,
     rewrite=_hrm_fields,
-    usual={"head_dim": 128, "H_cycles": 2, "L_cycles": 3},
 )
 def hrm_text(c: Config, i: int) -> Block:
     """Two stacks of layers that are run again and again: a fast one several times, then a slow one,
@@ -152,11 +147,9 @@ def _qwen_end(c: Config) -> tuple[PerToken, ...]:
     "qwen4_exp_text",
     "Qwen4ExpForCausalLM",
     tied=False,
-    wrapped_by={"qwen4_exp": False},
     rewrite=_qwen_fields,
     last=_qwen_end,
     final_norm=False,
-    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 512, "num_experts_per_tok": 10},
     refuse={"ple_layer_ids": []},
 )
 def qwen4_exp_text(c: Config, i: int) -> Block:
@@ -227,16 +220,6 @@ def _inkling_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     tied=False,
     embedding_norm=True,
     rewrite=_inkling_fields,
-    wrapped_by={"inkling": False},
-    usual={
-        "head_dim": 128,
-        "swa_head_dim": 128,
-        "sliding_window_size": 512,
-        "d_rel": 16,
-        "rel_extent": 1024,
-        "conv_kernel_size": 4,
-        "n_shared_experts": 2,
-    },
 )
 def inkling_text(c: Config, i: int) -> Block:
     """Short convolutions of keys, of values and after each part; scores that depend on distances;
@@ -293,17 +276,7 @@ def _block_size(c: Config) -> int:
     also=("Inkling2ForConditionalGeneration",),
     tied=False,
     embedding_norm=True,
-    wrapped_by={"inkling2": False},
     last=_inkling_end,
-    names={"n_routed_experts": ("n_routed_experts", "num_local_experts")},
-    usual={
-        "head_dim": 128,
-        "swa_head_dim": 128,
-        "sliding_window_size": 1024,
-        "d_rel": 16,
-        "rel_extent": 1024,
-        "conv_kernel_size": 4,
-    },
 )
 def inkling2_text(c: Config, i: int) -> Block:
     """Inkling with a gate on attention's output and sinks made of the input; parts that attend to

@@ -33,20 +33,7 @@ from costlib.model.families.readers import (
 CHUNKED = "chunked_attention"
 
 
-@family(
-    "llama4_text",
-    "Llama4ForCausalLM",
-    tied=False,
-    wrapped_by={"llama4": False},
-    usual={
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "intermediate_size_mlp": 16384,
-        "num_local_experts": 16,
-        "num_experts_per_tok": 1,
-        "attention_chunk_size": 8192,
-    },
-)
+@family("llama4_text", "Llama4ForCausalLM", tied=False)
 def llama4_text(c: Config, i: int) -> Block:
     """Chunks of text that do not see one another, in layers that rotate; the others see all and do
     not. Each token goes to one expert and to a shared one, in every layer or every other."""
@@ -83,18 +70,13 @@ def glm4_moe(c: Config, i: int) -> Block:
     return layer(_glm_attention(c, False, qk_norm=normed), feed(c, i, dense))
 
 
-@family(
-    "glm4v_moe_text",
-    "Glm4vMoeForConditionalGeneration",
-    tied=False,
-    wrapped_by={"glm4v_moe": None},
-)
+@family("glm4v_moe_text", "Glm4vMoeForConditionalGeneration", tied=False)
 def glm4v_moe_text(c: Config, i: int) -> Block:
     """GLM 4.5 inside a model that sees."""
     return layer(_glm_attention(c, True), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
 
 
-@family("solar_open", "SolarOpenForCausalLM", tied=False, usual={"head_dim": 128})
+@family("solar_open", "SolarOpenForCausalLM", tied=False)
 def solar_open(c: Config, i: int) -> Block:
     """GLM 4.5 without dense layers."""
     found = biases(c, "attention_bias", False, QKV)
@@ -144,11 +126,6 @@ def exaone_moe(c: Config, i: int) -> Block:
     "ernie4_5_moe",
     "Ernie4_5_MoeForCausalLM",
     tied=True,
-    names={
-        "num_experts": ("moe_num_experts", "num_experts"),
-        "num_experts_per_tok": ("moe_k", "num_experts_per_tok"),
-    },
-    usual={"moe_num_shared_experts": 2},
     size=lambda c: {"biases": ("unembedding",) if c.flag("use_bias", False) else ()},
 )
 def ernie4_5_moe(c: Config, i: int) -> Block:
@@ -167,12 +144,7 @@ def ernie4_5_moe(c: Config, i: int) -> Block:
     return layer(attention, routed)
 
 
-@family(
-    "hunyuan_v1_moe",
-    "HunYuanMoEV1ForCausalLM",
-    tied=False,
-    names={"num_experts_per_tok": "moe_topk"},
-)
+@family("hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", tied=False)
 def hunyuan_v1_moe(c: Config, i: int) -> Block:
     """Hunyuan with experts of the dense layer's width beside a shared one."""
     found, own = (
@@ -186,12 +158,7 @@ def hunyuan_v1_moe(c: Config, i: int) -> Block:
     return layer(grouped(c, or_one_each=True, qk_norm="head", biases=found), routed)
 
 
-@family(
-    "mimo_v2_flash",
-    "MiMoV2FlashForCausalLM",
-    tied=False,
-    usual={"head_dim": 192, "v_head_dim": 128},
-)
+@family("mimo_v2_flash", "MiMoV2FlashForCausalLM", tied=False)
 def mimo_v2_flash(c: Config, i: int) -> Block:
     """Values narrower than keys; layers with a window have sinks and twice the KV heads."""
     kind = c.kind(i, lambda i: FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING, FULL, SLIDING)
@@ -235,7 +202,7 @@ def phimoe(c: Config, i: int) -> Block:
     return layer(attention, routed, norm=norm)
 
 
-@family("afmoe", "AfmoeForCausalLM", tied=False, usual={"head_dim": 128})
+@family("afmoe", "AfmoeForCausalLM", tied=False)
 def afmoe(c: Config, i: int) -> Block:
     """A gate on every element of attention's output, four norms, windows in three layers of four,
     whose complement does not rotate; experts after the first dense layers."""
@@ -257,9 +224,7 @@ def afmoe(c: Config, i: int) -> Block:
     return layer(attention, routed, norms=4)
 
 
-@family(
-    "laguna", "LagunaForCausalLM", tied=False, usual={"head_dim": 128, "num_key_value_heads": 8}
-)
+@family("laguna", "LagunaForCausalLM", tied=False)
 def laguna(c: Config, i: int) -> Block:
     """A gate on attention's output, a number of heads for each layer, a shared expert."""
     of_each = c.each_layer("num_attention_heads_per_layer", int)
@@ -288,13 +253,7 @@ def output_gate(c: Config) -> str:
     return "head" if stated in (None, True, "per-head") else "element"
 
 
-@family(
-    "qwen3_vl_moe_text",
-    "Qwen3VLMoeForConditionalGeneration",
-    tied=True,
-    wrapped_by={"qwen3_vl_moe": False},
-    names={"num_experts": ("num_experts", "num_local_experts")},
-)
+@family("qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", tied=True)
 def qwen3_vl_moe_text(c: Config, i: int) -> Block:
     """Qwen 3 with experts inside a model that sees."""
     attention = grouped(c, qk_norm="head", biases=biases(c, "attention_bias", False, QKVO))
@@ -323,14 +282,7 @@ def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     "Step3p7ForConditionalGeneration",
     also=("Step3p7FlashForCausalLM", "Step3p5ForCausalLM"),
     tied=False,
-    wrapped_by={"step3p7": False},
     rewrite=_step_fields,
-    names={
-        "num_key_value_heads": ("num_key_value_heads", "num_attention_groups"),
-        "n_routed_experts": ("n_routed_experts", "moe_num_experts"),
-        "num_experts_per_tok": ("num_experts_per_tok", "moe_top_k"),
-        "share_expert_dim": ("share_expert_dim", "share_expert_dims"),
-    },
 )
 def step3p5(c: Config, i: int) -> Block:
     """A gate on each head's output, more heads in layers with a window, experts beside a shared
@@ -367,17 +319,7 @@ def _step_sparse(c: Config) -> set[int]:
     return {int(entry) for entry in entries}
 
 
-@family(
-    "dbrx",
-    "DbrxForCausalLM",
-    tied=False,
-    norm="layer_norm_no_bias",
-    names={
-        "hidden_size": ("d_model", "hidden_size"),
-        "num_hidden_layers": ("n_layers", "num_hidden_layers"),
-        "num_attention_heads": ("n_heads", "num_attention_heads"),
-    },
-)
+@family("dbrx", "DbrxForCausalLM", tied=False, norm="layer_norm_no_bias")
 def dbrx(c: Config, i: int) -> Block:
     """Layer norms without biases, experts in every layer; sizes in two objects."""
     norm, inner, outer = "layer_norm_no_bias", c.inside("ffn_config"), c.inside("attn_config")
@@ -401,7 +343,6 @@ def _cohere_norm(c: Config) -> str:
     "Cohere2MoeForCausalLM",
     tied=True,
     norm="layer_norm_no_bias",
-    usual={"head_dim": 128, "num_shared_experts": 0},
     size=lambda c: {"norm": _cohere_norm(c)},
 )
 def cohere2_moe(c: Config, i: int) -> Block:

@@ -34,94 +34,27 @@ from costlib.model.families.readers import (
     mlp,
 )
 
-#: What a missing field means in most of these families.
-MAMBA2 = {
-    "mamba_n_heads": 128,
-    "mamba_d_head": "auto",
-    "mamba_n_groups": 1,
-    "mamba_d_state": 256,
-    "mamba_d_conv": 4,
-    "mamba_expand": 2,
-    "mamba_chunk_size": 256,
-    "mamba_conv_bias": True,
-    "mamba_proj_bias": False,
-}
-MAMBA1 = {
-    "mamba_d_state": 16,
-    "mamba_d_conv": 4,
-    "mamba_expand": 2,
-    "mamba_dt_rank": "auto",
-    "mamba_conv_bias": True,
-    "mamba_proj_bias": False,
-}
 
-#: How Mamba's own two families spell these, and Nemotron-H.
-OWN_NAMES = {
-    "mamba_n_heads": "num_heads",
-    "mamba_d_head": "head_dim",
-    "mamba_n_groups": "n_groups",
-    "mamba_d_state": "state_size",
-    "mamba_d_conv": "conv_kernel",
-    "mamba_expand": "expand",
-    "mamba_chunk_size": "chunk_size",
-    "mamba_conv_bias": "use_conv_bias",
-    "mamba_proj_bias": "use_bias",
-    "mamba_dt_rank": "time_step_rank",
-}
-NEMOTRON_NAMES = {
-    **OWN_NAMES,
-    "mamba_n_heads": "mamba_num_heads",
-    "mamba_d_head": "mamba_head_dim",
-    "mamba_d_state": "ssm_state_size",
-    "mamba_n_groups": ("n_groups", "mamba_n_groups"),
-    "mamba_d_conv": ("conv_kernel", "mamba_d_conv"),
-    "mamba_chunk_size": ("chunk_size", "mamba_chunk_size"),
-    "mamba_conv_bias": ("use_conv_bias", "mamba_conv_bias"),
-    "layer_types": ("layers_block_type", "layer_types"),
-}
-
-
-@family("mamba", "MambaForCausalLM", tied=True, names=OWN_NAMES, usual=MAMBA1)
+@family("mamba", "MambaForCausalLM", tied=True)
 def mamba(c: Config, i: int) -> Block:
     """A state space of the first kind and nothing else."""
     return layer(_mamba(c, c.count("intermediate_size", _expanded(c))), norms=1)
 
 
-@family("falcon_mamba", "FalconMambaForCausalLM", tied=True, names=OWN_NAMES, usual=MAMBA1)
+@family("falcon_mamba", "FalconMambaForCausalLM", tied=True)
 def falcon_mamba(c: Config, i: int) -> Block:
     """Mamba with norms, without weights, of what steers the scan."""
     width = c.count("intermediate_size", _expanded(c))  # falcon-mamba-7b says 'expand' of 16, and 2
     return layer(_mamba(c, width, inner_norms=3, weightless_norms=True), norms=1)
 
 
-@family(
-    "mamba2",
-    "Mamba2ForCausalLM",
-    tied=False,
-    names=OWN_NAMES,
-    usual={**MAMBA2, "mamba_d_head": 64, "mamba_n_groups": 8, "mamba_d_state": 128},
-)
+@family("mamba2", "Mamba2ForCausalLM", tied=False)
 def mamba2(c: Config, i: int) -> Block:
     """A state space of the second kind and nothing else."""
     return layer(_mamba2(c, _expanded(c)), norms=1)
 
 
-@family(
-    "jamba",
-    "JambaForCausalLM",
-    tied=False,
-    names={"num_experts": ("num_experts", "num_local_experts")},
-    usual={
-        **MAMBA1,
-        "attn_layer_period": 8,
-        "attn_layer_offset": 4,
-        "expert_layer_period": 2,
-        "expert_layer_offset": 1,
-        "num_experts": 16,
-        "num_experts_per_tok": 2,
-        "num_key_value_heads": 8,
-    },
-)
+@family("jamba", "JambaForCausalLM", tied=False)
 def jamba(c: Config, i: int) -> Block:
     """Mamba, attention in every eighth layer, experts in every other one; nothing is rotated."""
     kind = agreed(c, i, lambda i: FULL if _is_turn(c, i, "attn_layer") else LINEAR)
@@ -138,13 +71,7 @@ def _is_turn(c: Config, i: int, name: str) -> bool:
     return i % period == offset
 
 
-@family(
-    "bamba",
-    "BambaForCausalLM",
-    tied=False,
-    usual={**MAMBA2, "num_key_value_heads": 8},
-    names={"layer_types": ("layer_types", "layers_block_type")},
-)
+@family("bamba", "BambaForCausalLM", tied=False)
 def bamba(c: Config, i: int) -> Block:
     """Mamba-2, and attention in the layers that are named; half of each head is rotated."""
     attends = c.entries("attn_layer_indices", int)
@@ -157,18 +84,7 @@ def bamba(c: Config, i: int) -> Block:
     return layer(mixer, mlp(c, bias=c.flag("mlp_bias", False)))
 
 
-@family(
-    "granitemoehybrid",
-    "GraniteMoeHybridForCausalLM",
-    tied=False,
-    names={"layer_types": ("layer_types", "layers_block_type")},
-    usual={
-        **MAMBA2,
-        "num_local_experts": 8,
-        "num_experts_per_tok": 2,
-        "shared_intermediate_size": 1024,
-    },
-)
+@family("granitemoehybrid", "GraniteMoeHybridForCausalLM", tied=False)
 def granitemoehybrid(c: Config, i: int) -> Block:
     """Mamba-2 or attention; experts, if there are any, beside a dense layer that always is."""
     if c.kind(i, lambda _: LINEAR, FULL, LINEAR) == LINEAR:
@@ -184,12 +100,7 @@ def granitemoehybrid(c: Config, i: int) -> Block:
     return layer(mixer, feed)
 
 
-@family(
-    "falcon_h1",
-    "FalconH1ForCausalLM",
-    tied=False,
-    usual={**MAMBA2, "mamba_d_ssm": 1024, "num_key_value_heads": 8},
-)
+@family("falcon_h1", "FalconH1ForCausalLM", tied=False)
 def falcon_h1(c: Config, i: int) -> Block:
     """Attention and Mamba-2 side by side in every layer, both reading one norm."""
     attention = grouped(c, biases=biases(c, "attention_bias", False, QKVO))
@@ -217,24 +128,7 @@ def _nemotron_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 _LETTERS = {"M": LINEAR, "E": "moe", "*": FULL, "-": "mlp"}
 
 
-@family(
-    "nemotron_h",
-    "NemotronHForCausalLM",
-    always_tied=False,
-    rewrite=_nemotron_fields,
-    names=NEMOTRON_NAMES,
-    usual={
-        **MAMBA2,
-        "mamba_d_head": 64,
-        "mamba_n_groups": 8,
-        "mamba_d_state": 128,
-        "mamba_chunk_size": 128,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "n_routed_experts": 8,
-        "num_experts_per_tok": 2,
-    },
-)
+@family("nemotron_h", "NemotronHForCausalLM", always_tied=False, rewrite=_nemotron_fields)
 def nemotron_h(c: Config, i: int) -> Block:
     """One part a layer, with one norm: Mamba-2, attention, or a feed-forward layer (no gates)."""
     kind = c.kind(i, None, FULL, LINEAR, "mlp", "moe")
@@ -264,24 +158,10 @@ def _nemotron_feed(c: Config, kind: str) -> Mlp | Mixture:
     )
 
 
-#: What both Zambas take for a field that is not there.
-ZAMBA = {"mamba_expand": 2, "mamba_d_conv": 4, "num_mem_blocks": 1, "adapter_rank": 128}
 HYBRID = "hybrid"
 
 
-@family(
-    "zamba2",
-    "Zamba2ForCausalLM",
-    tied=True,
-    names={
-        "mamba_n_heads": "n_mamba_heads",
-        "mamba_n_groups": "mamba_ngroups",
-        "mamba_chunk_size": "chunk_size",
-        "mamba_proj_bias": "add_bias_linear",
-        "layer_types": ("layers_block_type", "layer_types"),
-    },
-    usual={**MAMBA2, **ZAMBA, "mamba_d_state": 64, "mamba_n_heads": 8},
-)
+@family("zamba2", "Zamba2ForCausalLM", tied=True)
 def zamba2(c: Config, i: int) -> Block:
     """Mamba-2; in some layers a block of attention and feed-forward comes first, used again and
     again with small adapters. It reads the embedding too, and so is twice as wide."""
@@ -301,13 +181,7 @@ def zamba2(c: Config, i: int) -> Block:
     return _hybrid(c, i, (_wide_attention(c, rotary_dim=rotated), feed), scan, around)
 
 
-@family(
-    "zamba",
-    "ZambaForCausalLM",
-    tied=True,
-    names={"layer_types": ("layers_block_type", "layer_types")},
-    usual={**MAMBA1, **ZAMBA},
-)
+@family("zamba", "ZambaForCausalLM", tied=True)
 def zamba(c: Config, i: int) -> Block:
     """Mamba, and one block of attention and feed-forward that is used again and again."""
     scan = _mamba(c)

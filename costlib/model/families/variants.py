@@ -31,8 +31,8 @@ from costlib.model.families.readers import (
 )
 
 
-@family("iquestcoder", "IQuestCoderForCausalLM", tied=False, usual={"head_dim": 128})
-@family("internlm3", "InternLM3ForCausalLM", tied=False, usual={"head_dim": 128})
+@family("iquestcoder", "IQuestCoderForCausalLM", tied=False)
+@family("internlm3", "InternLM3ForCausalLM", tied=False)
 def internlm3(c: Config, i: int) -> Block:
     """Llama with heads of a stated width; one switch for biases of attention, one for the rest."""
     found = biases(c, "attention_bias", c.flag("qkv_bias", False), QKVO)
@@ -40,7 +40,7 @@ def internlm3(c: Config, i: int) -> Block:
     return layer(grouped(c, biases=found), mlp(c, bias=bias))
 
 
-@family("helium", "HeliumForCausalLM", tied=False, usual={"head_dim": 128})
+@family("helium", "HeliumForCausalLM", tied=False)
 def helium(c: Config, i: int) -> Block:
     """Llama whose output projection never has a bias."""
     attention = grouped(c, biases=biases(c, "attention_bias", False, QKVO[:3]))
@@ -65,7 +65,7 @@ def hyperclovax(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, bias=c.flag("mlp_bias", False)), norms=norms)
 
 
-@family("cwm", "CwmForCausalLM", tied=False, usual={"head_dim": 128, "sliding_window": 8192})
+@family("cwm", "CwmForCausalLM", tied=False)
 def cwm(c: Config, i: int) -> Block:
     """Llama with a window in three layers of four; the first one is global."""
     feed = mlp(c, bias=c.flag("mlp_bias", False))
@@ -76,18 +76,13 @@ def _first_of_four(c: Config, i: int) -> int | None:
     return sliding(c, i, lambda i: SLIDING if i % 4 else FULL)
 
 
-@family("granite_swa", "GraniteSWAForCausalLM", tied=True, usual={"sliding_window": 128})
+@family("granite_swa", "GraniteSWAForCausalLM", tied=True)
 def granite_swa(c: Config, i: int) -> Block:
     """Granite with attention sinks, and a window in three layers of four."""
     return layer(_granite_attention(c, i), mlp(c, bias=c.flag("mlp_bias", False)))
 
 
-@family(
-    "granitemoe_swa",
-    "GraniteMoeSWAForCausalLM",
-    tied=False,
-    usual={"sliding_window": 128, "num_local_experts": 8, "num_experts_per_tok": 2},
-)
+@family("granitemoe_swa", "GraniteMoeSWAForCausalLM", tied=False)
 def granitemoe_swa(c: Config, i: int) -> Block:
     """The same with experts, and a dense layer beside them unless its width is 0."""
     shared = c.count("shared_intermediate_size", 0, least=0)
@@ -102,13 +97,7 @@ def _granite_attention(c: Config, i: int) -> Attention:
     return grouped(c, biases=found, sinks=True, window=_first_of_four(c, i), rotary_dim=rotated)
 
 
-@family(
-    "mellum",
-    "MellumForCausalLM",
-    tied=False,
-    names={"num_experts": ("num_experts", "num_local_experts")},
-    usual={"head_dim": 128},
-)
+@family("mellum", "MellumForCausalLM", tied=False)
 def mellum(c: Config, i: int) -> Block:
     """Qwen 3's mixture with windows, and dense layers where mlp_layer_types says so."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -118,12 +107,7 @@ def mellum(c: Config, i: int) -> Block:
     return layer(attention, mlp(c) if kind == "dense" else experts(c, "num_experts"))
 
 
-@family(
-    "vaultgemma",
-    "VaultGemmaForCausalLM",
-    tied=True,
-    usual={"head_dim": 256, "sliding_window": 4096},
-)
+@family("vaultgemma", "VaultGemmaForCausalLM", tied=True)
 def vaultgemma(c: Config, i: int) -> Block:
     """Gemma 2 with two norms a layer."""
     reach = sliding(c, i, lambda i: FULL if i % 2 else SLIDING)
@@ -199,7 +183,6 @@ def _picture_rows(c: Config) -> tuple[PerToken, ...]:
     "MllamaForConditionalGeneration",
     also=("MllamaForCausalLM",),
     tied=False,
-    wrapped_by={"mllama": None},
     first=_picture_rows,
     refuse={"tie_word_embeddings": False},
 )
