@@ -84,11 +84,10 @@ def from_hf(
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
-    usual = {**entry.written.get("usual", {}), **(_usual_inside(name) if is_inside else {})}
+    row = entry.written
+    usual = {**row.usual, **(row.inside if is_inside else {})}
     beside = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
-    return _build(
-        Config(fields, name, entry.written.get("names"), usual), entry, partial(make, **beside)
-    )
+    return _build(Config(fields, name, row.names, usual), entry, partial(make, **beside))
 
 
 def _unknown(name: str) -> str:
@@ -116,7 +115,7 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     kind = inner.get("model_type") or wrapper.text
     if not isinstance(kind, str):
         raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
-    found = {**_usual_inside(name), **inner, "model_type": kind}
+    found = {**written(name).inside, **inner, "model_type": kind}
     if name in WRAPPERS:  # its code makes this text model, whatever class that names
         found.pop("architectures", None)
     tied = False if name in _NEVER_TIED else fields.get(_TIED, wrapper.tied)
@@ -126,12 +125,6 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     here = (inside, "quantization_config")
     others = (key for key in fields if key.endswith("_config") and key not in here)
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
-
-
-def _usual_inside(model_type: str) -> Mapping[str, Any]:
-    """What code takes for sizes that the config of a text model inside another one leaves out."""
-    found: Mapping[str, Any] = written(model_type).get("inside", {})
-    return found
 
 
 def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
@@ -180,7 +173,8 @@ def _trained(config: Config) -> int | None:
 
 def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:
     """MTP layers: each has a norm of both inputs and one at its end."""
-    heads = config.count(entry.mtp, 0, least=0) if entry.mtp else 0
+    mtp = entry.written.mtp
+    heads = config.count(mtp, 0, least=0) if mtp else 0
     if not heads:
         return ()
     d, last = config.d_model, config.layers - 1
@@ -226,7 +220,7 @@ def _is_named(entry: Family, name: str) -> bool:
 
 
 def _classes(entry: Family) -> set[str]:
-    return {entry.architecture, *entry.also, *entry.heads}
+    return {entry.architecture, *entry.written.also, *entry.heads}
 
 
 def _check_variant(config: Config, entry: Family) -> None:
@@ -234,9 +228,9 @@ def _check_variant(config: Config, entry: Family) -> None:
     stated = config.entries("architectures", str)
     text = f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}"
     config.require(not stated or any(_is_named(entry, name) for name in stated), text)
-    for name, only in {**_NEVER, **entry.refuse}.items():
+    for name, only in {**_NEVER, **entry.written.only}.items():
         value = config.stated(name)
         is_right = value is None or (type(value) is type(only) and value == only)
         config.require(is_right, f"{name!r} must be {only!r} to be counted here, got {value!r}")
-    for name, other in entry.agree.items():
+    for name, other in entry.written.agree.items():
         config.same(name, config.count(other), repr(other))

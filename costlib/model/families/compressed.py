@@ -35,19 +35,7 @@ def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, "compress_rates": rates}
 
 
-@family(
-    "deepseek_v4",
-    "DeepseekV4ForCausalLM",
-    tied=False,
-    rewrite=_now,
-    last=streams_head,
-    refuse={
-        "attention_bias": False,
-        "mlp_bias": False,
-        "num_key_value_heads": 1,
-        "n_shared_experts": 1,
-    },
-)
+@family("deepseek_v4", "DeepseekV4ForCausalLM", tied=False, rewrite=_now, last=streams_head)
 def deepseek_v4(c: Config, i: int) -> Block:
     """Keys that are values, kept for a window and compressed 4 or 128 to 1 beyond it."""
     kind = c.kind(i, _usual_kind, SLIDING, SPARSE, HEAVY)

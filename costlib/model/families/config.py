@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class Config:
         self,
         fields: Mapping[str, Any],
         family: str,
-        names: Mapping[str, str | list[str]] | None = None,
+        names: Mapping[str, str | Sequence[str]] | None = None,
         usual: Mapping[str, Any] | None = None,
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}

@@ -61,7 +61,7 @@ def mixtral(c: Config, i: int) -> Block:
     return layer(grouped(c, window=window(c, i)), feed)
 
 
-@family("phi3", "Phi3ForCausalLM", tied=False, refuse={"attention_bias": False})
+@family("phi3", "Phi3ForCausalLM", tied=False)
 def phi3(c: Config, i: int) -> Block:
     """Mistral; a part of each head may be left without rotation."""
     attention = grouped(c, window=window(c, i), rotary_dim=rotary(c, head_dim(c)))
@@ -134,9 +134,7 @@ def gemma2(c: Config, i: int) -> Block:
     return layer(attention, mlp(c, default="gelu_tanh"), norms=4)
 
 
-@family(
-    "gemma3_text", "Gemma3ForCausalLM", tied=True, refuse={"use_bidirectional_attention": False}
-)
+@family("gemma3_text", "Gemma3ForCausalLM", tied=True)
 def gemma3_text(c: Config, i: int) -> Block:
     """Gemma 2 with norms of queries and keys; every sixth layer is global."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -156,25 +154,14 @@ def gpt_oss(c: Config, i: int) -> Block:
     return layer(attention, feed)
 
 
-@family(
-    "deepseek_v2",
-    "DeepseekV2ForCausalLM",
-    tied=False,
-    refuse={"moe_layer_freq": 1, "mlp_bias": False},
-)
+@family("deepseek_v2", "DeepseekV2ForCausalLM", tied=False)
 def deepseek_v2(c: Config, i: int) -> Block:
     """DeepSeek-V3 before its router. A config that the library wrote has qk_head_dim and no nulls:
     a rank that it leaves out was null; what the code takes for any other is 1536."""
     return _latent_layer(c, i, rank=None if c.has("qk_head_dim") else 1536)
 
 
-@family(
-    "deepseek_v3",
-    "DeepseekV3ForCausalLM",
-    tied=False,
-    mtp="num_nextn_predict_layers",
-    refuse={"moe_layer_freq": 1},
-)
+@family("deepseek_v3", "DeepseekV3ForCausalLM", tied=False)
 def deepseek_v3(c: Config, i: int) -> Block:
     """Latent attention; first dense layers, then experts beside shared ones."""
     return _latent_layer(c, i, rank=1536)

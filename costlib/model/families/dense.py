@@ -150,7 +150,7 @@ def stablelm(c: Config, i: int) -> Block:
     return layer(attention, mlp(c), norms=norms, norm=norm, parallel=is_parallel)
 
 
-@family("apertus", "ApertusForCausalLM", tied=False, refuse={"mlp_bias": False})
+@family("apertus", "ApertusForCausalLM", tied=False)
 def apertus(c: Config, i: int) -> Block:
     """Norms of each head, no gate, and an activation with two numbers of its own (xIELU)."""
     found = biases(c, "attention_bias", False, QKVO)
@@ -183,7 +183,7 @@ def qwen3_vl_text(c: Config, i: int) -> Block:
     return layer(grouped(c, needs_head_dim=True, qk_norm="head", biases=found), mlp(c))
 
 
-@family("mimo", "MiMoForCausalLM", tied=False, mtp="num_nextn_predict_layers")
+@family("mimo", "MiMoForCausalLM", tied=False)
 def mimo(c: Config, i: int) -> Block:
     """Qwen 2 with an MTP layer."""
     found = biases(c, "attention_bias", True, QKV)

@@ -30,7 +30,6 @@ def _t5_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 T5: dict[str, Any] = {
     "always_tied": True,
     "rewrite": _t5_fields,
-    "refuse": {"is_encoder_decoder": True},
 }
 
 
@@ -94,7 +93,6 @@ def _t5_encoder(c: Config, *, everywhere: bool) -> Encoder:
 KIN: dict[str, Any] = {
     "tied": True,
     "norm": "layer_norm",
-    "refuse": {"is_encoder_decoder": True, "tie_word_embeddings": True},
 }
 
 
@@ -104,7 +102,6 @@ KIN: dict[str, Any] = {
     positions=2,
     embedding_norm=True,
     final_norm=False,
-    also=("BartModel",),
     **KIN,
 )
 def bart(c: Config, i: int) -> Block:
@@ -118,13 +115,7 @@ def mbart(c: Config, i: int) -> Block:
     return _bart_layer(c, i, positions=2, embedding_norm=True, final_norm=True)
 
 
-@family(
-    "marian",
-    "MarianMTModel",
-    positions=0,
-    final_norm=False,
-    **{**KIN, "refuse": {**KIN["refuse"], "share_encoder_decoder_embeddings": True}},
-)
+@family("marian", "MarianMTModel", positions=0, final_norm=False, **KIN)
 def marian(c: Config, i: int) -> Block:
     """BART without norms of the embeddings; positions are stored, and not learned."""
     c.same("decoder_vocab_size", c.count("vocab_size"), "'vocab_size'")

@@ -22,9 +22,6 @@ from costlib.model.families.readers import (
 
 Layer = Callable[[Config, int], Block]
 
-#: Classes with the same layers and another head, or none: the one for masked tokens is counted.
-HEADS = ("Model", "ForPreTraining")
-
 
 def _token_types(c: Config) -> tuple[PerToken, ...]:
     """An embedding of which of two texts a token belongs to, added to its own."""
@@ -81,14 +78,12 @@ BERT: dict[str, Any] = {
     "unembedding_bias": True,
     "first": _token_types,
     "last": _transform,
-    "refuse": {"is_decoder": False, "embedding_size": None, "tie_word_embeddings": True},
 }
 
 
 def _bert_kin(model_type: str, name: str) -> Callable[[Layer], Layer]:
     """A model_type whose classes are called after it, as BERT's are."""
-    also, heads = tuple(f"{name}{head}" for head in HEADS), _classifiers(name)
-    return family(model_type, f"{name}ForMaskedLM", also=also, heads=heads, **BERT)
+    return family(model_type, f"{name}ForMaskedLM", heads=_classifiers(name), **BERT)
 
 
 @_bert_kin("bert", "Bert")
@@ -132,7 +127,6 @@ def _detector(c: Config) -> dict[str, Any]:
 @family(
     "electra",
     "ElectraForMaskedLM",
-    also=("ElectraModel",),
     heads={**_classifiers("Electra"), "ElectraForPreTraining": _detector},
     tied=True,
     norm="layer_norm",
@@ -141,7 +135,6 @@ def _detector(c: Config) -> dict[str, Any]:
     first=_narrow_first,
     last=_narrow_last,
     size=lambda c: {"embedding_width": c.count("embedding_size", 128)},
-    refuse={"is_decoder": False, "tie_word_embeddings": True},
 )
 def electra(c: Config, i: int) -> Block:
     """BERT with narrower embeddings. What is published is mostly the half that detects replaced
@@ -178,7 +171,6 @@ def _modern_tokens(c: Config) -> dict[str, Any]:
 @family(
     "modernbert",
     "ModernBertForMaskedLM",
-    also=tuple(f"ModernBert{head}" for head in HEADS),
     heads={
         "ModernBertForSequenceClassification": _modern_text,
         "ModernBertForTokenClassification": _modern_tokens,

@@ -10,13 +10,15 @@ ten minutes:
         window = c.count("sliding_window") if i % 2 else None
         return layer(grouped(c, qk_norm="head", window=window), mlp(c))
 
-Fields are read through `Config`, so that a missing one or a wrong type is an error that names it;
-`families.readers` has what many families share. The kinds of layer are in `costlib.layers`.
+How its configs spell their fields and what they leave out is a row of `catalog/configs.json`,
+where that is not what is usual. Fields are read through `Config`, so that a missing one or a wrong
+type is an error that names it; `families.readers` has what many families share. The kinds of layer
+are in `costlib.layers`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -25,35 +27,53 @@ from costlib.layers import Block, PerToken
 from costlib.model.catalog.lookup import content
 from costlib.model.families.config import Config
 
-__all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "family", "written"]
+__all__ = ["FAMILIES", "WRAPPERS", "Family", "Wrapper", "Written", "family", "written"]
 
 Steps = Callable[[Config], tuple[PerToken, ...]]
 Sizes = Callable[[Config], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """One model_type.
+class Written:
+    """How the configs of one model_type are written: a row of `catalog/configs.json`.
 
-    ``architecture``: the language model's class, which 'architectures' must name if it is there, or
-    one of ``also``: classes with the same layers and another head, which is not counted.
+    ``also``: classes that 'architectures' may name beside the one that is counted, with the same
+    layers and another head. ``wrapped_by``: the model_types of models that also see or hear and
+    have this one inside, each with what holds for its unembedding (see `Wrapper`). ``names``:
+    fields that the family spells its own way, by their usual name. ``mtp``: the field that says how
+    many MTP layers there are. ``agree``: fields that may be there, and then must equal another.
+    ``only``: fields with the only value that is counted. ``usual``: what the family's code takes
+    for a field that is not there; ``inside``: more of them for a config inside that of a model that
+    also sees or hears, as libraries write those without what is usual.
+    """
+
+    also: Sequence[str] = ()
+    wrapped_by: Mapping[str, bool | None] = field(default_factory=dict)
+    names: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    mtp: str | None = None
+    agree: Mapping[str, str] = field(default_factory=dict)
+    only: Mapping[str, Any] = field(default_factory=dict)
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    inside: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One model_type: what its code fixes, and how its configs are ``written``.
+
+    ``architecture``: the language model's class, which 'architectures' must name if it is there.
     ``layer``: layer i of a config. ``tied``: what a missing tie_word_embeddings means (None: it
     must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
     the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
     no table). ``rewrite``: the fields as they are spelled now, given those of an older form.
-    ``agree``: fields that may be there, and then must equal another. ``refuse``: fields with the
-    only value that the entry is right for.
-    ``first`` and ``last``: further steps beside the embedding and before the unembedding. ``mtp``
-    is the field that says how many MTP layers there are, and ``mtp_layer`` such a layer
-    where it is not like the last one. ``heads``: classes with a head of their own, and what it
-    changes of the model. ``size`` can change anything of the finished model. ``written`` is how
-    its configs are written, as `catalog/configs.json` has it: what spellings its fields have, and
-    what its code takes for one that is not there.
+    ``first`` and ``last``: further steps beside the embedding and before the unembedding.
+    ``mtp_layer``: an MTP layer where it is not like the last one. ``heads``: classes with a head of
+    their own, and what it changes of the model. ``size`` can change anything of the finished model.
     """
 
     architecture: str
-    also: tuple[str, ...] = ()
     layer: Callable[[Config, int], Block]
+    written: Written
     tied: bool | None = None
     always_tied: bool | None = None
     norm: str = "rms_norm"
@@ -62,15 +82,11 @@ class Family:
     positions: int | None = None
     unembedding_bias: bool = False
     rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
-    agree: Mapping[str, str] = field(default_factory=dict)
-    refuse: Mapping[str, Any] = field(default_factory=dict)
     first: Steps | None = None
     last: Steps | None = None
-    mtp: str | None = None
     mtp_layer: Callable[[Config], Block] | None = None
     heads: Mapping[str, Sizes] = field(default_factory=dict)
     size: Sizes | None = None
-    written: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def about(self) -> str:
@@ -110,9 +126,8 @@ def family(
 
     def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:
         row = written(model_type)
-        entry = Family(architecture=architecture, layer=layer, written=row, **facts)
-        FAMILIES[model_type] = entry
-        for name, tied in row.get("wrapped_by", {}).items():
+        FAMILIES[model_type] = Family(architecture=architecture, layer=layer, written=row, **facts)
+        for name, tied in row.wrapped_by.items():
             WRAPPERS[name] = Wrapper(model_type, tied)
         return layer
 
@@ -120,16 +135,15 @@ def family(
 
 
 @cache
-def _configs() -> Mapping[str, Any]:
+def _rows() -> Mapping[str, Any]:
     found: Mapping[str, Any] = content("config")["configs"]
     return found
 
 
-def written(model_type: str) -> Mapping[str, Any]:
-    """How the configs of a model_type are written: what it spells its own way, what it leaves out.
+def written(model_type: str) -> Written:
+    """How the configs of a model_type are written.
 
-    >>> written("glm"), written("llama4_text")["inside"]["hidden_size"]
-    ({'usual': {'head_dim': 128}}, 5120)
+    >>> written("glm").usual, written("llama4_text").inside["hidden_size"]
+    ({'head_dim': 128}, 5120)
     """
-    row: Mapping[str, Any] = _configs().get(model_type, {})
-    return row
+    return Written(**_rows().get(model_type, {}))

@@ -53,16 +53,10 @@ def _latent(c: Config, **more: object) -> Latent:
     return latent(c, rank=c.usual.get("q_lora_rank"), biases=found, **more)
 
 
-family(
-    "kimi_k2",
-    "DeepseekV3ForCausalLM",
-    tied=False,
-    mtp="num_nextn_predict_layers",
-    refuse={"moe_layer_freq": 1},
-)(deepseek_v3)
+family("kimi_k2", "DeepseekV3ForCausalLM", tied=False)(deepseek_v3)
 
 
-@family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", tied=False, mtp="num_nextn_predict_layers")
+@family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", tied=False)
 def glm4_moe_lite(c: Config, i: int) -> Block:
     """GLM 4.7 Flash: DeepSeek-V3 with one dense layer."""
     c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'")
@@ -106,13 +100,7 @@ def _indexer(c: Config, *, ranked: bool = True) -> Indexer:
     )
 
 
-@family(
-    "deepseek_v32",
-    "DeepseekV32ForCausalLM",
-    tied=False,
-    mtp="num_nextn_predict_layers",
-    refuse={"moe_layer_freq": 1, "mlp_bias": False},
-)
+@family("deepseek_v32", "DeepseekV32ForCausalLM", tied=False)
 def deepseek_v32(c: Config, i: int) -> Block:
     """DeepSeek-V3 that attends to the keys its indexer chooses."""
     c.kind(i, lambda _: INDEXED, INDEXED)
@@ -124,9 +112,7 @@ def deepseek_v32(c: Config, i: int) -> Block:
     "glm_moe_dsa",
     "GlmMoeDsaForCausalLM",
     tied=False,
-    mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
-    refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
 def glm_moe_dsa(c: Config, i: int) -> Block:
     """GLM 5: DeepSeek-V3.2, whose layers may use what the indexer of an earlier one chose."""
@@ -158,7 +144,7 @@ def _is_full(c: Config, i: int, rule: Callable[[int], bool]) -> bool:
     return kind == "full"
 
 
-@family("longcat_flash", "LongcatFlashForCausalLM", tied=False, refuse={"zero_expert_num": 0})
+@family("longcat_flash", "LongcatFlashForCausalLM", tied=False)
 def longcat_flash(c: Config, i: int) -> Block:
     """Each layer is two of attention and a dense feed-forward layer, and a mixture beside them.
     Experts that do nothing are refused: how many of a token's are such, only the router knows."""
@@ -167,14 +153,14 @@ def longcat_flash(c: Config, i: int) -> Block:
     return layer(_latent(c), mlp(c), _latent(c), mlp(c), routed, norms=4)
 
 
-@family("axk1", "AXK1ForCausalLM", tied=False, refuse={"moe_layer_freq": 1})
+@family("axk1", "AXK1ForCausalLM", tied=False)
 def axk1(c: Config, i: int) -> Block:
     """DeepSeek-V3 with a norm after each mixture too."""
     found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
     return layer(_latent(c), found, norms=3 if isinstance(found, Mixture) else 2)
 
 
-@family("axk2", "AXK2ForCausalLM", tied=False, refuse={"moe_layer_freq": 1})
+@family("axk2", "AXK2ForCausalLM", tied=False)
 def axk2(c: Config, i: int) -> Block:
     """DeepSeek-V3.2 with a gate on attention's output that is made with the queries, and norms that
     a narrow network scales (in a dense layer the first one alone)."""
@@ -213,11 +199,9 @@ def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 @family(
     "glm5_next_text",
     "Glm5NextForConditionalGeneration",
-    also=("Glm5NextForCausalLM",),
     tied=False,
     rewrite=_glm_next_fields,
     last=streams_mean,
-    mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(
         _pooled_latent(c, own=True), shared_and_routed(c), residuals=0, extra=streams(c)
     ),
@@ -251,12 +235,7 @@ def _pooled_latent(c: Config, *, own: bool) -> Latent:
     return _latent(c, indexer=indexer)
 
 
-@family(
-    "mistral_large4_text",
-    "MistralLarge4ForConditionalGeneration",
-    tied=False,
-    refuse={"q_lora_rank": None},
-)
+@family("mistral_large4_text", "MistralLarge4ForConditionalGeneration", tied=False)
 def mistral_large4_text(c: Config, i: int) -> Block:
     """GLM 5 with queries made in one step, learned scales of scores that grow with the position,
     every fourth layer without rotation, and layers that may use an earlier one's latents."""
@@ -322,14 +301,7 @@ _DOTS_NEAR = {
 }
 
 
-@family(
-    "dots3_note_text",
-    "Dots3NoteForConditionalGeneration",
-    also=("Dots3NoteForCausalLM",),
-    tied=False,
-    rewrite=_dots_fields,
-    refuse={"moe_layer_freq": 1, "mlp_bias": False, "use_dsa": True},
-)
+@family("dots3_note_text", "Dots3NoteForConditionalGeneration", tied=False, rewrite=_dots_fields)
 def dots3_note_text(c: Config, i: int) -> Block:
     """Latent attention to keys that an indexer picks, or in a window with sizes of its own; one
     gate a head; a norm of the rotated key."""

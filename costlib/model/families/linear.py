@@ -49,7 +49,6 @@ CONV, LAYERS, NARROW = "conv", "num_hidden_layers", "routed_expert_hidden_size"
     "qwen3_next",
     "Qwen3NextForCausalLM",
     tied=False,
-    mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
 )
 def qwen3_next(c: Config, i: int) -> Block:
@@ -63,9 +62,7 @@ def qwen3_next(c: Config, i: int) -> Block:
     "qwen3_5_text",
     "Qwen3_5ForCausalLM",
     tied=False,
-    mtp="mtp_num_hidden_layers",
     mtp_layer=lambda c: layer(_qwen_attention(c), mlp(c)),
-    refuse={"attn_output_gate": True},
 )
 def qwen3_5_text(c: Config, i: int) -> Block:
     """Qwen3-Next with dense feed-forward layers."""
@@ -76,9 +73,7 @@ def qwen3_5_text(c: Config, i: int) -> Block:
     "qwen3_5_moe_text",
     "Qwen3_5MoeForCausalLM",
     tied=False,
-    mtp="mtp_num_hidden_layers",
     mtp_layer=lambda c: layer(_qwen_attention(c), _qwen_experts(c)),
-    refuse={"attn_output_gate": True},
 )
 def qwen3_5_moe_text(c: Config, i: int) -> Block:
     """Qwen3-Next with experts in every layer."""
@@ -185,12 +180,7 @@ def _kimi_end(c: Config) -> tuple[PerToken, ...]:
 
 
 @family(
-    "kimi_linear",
-    "KimiLinearForCausalLM",
-    always_tied=False,
-    rewrite=_kimi_fields,
-    last=_kimi_end,
-    refuse={"moe_layer_freq": 1},
+    "kimi_linear", "KimiLinearForCausalLM", always_tied=False, rewrite=_kimi_fields, last=_kimi_end
 )
 def kimi_linear(c: Config, i: int) -> Block:
     """Kimi delta attention (one decay for each key element), and latent attention in the rest. K3
@@ -225,13 +215,7 @@ def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-@family(
-    "bailing_hybrid",
-    "BailingHybridForCausalLM",
-    always_tied=False,
-    rewrite=_bailing_fields,
-    refuse={"q_lora_rank": None},
-)
+@family("bailing_hybrid", "BailingHybridForCausalLM", always_tied=False, rewrite=_bailing_fields)
 def bailing_hybrid(c: Config, i: int) -> Block:
     """Kimi Linear with full-rank gates, and one gate a head on latent attention's output."""
     every = c.count("layer_group_size")
@@ -266,7 +250,7 @@ def _kimi_feed(c: Config, i: int) -> Mlp | Mixture:
     return dense_first(c, i, dense, "num_experts", **more)
 
 
-@family("minimax", "MiniMaxForCausalLM", tied=False, refuse={"sliding_window": None})
+@family("minimax", "MiniMaxForCausalLM", tied=False)
 def minimax(c: Config, i: int) -> Block:
     """Lightning attention and full attention by turns, experts in every layer."""
     feed = experts(c, "num_local_experts", width="intermediate_size")

@@ -59,12 +59,7 @@ def hy_v3(c: Config, i: int) -> Block:
     return layer(attention, feed)
 
 
-@family(
-    "minimax_m2",
-    "MiniMaxM2ForCausalLM",
-    tied=False,
-    refuse={"use_qk_norm": True, "shared_intermediate_size": 0},
-)
+@family("minimax_m2", "MiniMaxM2ForCausalLM", tied=False)
 def minimax_m2(c: Config, i: int) -> Block:
     """Norms of all queries and of all keys, half of each head rotated, experts in every layer."""
     attention = grouped(c, qk_norm="full", rotary_dim=_rotated(c))
@@ -99,18 +94,8 @@ def _m3_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-#: What both names of MiniMax-M3's language model share.
-M3: dict[str, Any] = {
-    "also": ("MiniMaxM3SparseForCausalLM",),
-    "tied": False,
-    "rewrite": _m3_fields,
-    "agree": {"moe_intermediate_size": "intermediate_size"},
-    "refuse": {"use_qk_norm": True, "attention_output_gate": False, "n_shared_experts": 1},
-}
-
-
-@family("minimax_m3", "MiniMaxM3ForCausalLM", **M3)
-@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", **M3)
+@family("minimax_m3", "MiniMaxM3ForCausalLM", tied=False, rewrite=_m3_fields)
+@family("minimax_m3_vl_text", "MiniMaxM3VLForCausalLM", tied=False, rewrite=_m3_fields)
 def minimax_m3(c: Config, i: int) -> Block:
     """Attention to blocks of keys that an indexer picks; dense layers, then experts."""
     kind = c.kind(i, lambda _: FULL, FULL, SPARSE)
@@ -159,13 +144,7 @@ def _zaya_scale(c: Config) -> tuple[PerToken, ...]:
     return (elementwise("embedding.scale", c.d_model, "residual", weights=2 * c.d_model),)
 
 
-@family(
-    "zaya",
-    "ZayaForCausalLM",
-    tied=True,
-    first=_zaya_scale,
-    refuse={"lm_head_bias": False, "num_experts_per_tok": 1},
-)
+@family("zaya", "ZayaForCausalLM", tied=True, first=_zaya_scale)
 def zaya(c: Config, i: int) -> Block:
     """Queries and keys are convolved; one expert a token, or none, by a router of three layers."""
     kind = c.kind(i, lambda _: "hybrid", "hybrid", "hybrid_sliding")

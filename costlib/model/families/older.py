@@ -38,7 +38,7 @@ def falcon(c: Config, i: int) -> Block:
     return layer(attention, feed, norms=norms, norm=norm, parallel=is_parallel and norms == 1)
 
 
-@family("mpt", "MptForCausalLM", tied=True, norm="layer_norm_no_bias", refuse={"no_bias": True})
+@family("mpt", "MptForCausalLM", tied=True, norm="layer_norm_no_bias")
 def mpt(c: Config, i: int) -> Block:
     """Layer norms without biases, no biases elsewhere, ALiBi; four times as wide inside."""
     norm = "layer_norm_no_bias"

@@ -39,24 +39,14 @@ from costlib.model.families.streams import begun, low_rank_streams, over_blocks
 INDEXED, NEAR, FAR = "indexed_attention", "hybrid_sliding", "hybrid"
 
 
-@family(
-    "muse_glimmer_text",
-    "MuseGlimmerForConditionalGeneration",
-    also=("MuseGlimmerForCausalLM",),
-    tied=False,
-)
+@family("muse_glimmer_text", "MuseGlimmerForConditionalGeneration", tied=False)
 def muse_glimmer_text(c: Config, i: int) -> Block:
     """A gate on every element of attention's output, norms of heads without weights, four norms, a
     window in all but every fourth layer (counted from the last), which does not rotate."""
     return layer(_muse_attention(c, i), mlp(c), norms=4)
 
 
-@family(
-    "muse_spark_text",
-    "MuseSparkForConditionalGeneration",
-    also=("MuseSparkForCausalLM",),
-    tied=False,
-)
+@family("muse_spark_text", "MuseSparkForConditionalGeneration", tied=False)
 def muse_spark_text(c: Config, i: int) -> Block:
     """Muse Glimmer with experts of a narrower stream, which has norms of its own, and a gate on
     each addition to the residual stream; one norm of four has no weights."""
@@ -150,7 +140,6 @@ def _qwen_end(c: Config) -> tuple[PerToken, ...]:
     rewrite=_qwen_fields,
     last=_qwen_end,
     final_norm=False,
-    refuse={"ple_layer_ids": []},
 )
 def qwen4_exp_text(c: Config, i: int) -> Block:
     """Qwen3-Next whose attention is to keys that an indexer picks, with several residual streams.
@@ -214,12 +203,7 @@ def _inkling_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @family(
-    "inkling_text",
-    "InklingForCausalLM",
-    also=("InklingForConditionalGeneration",),
-    tied=False,
-    embedding_norm=True,
-    rewrite=_inkling_fields,
+    "inkling_text", "InklingForCausalLM", tied=False, embedding_norm=True, rewrite=_inkling_fields
 )
 def inkling_text(c: Config, i: int) -> Block:
     """Short convolutions of keys, of values and after each part; scores that depend on distances;
@@ -270,14 +254,7 @@ def _block_size(c: Config) -> int:
     return c.count("n_layers_per_attn_res_block", 6)
 
 
-@family(
-    "inkling2_text",
-    "Inkling2ForCausalLM",
-    also=("Inkling2ForConditionalGeneration",),
-    tied=False,
-    embedding_norm=True,
-    last=_inkling_end,
-)
+@family("inkling2_text", "Inkling2ForCausalLM", tied=False, embedding_norm=True, last=_inkling_end)
 def inkling2_text(c: Config, i: int) -> Block:
     """Inkling with a gate on attention's output and sinks made of the input; parts that attend to
     what earlier blocks of layers began with; experts alone in every layer. Layers without a window

@@ -62,7 +62,7 @@ def llama4_text(c: Config, i: int) -> Block:
     return layer(attention, routed)
 
 
-@family("glm4_moe", "Glm4MoeForCausalLM", tied=False, mtp="num_nextn_predict_layers")
+@family("glm4_moe", "Glm4MoeForCausalLM", tied=False)
 def glm4_moe(c: Config, i: int) -> Block:
     """GLM 4 with experts beside shared ones after the first layers, and perhaps norms of heads."""
     normed = "head" if c.flag("use_qk_norm", False) else None
@@ -277,13 +277,7 @@ def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-@family(
-    "step3p5",
-    "Step3p7ForConditionalGeneration",
-    also=("Step3p7FlashForCausalLM", "Step3p5ForCausalLM"),
-    tied=False,
-    rewrite=_step_fields,
-)
+@family("step3p5", "Step3p7ForConditionalGeneration", tied=False, rewrite=_step_fields)
 def step3p5(c: Config, i: int) -> Block:
     """A gate on each head's output, more heads in layers with a window, experts beside a shared
     one."""

@@ -178,14 +178,7 @@ def _picture_rows(c: Config) -> tuple[PerToken, ...]:
     return (PerToken("embedding.pictures", table=8 * c.d_model),)
 
 
-@family(
-    "mllama_text_model",
-    "MllamaForConditionalGeneration",
-    also=("MllamaForCausalLM",),
-    tied=False,
-    first=_picture_rows,
-    refuse={"tie_word_embeddings": False},
-)
+@family("mllama_text_model", "MllamaForConditionalGeneration", tied=False, first=_picture_rows)
 def mllama_text_model(c: Config, i: int) -> Block:
     """Llama with layers among its own that attend to pictures, ``encoded`` tokens of them, and are
     passed over where there are none."""
