@@ -23,21 +23,13 @@ from typing import Any, TypeVar
 from costlib.layers import Block, linear_step
 from costlib.layers.parts import same
 from costlib.model.families import (  # noqa: F401  (each enters its families)
-    compressed,
     decoders,
-    dense,
-    encoder_decoders,
     encoders,
-    gemma,
     latents,
-    linear,
     mixtures,
     older,
-    pruned,
     residuals,
-    routed,
-    state_spaces,
-    variants,
+    states,
 )
 from costlib.model.families.config import MOST_BYTES, MOST_OF_A_SIZE, Config, fields_of
 from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper, written
@@ -87,7 +79,7 @@ def from_hf(
     row = entry.written
     usual = {**row.usual, **(row.inside if is_inside else {})}
     beside = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
-    return _build(Config(fields, name, row.names, usual), entry, partial(make, **beside))
+    return _build(Config(fields, name, row.names, usual, entry), entry, partial(make, **beside))
 
 
 def _unknown(name: str) -> str:
@@ -130,14 +122,17 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
 def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
     """Sizes by their names, the family's facts, and its layers one by one."""
     _check_variant(config, entry)
+    biased = entry.unembedding_bias
     sizes: dict[str, Any] = {
         "d_model": config.d_model,
         "vocab": config.count("vocab_size"),
         "tied": _tied(config, entry),
-        "norm": entry.norm,
+        "norm": config.norm,
         "final_norm": entry.final_norm,
         "embedding_norm": entry.embedding_norm,
-        "biases": ("unembedding",) if entry.unembedding_bias else (),
+        "biases": ("unembedding",)
+        if (biased if isinstance(biased, bool) else biased(config))
+        else (),
         "context_length": _trained(config),
     }
     if entry.positions is not None:
@@ -146,7 +141,9 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         steps = getattr(entry, name)
         sizes[name] = () if steps is None else steps(config)
     try:
-        sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
+        sizes["blocks"] = _runs(
+            (entry.layer(config.at(i), i) for i in range(config.layers)), config.norm
+        )
         sizes["mtp_blocks"] = _mtp(config, entry)
         for change in (entry.size, _own_head(config, entry)):
             sizes |= {} if change is None else change(config)
@@ -182,7 +179,8 @@ def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:
     block = entry.layer(config.at(last), last) if one is None else one(config)
     joined = linear_step("mtp.proj", 2 * d, d)
     extra = (*block.extra, *joined)
-    return (replace(block, layers=heads, norms=block.norms + 3, extra=extra),)
+    norm = _norm(block, config.norm)
+    return (replace(block, layers=heads, norms=block.norms + 3, norm=norm, extra=extra),)
 
 
 def _own_head(config: Config, entry: Family) -> Sizes | None:
@@ -196,7 +194,12 @@ def _tied(config: Config, entry: Family) -> bool:
     return stated if entry.always_tied is None else entry.always_tied
 
 
-def _runs(layers: Any) -> tuple[Block, ...]:
+def _norm(block: Block, usual: str) -> str:
+    """A layer's norm: the family's, unless the entry says otherwise."""
+    return usual if block.norm == "rms_norm" else block.norm
+
+
+def _runs(layers: Any, norm: str) -> tuple[Block, ...]:
     """Layers in order, those alike after one another as one block."""
     kinds: list[Block] = []
     runs: list[tuple[Block, int]] = []
@@ -208,7 +211,7 @@ def _runs(layers: Any) -> tuple[Block, ...]:
             runs[-1] = (kind, runs[-1][1] + 1)
         else:
             runs.append((kind or one, 1))
-    return tuple(replace(kind, layers=layers) for kind, layers in runs)
+    return tuple(replace(kind, layers=layers, norm=_norm(kind, norm)) for kind, layers in runs)
 
 
 def _is_named(entry: Family, name: str) -> bool:

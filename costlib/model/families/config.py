@@ -41,7 +41,8 @@ class Config:
     """A config's fields, read by name and type; an error names the field and the family.
 
     A field is asked for by its usual name; ``names`` has those that the family spells its own way,
-    one spelling or several, and ``usual`` what a field means that is not there.
+    one spelling or several, and ``usual`` what a field means that is not there. ``entry`` is the
+    family's, with what its code fixes.
 
     >>> config = Config({"hidden_size": 64, "bias": "no"}, "llama")
     >>> config.count("hidden_size")
@@ -58,9 +59,10 @@ class Config:
         family: str,
         names: Mapping[str, str | Sequence[str]] | None = None,
         usual: Mapping[str, Any] | None = None,
+        entry: Any = None,
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}
-        self.usual = usual or {}
+        self.usual, self.entry = usual or {}, entry
         self._right: set[str] = set()  # lists that were looked through: once, not a layer
 
     def error(self, text: str, kind: type[Exception] = ValueError) -> Exception:
@@ -192,7 +194,8 @@ class Config:
 
     def but(self, changes: Mapping[str, Any]) -> Config:
         """The same config with some fields changed."""
-        return Config({**self.fields, **changes}, self.family, self.names, self.usual)
+        fields = {**self.fields, **changes}
+        return Config(fields, self.family, self.names, self.usual, self.entry)
 
     def inside(self, name: str) -> Config:
         """The fields of an object inside this one; empty where it is missing."""
@@ -208,6 +211,12 @@ class Config:
     def layers(self) -> int:
         """How many layers there are."""
         return self.count("num_hidden_layers")
+
+    @property
+    def norm(self) -> str:
+        """The norm of layers and of the end."""
+        stated = self.entry.norm
+        return str(stated if isinstance(stated, str) else stated(self))
 
     @property
     def d_model(self) -> int:

@@ -1,19 +1,28 @@
-"""Encoders: every token sees all others, nothing is cached; the head fills in masked tokens."""
+"""Encoders, and decoders that attend to one: BERT, T5, BART and their kin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from costlib.layers import Block, PerToken, elementwise, linear_step, normalisation
+from costlib.layers import (
+    Attention,
+    Block,
+    Encoder,
+    Mlp,
+    PerToken,
+    elementwise,
+    linear_step,
+    normalisation,
+)
 from costlib.model.families.config import Config
 from costlib.model.families.family import Sizes, family
 from costlib.model.families.readers import (
+    ACTIVATIONS,
     FULL,
     QKVO,
     SLIDING,
     activation,
-    biases,
     grouped,
     head_dim,
     layer,
@@ -91,9 +100,8 @@ def _bert_kin(model_type: str, name: str) -> Callable[[Layer], Layer]:
 @_bert_kin("xlm-roberta", "XLMRoberta")
 def bert(c: Config, i: int) -> Block:
     """BERT: layer norms after the parts, biases everywhere, learned positions."""
-    norm = "layer_norm"
-    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0, causal=False)
-    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
+    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0, causal=False)
+    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"))
 
 
 def _narrow_first(c: Config) -> tuple[PerToken, ...]:
@@ -151,13 +159,8 @@ def _modern_head(c: Config) -> tuple[PerToken, ...]:
     return (
         *linear_step("head", d, d, bias=c.flag("classifier_bias", False)),
         elementwise("head.activation", d, kind),
-        normalisation("head.norm", d, _modern_norm(c)),
+        normalisation("head.norm", d, c.norm),
     )
-
-
-def _modern_sizes(c: Config) -> dict[str, object]:
-    has_bias = c.flag("decoder_bias", True)
-    return {"norm": _modern_norm(c), "biases": ("unembedding",) if has_bias else ()}
 
 
 def _modern_text(c: Config) -> dict[str, Any]:
@@ -168,6 +171,15 @@ def _modern_tokens(c: Config) -> dict[str, Any]:
     return _classifier(c, *_modern_head(c))
 
 
+MODERN: dict[str, Any] = {
+    "tied": True,
+    "norm": _modern_norm,
+    "embedding_norm": True,
+    "unembedding_bias": lambda c: c.flag("decoder_bias", True),
+    "last": _modern_head,
+}
+
+
 @family(
     "modernbert",
     "ModernBertForMaskedLM",
@@ -176,11 +188,7 @@ def _modern_tokens(c: Config) -> dict[str, Any]:
         "ModernBertForTokenClassification": _modern_tokens,
         "ModernBertForQuestionAnswering": _modern_tokens,
     },
-    tied=True,
-    norm="layer_norm_no_bias",
-    embedding_norm=True,
-    last=_modern_head,
-    size=_modern_sizes,
+    **MODERN,
 )
 def modernbert(c: Config, i: int) -> Block:
     """Rotation, gates, and a window to both sides in two layers of three; the embedding's norm is
@@ -188,31 +196,137 @@ def modernbert(c: Config, i: int) -> Block:
     return _modern_layer(c, i, causal=False, window=c.count("local_attention", 128) // 2 + 1)
 
 
-@family(
-    "modernbert-decoder",
-    "ModernBertDecoderForCausalLM",
-    tied=True,
-    norm="layer_norm_no_bias",
-    embedding_norm=True,
-    last=_modern_head,
-    size=_modern_sizes,
-)
+@family("modernbert-decoder", "ModernBertDecoderForCausalLM", **MODERN)
 def modernbert_decoder(c: Config, i: int) -> Block:
     """ModernBERT that sees what came before, and half as far within its windows."""
     return _modern_layer(c, i, window=c.count("local_attention", 128, least=2) // 2)
 
 
 def _modern_layer(c: Config, i: int, *, window: int, causal: bool = True) -> Block:
-    every, norm = c.count("global_attn_every_n_layers", 3), _modern_norm(c)
+    every = c.count("global_attn_every_n_layers", 3)
     kind = c.kind(i, lambda i: SLIDING if i % every else FULL, FULL, SLIDING)
     attention = grouped(
         c,
         one_each=True,
         head_dim=head_dim(c, stated=False),
-        biases=biases(c, "attention_bias", False, QKVO),
-        norm=norm,
         causal=causal,
         window=window if kind == SLIDING else None,
     )
     feed = mlp(c, bias=c.flag("mlp_bias", False), default="gelu")
-    return layer(attention, feed, norms=2 if i else 1, norm=norm)
+    return layer(attention, feed, norms=2 if i else 1)
+
+
+def _t5_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A decoder as deep as the encoder, where nothing else is said."""
+    found = dict(fields)
+    if found.get("num_decoder_layers") is None and found.get("num_hidden_layers") is None:
+        found["num_decoder_layers"] = found.get("num_layers")
+    return found
+
+
+T5: dict[str, Any] = {
+    "always_tied": True,
+    "rewrite": _t5_fields,
+}
+
+
+@family("t5", "T5ForConditionalGeneration", **T5)
+@family("mt5", "MT5ForConditionalGeneration", **T5)
+@family("umt5", "UMT5ForConditionalGeneration", **T5)
+def t5(c: Config, i: int) -> Block:
+    """No positions: the first layer has a bias for each distance, for all layers; in UMT5 each
+    has its own. The unembedding is always the embedding."""
+    cross = _t5_attention(c, cross=True, d_in=c.d_model)
+    everywhere = c.family == "umt5"
+    first = (_t5_encoder(c, everywhere),) if i == 0 else ()
+    extra = _distances(c) if everywhere or i == 0 else ()
+    return layer(*first, _t5_attention(c), cross, _t5_feed(c), norms=3, residuals=3, extra=extra)
+
+
+def _t5_attention(c: Config, **more: Any) -> Attention:
+    heads, width = c.count("num_attention_heads"), c.count("head_dim")
+    return Attention(heads=heads, head_dim=width, rotary_dim=0, **more)
+
+
+def _t5_feed(c: Config) -> Mlp:
+    """relu, or gated-gelu: what the name says."""
+    stated = c.read("feed_forward_proj", str)
+    gate, _, kind = stated.rpartition("-")
+    is_known = gate in ("", "gated") and kind in ACTIVATIONS
+    c.require(is_known, f"'feed_forward_proj' must be like 'gated-gelu' or 'relu', got {stated!r}")
+    c.same("is_gated_act", bool(gate), "'feed_forward_proj'")
+    kind = "gelu_new" if stated == "gated-gelu" else kind
+    return Mlp(width=c.count("intermediate_size"), gated=bool(gate), activation=ACTIVATIONS[kind])
+
+
+def _distances(c: Config) -> tuple[PerToken, ...]:
+    rows = c.count("relative_attention_num_buckets", 32)
+    return (PerToken("distances", weights=rows * c.count("num_attention_heads")),)
+
+
+def _t5_encoder(c: Config, everywhere: bool) -> Encoder:
+    layers, d = c.count("num_layers"), c.d_model
+    plain = Block(layers=1, parts=(_t5_attention(c, causal=False), _t5_feed(c)))
+    first = Block(layers=1, parts=plain.parts, extra=_distances(c))
+    with_them = layers if everywhere else 1
+    rest = tuple(plain for _ in range(layers - with_them))
+    return Encoder(
+        d_model=d,
+        blocks=(*(first for _ in range(with_them)), *rest),
+        first=(PerToken("embedding", rows=d, writes=d),),
+        last=(normalisation("final_norm", d, "rms_norm"),),
+    )
+
+
+KIN: dict[str, Any] = {
+    "tied": True,
+    "norm": "layer_norm",
+}
+
+
+@family(
+    "bart",
+    "BartForConditionalGeneration",
+    positions=2,
+    embedding_norm=True,
+    final_norm=False,
+    **KIN,
+)
+@family("mbart", "MBartForConditionalGeneration", positions=2, embedding_norm=True, **KIN)
+@family("marian", "MarianMTModel", positions=0, final_norm=False, **KIN)
+@family("pegasus", "PegasusForConditionalGeneration", positions=0, **KIN)
+@family("m2m_100", "M2M100ForConditionalGeneration", **KIN)
+def bart(c: Config, i: int) -> Block:
+    """Biases everywhere; norms after the parts, or before them and so one at the end; positions
+    that are learned (BART, mBART), stored (Marian, Pegasus) or computed (M2M 100)."""
+    feed = mlp(c, gated=False, bias=True, default="gelu")
+    cross = _bart_attention(c, cross=True, d_in=c.d_model)
+    first = (_bart_encoder(c),) if i == 0 else ()
+    return layer(*first, _bart_attention(c), cross, feed, norms=3, residuals=3)
+
+
+def _bart_encoder(c: Config) -> Encoder:
+    """The encoder's own sizes in place of the decoder's, and no second word for its layers."""
+    own = ("decoder_layers", "decoder_attention_heads", "decoder_ffn_dim")
+    sizes = {name: c.count(name.replace("decoder", "encoder")) for name in own}
+    inner, d, entry = c.but({**sizes, "num_hidden_layers": None}), c.d_model, c.entry
+    steps = [PerToken("embedding", rows=d, writes=d)]
+    if entry.positions is not None:
+        rows = c.count("max_position_embeddings") + entry.positions
+        steps.append(elementwise("positions", d, "residual", rows=d, table=rows * d))
+    if entry.embedding_norm:
+        steps.append(normalisation("embedding_norm", d, c.norm))
+    feed = mlp(inner, gated=False, bias=True, default="gelu")
+    block = Block(
+        layers=inner.layers, parts=(_bart_attention(inner, causal=False), feed), norm=c.norm
+    )
+    last = (normalisation("final_norm", d, c.norm),) if entry.final_norm else ()
+    return Encoder(d_model=d, blocks=(block,), first=tuple(steps), last=last)
+
+
+def _bart_attention(c: Config, **more: Any) -> Attention:
+    heads = c.count("num_attention_heads")
+    by = "'decoder_attention_heads' or 'encoder_attention_heads'"
+    c.require(c.d_model % heads == 0, f"'d_model' is {c.d_model}, not a multiple of {by} ({heads})")
+    more = {"biases": QKVO, "norm": c.norm, "rotary_dim": 0, **more}
+    return Attention(heads=heads, head_dim=c.d_model // heads, **more)

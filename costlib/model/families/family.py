@@ -63,12 +63,13 @@ class Family:
 
     ``architecture``: the language model's class, which 'architectures' must name if it is there.
     ``layer``: layer i of a config. ``tied``: what a missing tie_word_embeddings means (None: it
-    must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers and of
-    the end; ``positions``: rows of a learned table beyond max_position_embeddings (None: there is
-    no table). ``rewrite``: the fields as they are spelled now, given those of an older form.
-    ``first`` and ``last``: further steps beside the embedding and before the unembedding.
-    ``mtp_layer``: an MTP layer where it is not like the last one. ``heads``: classes with a head of
-    their own, and what it changes of the model. ``size`` can change anything of the finished model.
+    must be there); ``always_tied``: what holds whatever it says. ``norm`` is that of layers (but
+    those that say otherwise) and of the end; ``positions``: rows of a learned table beyond
+    max_position_embeddings (None: there is no table). ``rewrite``: the fields as they are spelled
+    now, given those of an older form. ``first`` and ``last``: further steps beside the embedding
+    and before the unembedding. ``mtp_layer``: an MTP layer where it is not like the last one.
+    ``heads``: classes with a head of their own, and what it changes of the model. ``size`` can
+    change anything of the finished model.
     """
 
     architecture: str
@@ -76,11 +77,11 @@ class Family:
     written: Written
     tied: bool | None = None
     always_tied: bool | None = None
-    norm: str = "rms_norm"
+    norm: str | Callable[[Config], str] = "rms_norm"
     final_norm: bool = True
     embedding_norm: bool = False
     positions: int | None = None
-    unembedding_bias: bool = False
+    unembedding_bias: bool | Callable[[Config], bool] = False
     rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     first: Steps | None = None
     last: Steps | None = None

@@ -12,11 +12,7 @@ from costlib.model.families.readers import QKVO, activation, grouped, head_dim, 
 def falcon(c: Config, i: int) -> Block:
     """One KV head for all, or (since Falcon 40B) one a group; both parts read one norm, or one
     each; ALiBi or rotation. Its newer code keeps keys and values once for every query head."""
-    norm, found, is_new = (
-        "layer_norm",
-        c.flag("bias", False),
-        c.flag("new_decoder_architecture", False),
-    )
+    found, is_new = c.flag("bias", False), c.flag("new_decoder_architecture", False)
     heads, is_parallel = c.count("num_attention_heads"), c.flag("parallel_attn", True)
     if is_new:
         kv_heads = c.count("num_key_value_heads", heads)
@@ -26,7 +22,6 @@ def falcon(c: Config, i: int) -> Block:
         c,
         kv_heads=kv_heads,
         head_dim=head_dim(c, stated=False),
-        norm=norm,
         biases=QKVO if found else (),
         rotary_dim=0 if c.flag("alibi", False) else None,
         repeats_kv=is_new,
@@ -35,21 +30,20 @@ def falcon(c: Config, i: int) -> Block:
     norms = c.count("num_ln_in_parallel_attn", usual) if is_parallel else 2
     c.require(norms <= 2, f"'num_ln_in_parallel_attn' must be 1 or 2, got {norms}")
     feed = mlp(c, usual=4 * c.d_model, gated=False, bias=found, default="gelu")
-    return layer(attention, feed, norms=norms, norm=norm, parallel=is_parallel and norms == 1)
+    return layer(attention, feed, norms=norms, parallel=is_parallel and norms == 1)
 
 
 @family("mpt", "MptForCausalLM", tied=True, norm="layer_norm_no_bias")
 def mpt(c: Config, i: int) -> Block:
     """Layer norms without biases, no biases elsewhere, ALiBi; four times as wide inside."""
-    norm = "layer_norm_no_bias"
-    attention = grouped(c, one_each=True, norm=norm, rotary_dim=0)
-    return layer(attention, Mlp(width=4 * c.d_model, gated=False, activation="gelu"), norm=norm)
+    attention = grouped(c, one_each=True, rotary_dim=0, biases=())
+    return layer(attention, Mlp(width=4 * c.d_model, gated=False, activation="gelu"))
 
 
 @family("gpt_bigcode", "GPTBigCodeForCausalLM", tied=True, norm="layer_norm", positions=0)
 def gpt_bigcode(c: Config, i: int) -> Block:
     """GPT-2 with one KV head for all."""
-    norm, heads = "layer_norm", c.count("num_attention_heads")
+    heads = c.count("num_attention_heads")
     kv_heads = 1 if c.flag("multi_query", True) else heads
     c.same("num_key_value_heads", kv_heads, "'multi_query'")
     attention = grouped(
@@ -57,11 +51,10 @@ def gpt_bigcode(c: Config, i: int) -> Block:
         kv_heads=kv_heads,
         head_dim=head_dim(c, stated=False),
         biases=QKVO,
-        norm=norm,
         rotary_dim=0,
     )
     feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
-    return layer(attention, feed, norm=norm)
+    return layer(attention, feed)
 
 
 @family("gpt_neo", "GPTNeoForCausalLM", tied=True, norm="layer_norm", positions=0)
@@ -69,17 +62,15 @@ def gpt_neo(c: Config, i: int) -> Block:
     """GPT-2 with a window in some layers, which its code masks and nothing else: all keys are kept
     and multiplied, and so counted."""
     _check_kinds(c)
-    norm = "layer_norm"
     attention = grouped(
         c,
         one_each=True,
         head_dim=head_dim(c, stated=False),
         biases=("o_proj",),
-        norm=norm,
         rotary_dim=0,
     )
     feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
-    return layer(attention, feed, norm=norm)
+    return layer(attention, feed)
 
 
 def _check_kinds(c: Config) -> None:
@@ -99,7 +90,6 @@ def _check_kinds(c: Config) -> None:
 @family("persimmon", "PersimmonForCausalLM", tied=False, norm="layer_norm")
 def persimmon(c: Config, i: int) -> Block:
     """Layer norms, one of each head too, biases, squared ReLU, half of each head rotated."""
-    norm = "layer_norm"
     normed = "head" if c.flag("qk_layernorm", True) else None
     rotated = rotary(c, head_dim(c, stated=False), 0.5)
     heads = c.count("num_attention_heads")
@@ -109,20 +99,18 @@ def persimmon(c: Config, i: int) -> Block:
         head_dim=head_dim(c, stated=False),
         biases=QKVO,
         qk_norm=normed,
-        norm=norm,
         rotary_dim=rotated,
     )
     feed = mlp(c, gated=False, bias=True, default="relu2")
-    return layer(attention, feed, norm=norm)
+    return layer(attention, feed)
 
 
 @family("biogpt", "BioGptForCausalLM", tied=True, norm="layer_norm", positions=2)
 @family("xglm", "XGLMForCausalLM", tied=True, norm="layer_norm")
 def xglm(c: Config, i: int) -> Block:
     """GPT-2; XGLM computes its positions, BioGPT stores two rows more than it has positions."""
-    norm = "layer_norm"
-    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
-    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"), norm=norm)
+    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"))
 
 
 @family(
@@ -136,27 +124,26 @@ def xglm(c: Config, i: int) -> Block:
 def openai_gpt(c: Config, i: int) -> Block:
     """The first GPT: norms after the parts, and so none at the end. Its code keeps no cache; passes
     after others are counted as if it did."""
-    norm, kind = "layer_norm", activation(c, "gelu_tanh", "afn")
-    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
+    kind = activation(c, "gelu_tanh", "afn")
+    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0)
     feed = Mlp(width=4 * c.d_model, gated=False, bias=True, activation=kind)
-    return layer(attention, feed, norm=norm)
+    return layer(attention, feed)
 
 
 @family("ctrl", "CTRLLMHeadModel", tied=True, norm="layer_norm", unembedding_bias=True)
 def ctrl(c: Config, i: int) -> Block:
     """GPT-2 with ReLU, and positions that are computed, not stored."""
-    norm = "layer_norm"
-    attention = grouped(c, one_each=True, biases=QKVO, norm=norm, rotary_dim=0)
-    return layer(attention, mlp(c, gated=False, bias=True, activation="relu"), norm=norm)
+    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0)
+    return layer(attention, mlp(c, gated=False, bias=True, activation="relu"))
 
 
 @family("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", tied=True, norm="layer_norm")
 def gpt_neox_japanese(c: Config, i: int) -> Block:
     """GPT-NeoX without biases, but for that of the last layer's attention."""
-    norm, width = "layer_norm", head_dim(c, stated=False)
+    width = head_dim(c, stated=False)
     found = ("o_proj",) if i == c.layers - 1 else ()
     rotated = rotary(c, width, 1, "rotary_pct")
-    attention = grouped(c, one_each=True, norm=norm, biases=found, rotary_dim=rotated)
+    attention = grouped(c, one_each=True, biases=found, rotary_dim=rotated)
     times = c.count("intermediate_multiple_size", 4)
     feed = Mlp(width=times * c.d_model, gated=False, activation=activation(c, "gelu"))
-    return layer(attention, feed, norm=norm)
+    return layer(attention, feed)

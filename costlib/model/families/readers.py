@@ -68,8 +68,12 @@ def grouped(
     """Attention with KV heads shared by groups of query heads, or ``one_each``.
 
     ``or_one_each``: that is what a config means that does not say. Sizes can be given, where a
-    layer's own are not those of the config.
+    layer's own are not those of the config. Every projection has a bias where 'attention_bias' asks
+    for it, unless ``biases`` says which have one.
     """
+    if "biases" not in more:
+        more["biases"] = biases(c, "attention_bias", False, QKVO)
+    more = {"norm": c.norm, **more}
     heads, by = more.pop("heads", None), c.spelled("num_attention_heads")
     heads = c.count("num_attention_heads") if heads is None else heads
     kv_heads = more.pop("kv_heads", None)
