@@ -18,6 +18,7 @@ from costlib.layers.attention_kinds import (
     RoutedAttention,
     ValueMaskedAttention,
 )
+from costlib.layers.by_tokens import Attending
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
 from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.feed import Mixture, Mlp
@@ -48,6 +49,7 @@ from costlib.layers.scans import (
 )
 
 __all__ = [
+    "Attending",
     "Attention",
     "Block",
     "Cache",

@@ -16,6 +16,7 @@ from costlib.layers.indexer import pooled
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
+    Divided,
     Part,
     Pass,
     PerToken,
@@ -63,6 +64,11 @@ class CompressedAttention(Part):
         check_groups(self.heads, self.output_groups)
         if self.every is not None:
             check_sizes(self, "every")
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads", "output_groups"), ()
 
     @property
     def reach(self) -> Any:

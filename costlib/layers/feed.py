@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.layers.attention import FLOPS_PER_ELEMENT, check_sizes
-from costlib.layers.parts import Part, Pass, PerToken, Saved, elementwise, input_of, linear_step
+from costlib.layers.parts import (
+    Divided,
+    Part,
+    Pass,
+    PerToken,
+    Saved,
+    elementwise,
+    input_of,
+    linear_step,
+)
 from costlib.units.ledger import Ledger
 from costlib.units.messages import collective
 from costlib.units.numbers import Number, choose, exact_div, is_one, is_zero, size
@@ -29,6 +38,11 @@ class Mlp(Part):
     def __post_init__(self) -> None:
         check_sizes(self, "width")
         choose("activation", self.activation, ACTIVATIONS)
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width",), ()
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """See `Part.after`."""
@@ -86,6 +100,11 @@ class Mixture(Part):
         check_sizes(self, "shared_width", least=0)
         size("experts - per_token", self.experts - self.per_token, least=0)
         choose("activation", self.activation, ACTIVATIONS)
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width", "shared_width"), ()
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """See `Part.after`."""

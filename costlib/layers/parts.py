@@ -23,6 +23,10 @@ from costlib.units.numbers import (
     times,
 )
 
+#: Fields of a part that tensor parallelism divides, and those that are replicated where they are
+#: fewer than the devices; None where it is not known.
+Divided = tuple[tuple[str, ...], tuple[str, ...]] | None
+
 #: Weights per element that a normalisation stores.
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
 
@@ -375,6 +379,11 @@ class Part:
     def caches(self) -> tuple[Cache, ...]:
         """What one layer keeps of a sequence."""
         return ()
+
+    @property
+    def divided(self) -> Divided:
+        """What tensor parallelism divides of it."""
+        return None
 
     @property
     def score_heads(self) -> Any:

@@ -9,6 +9,7 @@ from costlib.layers.attention import check_groups, check_sizes
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
+    Divided,
     Part,
     Pass,
     PerToken,
@@ -115,6 +116,11 @@ class DeltaRule(Scan):
         choose("decay", self.decay, ("head", "element"))
 
     @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("value_heads",), ("key_heads",)
+
+    @property
     def keys(self) -> Any:
         """Width of the queries, and of the keys."""
         return self.key_heads * self.key_dim
@@ -198,6 +204,11 @@ class LightningAttention(Scan):
         check_sizes(self, "heads", "head_dim", "block")
 
     @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads",), ()
+
+    @property
     def width(self) -> Any:
         """Width of the queries, of the keys and of the values."""
         return self.heads * self.head_dim
@@ -264,6 +275,11 @@ class Mamba(Scan):
 
     def __post_init__(self) -> None:
         check_sizes(self, "width", "state_dim", "step_rank", "kernel")
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width",), ()
 
     @property
     def state(self) -> Any:
@@ -335,6 +351,11 @@ class Mamba2(Scan):
         check_groups(self.heads, self.groups)
 
     @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads",), ("groups",)
+
+    @property
     def width(self) -> Any:
         """Channels of all heads."""
         return self.heads * self.head_dim
@@ -398,6 +419,11 @@ class ShortConvolution(Scan):
 
     def __post_init__(self) -> None:
         check_sizes(self, "width", "kernel")
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width",), ()
 
     @property
     def convolved(self) -> tuple[Number, Number, bool]:
@@ -473,6 +499,11 @@ class RGLRU(Scan):
 
     def __post_init__(self) -> None:
         check_sizes(self, "width", "heads", "kernel")
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width", "heads"), ()
 
     @property
     def state(self) -> Any:
