@@ -93,10 +93,10 @@ def qwen2_moe(c: Config, i: int) -> Block:
     """Qwen 2 with experts, and a shared one that has a gate."""
     found = biases(c, "qkv_bias", True, QKV)
     attention = grouped(c, biases=found, window=optional_window(c, i))
-    width = c.count("shared_expert_intermediate_size")
     if not is_sparse(c, i):
         return layer(attention, mlp(c))
-    return layer(attention, _qwen_experts(c, shared_width=width, shared_gate=True))
+    beside = "shared_expert_intermediate_size"
+    return layer(attention, _qwen_experts(c, beside=beside, shared_gate=True))
 
 
 @family("qwen3", "Qwen3ForCausalLM", tied=False)
@@ -254,73 +254,6 @@ def gpt_neox(c: Config, i: int) -> Block:
     rotated = rotary(c, head_dim(c, stated=False), 0.25, "rotary_pct")
     attention = grouped(c, one_each=True, biases=found, rotary_dim=rotated)
     return layer(attention, mlp(c, gated=False, bias=True, default="gelu"))
-
-
-#: What GPT-J and CodeGen share, whose queries, keys and values are made by one matrix.
-GPTJ: dict[str, Any] = {"tied": False, "norm": "layer_norm", "unembedding_bias": True}
-
-
-@family("codegen", "CodeGenForCausalLM", **GPTJ)
-@family("gptj", "GPTJForCausalLM", **GPTJ)
-def gptj(c: Config, i: int) -> Block:
-    """Both parts read one norm; biases in the feed-forward layer and the unembedding."""
-    width, rotated = head_dim(c, stated=False), c.count("rotary_dim", least=0)
-    c.require(rotated <= width, f"'rotary_dim' is {rotated}, but a head is {width} wide")
-    attention = grouped(c, one_each=True, rotary_dim=rotated, biases=())
-    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
-    return layer(attention, feed, norms=1, parallel=True)
-
-
-@family("gpt2", "GPT2LMHeadModel", tied=True, norm="layer_norm", positions=0)
-def gpt2(c: Config, i: int) -> Block:
-    """Layer norms, biases, learned positions."""
-    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0)
-    feed = mlp(c, usual=4 * c.d_model, gated=False, bias=True, default="gelu_tanh")
-    return layer(attention, feed)
-
-
-def _opt_norm(c: Config) -> str:
-    return "layer_norm" if c.flag("layer_norm_elementwise_affine", True) else "plain_norm"
-
-
-@family(
-    "opt",
-    "OPTForCausalLM",
-    tied=True,
-    norm=_opt_norm,
-    positions=2,
-    first=lambda c: _opt_projection(c, "into"),
-    last=lambda c: _opt_projection(c, "out_of"),
-    size=lambda c: _opt_sizes(c),
-)
-def opt(c: Config, i: int) -> Block:
-    """GPT-2 with ReLU; its position table has two rows more than positions. In one size norms are
-    after the parts, none is at the end, and the embedding is narrower than the rest."""
-    found = c.flag("enable_bias", True)
-    attention = grouped(c, one_each=True, biases=QKVO if found else (), rotary_dim=0)
-    return layer(attention, mlp(c, gated=False, bias=found, default="relu"))
-
-
-def _opt_sizes(c: Config) -> dict[str, Any]:
-    at_end = c.flag("do_layer_norm_before", True) and not c.flag("_remove_final_layer_norm", False)
-    width = c.count("word_embed_proj_dim", c.d_model)
-    narrow = {} if width == c.d_model else {"embedding_width": width}
-    return {"final_norm": at_end, **narrow}
-
-
-def _opt_projection(c: Config, way: str) -> tuple[PerToken, ...]:
-    """Between a narrower embedding and the rest."""
-    d, width = c.d_model, c.count("word_embed_proj_dim", c.d_model)
-    sizes = {"into": (width, d), "out_of": (d, width)}[way]
-    return () if width == d else linear_step(f"project_{way}", *sizes)
-
-
-@family("bloom", "BloomForCausalLM", tied=True, norm="layer_norm", embedding_norm=True)
-def bloom(c: Config, i: int) -> Block:
-    """GPT-2 without positions: ALiBi adds a slope to the scores. Four times as wide inside."""
-    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0)
-    feed = Mlp(width=4 * c.d_model, gated=False, bias=True, activation="gelu_tanh")
-    return layer(attention, feed)
 
 
 @family("ministral", "MinistralForCausalLM", tied=False)

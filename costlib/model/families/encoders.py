@@ -16,7 +16,8 @@ from costlib.layers import (
     normalisation,
 )
 from costlib.model.families.config import Config
-from costlib.model.families.family import Sizes, family
+from costlib.model.families.family import Sizes, Steps, family
+from costlib.model.families.older import gpt
 from costlib.model.families.readers import (
     ACTIVATIONS,
     FULL,
@@ -24,7 +25,6 @@ from costlib.model.families.readers import (
     SLIDING,
     activation,
     grouped,
-    head_dim,
     layer,
     mlp,
 )
@@ -38,14 +38,17 @@ def _token_types(c: Config) -> tuple[PerToken, ...]:
     return (elementwise("token_types", d, "residual", rows=d, table=kinds * d),)
 
 
-def _transform(c: Config) -> tuple[PerToken, ...]:
-    """What the head does before the unembedding."""
-    d, kind = c.d_model, activation(c, "gelu")
+def _head(c: Config, width: int, kind: str, *, bias: bool = True) -> tuple[PerToken, ...]:
+    """What comes before the unembedding."""
     return (
-        *linear_step("head", d, d, bias=True),
-        elementwise("head.activation", d, kind),
-        normalisation("head.norm", d, "layer_norm"),
+        *linear_step("head", c.d_model, width, bias=bias),
+        elementwise("head.activation", width, kind),
+        normalisation("head.norm", width, c.norm),
     )
+
+
+def _transform(c: Config) -> tuple[PerToken, ...]:
+    return _head(c, c.d_model, activation(c, "gelu"))
 
 
 def _labels(c: Config) -> int:
@@ -66,15 +69,13 @@ def _pooler(c: Config) -> tuple[PerToken, ...]:
     return (*linear_step("pooler", d, d, bias=True), PerToken("pooler.tanh", d, d, d))
 
 
-def _classifiers(name: str) -> dict[str, Sizes]:
-    """BERT's: of texts, and of tokens."""
+def _classifiers(name: str, of_text: Steps, of_tokens: Steps = lambda _: ()) -> dict[str, Sizes]:
+    """Those of a text, and of its tokens, and what comes before either."""
+    pooled: dict[str, Any] = {"pooled": True}
     return {
-        f"{name}ForSequenceClassification": lambda c: {
-            **_classifier(c, *_pooler(c)),
-            "pooled": True,
-        },
-        f"{name}ForTokenClassification": _classifier,
-        f"{name}ForQuestionAnswering": _classifier,
+        f"{name}ForSequenceClassification": lambda c: _classifier(c, *of_text(c)) | pooled,
+        f"{name}ForTokenClassification": lambda c: _classifier(c, *of_tokens(c)),
+        f"{name}ForQuestionAnswering": lambda c: _classifier(c, *of_tokens(c)),
     }
 
 
@@ -92,7 +93,7 @@ BERT: dict[str, Any] = {
 
 def _bert_kin(model_type: str, name: str) -> Callable[[Layer], Layer]:
     """A model_type whose classes are called after it, as BERT's are."""
-    return family(model_type, f"{name}ForMaskedLM", heads=_classifiers(name), **BERT)
+    return family(model_type, f"{name}ForMaskedLM", heads=_classifiers(name, _pooler), **BERT)
 
 
 @_bert_kin("bert", "Bert")
@@ -100,8 +101,7 @@ def _bert_kin(model_type: str, name: str) -> Callable[[Layer], Layer]:
 @_bert_kin("xlm-roberta", "XLMRoberta")
 def bert(c: Config, i: int) -> Block:
     """BERT: layer norms after the parts, biases everywhere, learned positions."""
-    attention = grouped(c, one_each=True, biases=QKVO, rotary_dim=0, causal=False)
-    return layer(attention, mlp(c, gated=False, bias=True, default="gelu"))
+    return gpt(c, mlp(c, gated=False, bias=True, default="gelu"), causal=False)
 
 
 def _narrow_first(c: Config) -> tuple[PerToken, ...]:
@@ -117,12 +117,7 @@ def _narrow_first(c: Config) -> tuple[PerToken, ...]:
 
 
 def _narrow_last(c: Config) -> tuple[PerToken, ...]:
-    width = c.count("embedding_size", 128)
-    return (
-        *linear_step("head", c.d_model, width, bias=True),
-        elementwise("head.activation", width, "gelu"),
-        normalisation("head.norm", width, "layer_norm"),
-    )
+    return _head(c, c.count("embedding_size", 128), "gelu")
 
 
 def _detector(c: Config) -> dict[str, Any]:
@@ -135,7 +130,7 @@ def _detector(c: Config) -> dict[str, Any]:
 @family(
     "electra",
     "ElectraForMaskedLM",
-    heads={**_classifiers("Electra"), "ElectraForPreTraining": _detector},
+    heads={**_classifiers("Electra", _pooler), "ElectraForPreTraining": _detector},
     tied=True,
     norm="layer_norm",
     final_norm=False,
@@ -155,20 +150,8 @@ def _modern_norm(c: Config) -> str:
 
 
 def _modern_head(c: Config) -> tuple[PerToken, ...]:
-    d, kind = c.d_model, activation(c, "gelu", "classifier_activation")
-    return (
-        *linear_step("head", d, d, bias=c.flag("classifier_bias", False)),
-        elementwise("head.activation", d, kind),
-        normalisation("head.norm", d, c.norm),
-    )
-
-
-def _modern_text(c: Config) -> dict[str, Any]:
-    return {**_classifier(c, *_modern_head(c)), "pooled": True}
-
-
-def _modern_tokens(c: Config) -> dict[str, Any]:
-    return _classifier(c, *_modern_head(c))
+    kind = activation(c, "gelu", "classifier_activation")
+    return _head(c, c.d_model, kind, bias=c.flag("classifier_bias", False))
 
 
 MODERN: dict[str, Any] = {
@@ -183,11 +166,7 @@ MODERN: dict[str, Any] = {
 @family(
     "modernbert",
     "ModernBertForMaskedLM",
-    heads={
-        "ModernBertForSequenceClassification": _modern_text,
-        "ModernBertForTokenClassification": _modern_tokens,
-        "ModernBertForQuestionAnswering": _modern_tokens,
-    },
+    heads=_classifiers("ModernBert", _modern_head, _modern_head),
     **MODERN,
 )
 def modernbert(c: Config, i: int) -> Block:
@@ -208,7 +187,6 @@ def _modern_layer(c: Config, i: int, *, window: int, causal: bool = True) -> Blo
     attention = grouped(
         c,
         one_each=True,
-        head_dim=head_dim(c, stated=False),
         causal=causal,
         window=window if kind == SLIDING else None,
     )

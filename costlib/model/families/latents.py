@@ -39,9 +39,9 @@ INDEXED = "indexed_attention"
 LATENT_BIASES = ("q_a_proj", "kv_a_proj", "o_proj")
 
 
-def feed(c: Config, i: int, dense: int) -> Mlp | Mixture:
+def feed(c: Config, i: int, dense: int | None = None) -> Mlp | Mixture:
     """DeepSeek's experts after the first dense layers, or where mlp_layer_types says so."""
-    return dense_first(c, i, dense, "n_routed_experts", shared="n_shared_experts")
+    return dense_first(c, i, "n_routed_experts", dense=dense, shared="n_shared_experts")
 
 
 def shared_and_routed(c: Config) -> Mixture:
@@ -61,13 +61,13 @@ family("kimi_k2", "DeepseekV3ForCausalLM", tied=False)(deepseek_v3)
 def glm4_moe_lite(c: Config, i: int) -> Block:
     """GLM 4.7 Flash: DeepSeek-V3 with one dense layer."""
     c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'")
-    return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+    return layer(_latent(c), feed(c, i))
 
 
 @family("mistral4", "Mistral4ForCausalLM", tied=False)
 def mistral4(c: Config, i: int) -> Block:
     """DeepSeek-V3 without dense layers, unless the config has some."""
-    return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
+    return layer(_latent(c), feed(c, i))
 
 
 @family("youtu", "YoutuForCausalLM", tied=True)
@@ -105,8 +105,7 @@ def _indexer(c: Config, *, ranked: bool = True) -> Indexer:
 def deepseek_v32(c: Config, i: int) -> Block:
     """DeepSeek-V3 that attends to the keys its indexer chooses."""
     c.kind(i, lambda _: INDEXED, INDEXED)
-    dense = c.count("first_k_dense_replace", 3, least=0)
-    return layer(_latent(c, indexer=_indexer(c)), feed(c, i, dense))
+    return layer(_latent(c, indexer=_indexer(c)), feed(c, i))
 
 
 @family(
@@ -118,12 +117,11 @@ def deepseek_v32(c: Config, i: int) -> Block:
 def glm_moe_dsa(c: Config, i: int) -> Block:
     """GLM 5: DeepSeek-V3.2, whose layers may use what the indexer of an earlier one chose."""
     c.kind(i, lambda _: INDEXED, INDEXED)
-    dense = c.count("first_k_dense_replace", 3, least=0)
     if _has_indexer(c, i):
         attention = _latent(c, indexer=_indexer(c))
     else:
         attention = _latent(c, top=c.count("index_topk"))
-    return layer(attention, feed(c, i, dense))
+    return layer(attention, feed(c, i))
 
 
 def _has_indexer(c: Config, i: int) -> bool:
@@ -157,7 +155,7 @@ def longcat_flash(c: Config, i: int) -> Block:
 @family("axk1", "AXK1ForCausalLM", tied=False)
 def axk1(c: Config, i: int) -> Block:
     """DeepSeek-V3 with a norm after each mixture too."""
-    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    found = feed(c, i)
     return layer(_latent(c), found, norms=3 if isinstance(found, Mixture) else 2)
 
 
@@ -167,7 +165,7 @@ def axk2(c: Config, i: int) -> Block:
     a narrow network scales (in a dense layer the first one alone)."""
     c.kind(i, lambda _: INDEXED, INDEXED)
     d, rank = c.d_model, c.count("gated_norm_rank", 16)
-    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    found = feed(c, i)
     scaled = (
         *linear_step("norm.down", d, rank),
         *linear_step("norm.up", rank, d),
@@ -255,7 +253,7 @@ def mistral_large4_text(c: Config, i: int) -> Block:
         chosen = {"indexer": _indexer(c, ranked=False)}
     shares = _source(c, i) != i
     attention = _latent(c, shares_kv=shares, extra=tuple(scales), **chosen)
-    return layer(attention, feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+    return layer(attention, feed(c, i))
 
 
 def _source(c: Config, i: int) -> int:
@@ -310,9 +308,8 @@ def dots3_note_text(c: Config, i: int) -> Block:
     reach = {"window": c.count("sliding_window")} if near else {"indexer": _indexer(c)}
     rope = normalisation("k_rope_norm", c.count("qk_rope_head_dim"), "rms_norm")
     attention = _latent(c, gate="head", extra=(rope,), **reach)
-    dense = c.count("first_k_dense_replace", 1, least=0)
     shared = c.count("n_shared_experts") * c.count("shared_experts_intermediate_size")
-    return layer(attention, dense_first(c, i, dense, "n_routed_experts", shared_width=shared))
+    return layer(attention, dense_first(c, i, "n_routed_experts", shared_width=shared))
 
 
 SPARSE, HEAVY = "compressed_sparse_attention", "heavily_compressed_attention"

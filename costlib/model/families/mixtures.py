@@ -27,9 +27,9 @@ from costlib.model.families.readers import (
     QKV,
     QKVO,
     SLIDING,
-    added,
     biases,
     dense_first,
+    either,
     experts,
     grouped,
     head_dim,
@@ -59,9 +59,7 @@ def granitemoeshared(c: Config, i: int) -> Block:
 def hy_v3(c: Config, i: int) -> Block:
     """Norms of each head's queries and keys; a dense layer, then experts beside shared ones."""
     attention, bias = grouped(c, qk_norm="head"), c.flag("mlp_bias", False)
-    if not sparse(c, i, lambda i: i > 0):
-        return layer(attention, mlp(c, bias=bias))
-    feed = experts(c, "num_experts", shared="num_shared_experts", shared_bias=bias)
+    feed = dense_first(c, i, "num_experts", dense=1, shared="num_shared_experts", bias=bias)
     return layer(attention, feed)
 
 
@@ -195,10 +193,9 @@ def flint(c: Config, i: int) -> Block:
         sinks=True,
         window=c.count("sliding_window", 513) if kind == SLIDING else None,
     )
-    if not is_sparse(c, i) or c.count("num_experts", least=0) == 0:
-        return layer(attention, mlp(c))
-    width = c.count("shared_expert_intermediate_size")
-    return layer(attention, experts(c, "num_experts", shared_width=width))
+    routes = is_sparse(c, i) and c.count("num_experts", least=0) > 0
+    beside = "shared_expert_intermediate_size"
+    return layer(attention, either(c, routes, "num_experts", beside=beside))
 
 
 @family("kolibri1", "Kolibri1ForCausalLM", tied=False)
@@ -206,8 +203,7 @@ def kolibri1(c: Config, i: int) -> Block:
     """Norms on both sides of each part and of heads, a window in four layers of five, experts
     beside a shared one."""
     reach = sliding(c, i, lambda i: SLIDING if (i + 1) % 5 else FULL)
-    shared = c.count("shared_expert_intermediate_size")
-    feed = experts(c, "num_experts", shared_width=shared)
+    feed = experts(c, "num_experts", beside="shared_expert_intermediate_size")
     return layer(grouped(c, qk_norm="head", window=reach, biases=()), feed, norms=4)
 
 
@@ -230,9 +226,7 @@ def beam(c: Config, i: int) -> Block:
         window=reach,
         rotary_dim=None if rotates else 0,
     )
-    if not sparse(c, i, lambda i: i >= 3):
-        return layer(attention, mlp(c), norms=4)
-    return layer(attention, experts(c, "num_experts"), norms=4)
+    return layer(attention, dense_first(c, i, "num_experts", dense=3), norms=4)
 
 
 def _text_of_lists(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -256,10 +250,8 @@ def ernie4_5_vl_moe_text(c: Config, i: int) -> Block:
     attention = grouped(c, biases=QKVO if found else ())
     if not sparse(c, i, lambda i: i > 0):
         return layer(attention, mlp(c, bias=found))
-    extra = (added(c.count("num_experts")), *_for_pictures(c))
-    shared = "moe_num_shared_experts"
-    feed = experts(c, "num_experts", shared=shared, shared_bias=found, extra=extra)
-    return layer(attention, feed)
+    how: dict[str, Any] = {"shared": "moe_num_shared_experts", "shared_bias": found}
+    return layer(attention, experts(c, "num_experts", adds=True, extra=_for_pictures(c), **how))
 
 
 def _for_pictures(c: Config) -> tuple[PerToken, ...]:
@@ -293,25 +285,22 @@ def llama4_text(c: Config, i: int) -> Block:
     is_sparse = i in among if c.has("moe_layers") else i % step == step - 1
     if not is_sparse:
         return layer(attention, mlp(c, width="intermediate_size_mlp"))
-    width = c.count("intermediate_size")
-    routed = experts(
-        c, "num_local_experts", width="intermediate_size", shared_width=width, runs_all=True
-    )
-    return layer(attention, routed)
+    width = "intermediate_size"
+    feed = experts(c, "num_local_experts", width=width, beside=width, runs_all=True)
+    return layer(attention, feed)
 
 
 @family("glm4_moe", "Glm4MoeForCausalLM", tied=False)
 def glm4_moe(c: Config, i: int) -> Block:
     """GLM 4 with experts beside shared ones after the first layers, and perhaps norms of heads."""
     normed = "head" if c.flag("use_qk_norm", False) else None
-    dense = c.count("first_k_dense_replace", 1, least=0)
-    return layer(_glm_attention(c, False, qk_norm=normed), feed(c, i, dense))
+    return layer(_glm_attention(c, False, qk_norm=normed), feed(c, i))
 
 
 @family("glm4v_moe_text", "Glm4vMoeForConditionalGeneration", tied=False)
 def glm4v_moe_text(c: Config, i: int) -> Block:
     """GLM 4.5 inside a model that sees."""
-    return layer(_glm_attention(c, True), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+    return layer(_glm_attention(c, True), feed(c, i))
 
 
 @family("solar_open", "SolarOpenForCausalLM", tied=False)
@@ -338,7 +327,7 @@ def dots1(c: Config, i: int) -> Block:
     has_window = c.has("sliding_window")
     reach = sliding(c, i, lambda i: SLIDING if has_window and i >= first else FULL)
     attention = grouped(c, or_one_each=said_null(c), qk_norm="head", window=reach)
-    return layer(attention, feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
+    return layer(attention, feed(c, i))
 
 
 @family("flex_olmo", "FlexOlmoForCausalLM", tied=False)
@@ -353,8 +342,7 @@ def olmoe(c: Config, i: int) -> Block:
 @family("exaone_moe", "ExaoneMoeForCausalLM", tied=False)
 def exaone_moe(c: Config, i: int) -> Block:
     """EXAONE 4 with norms before the parts, and experts beside shared ones."""
-    dense = c.count("first_k_dense_replace", 1, least=0)
-    feed = dense_first(c, i, dense, "num_experts", shared="num_shared_experts")
+    feed = dense_first(c, i, "num_experts", shared="num_shared_experts")
     return layer(exaone_attention(c, i), feed)
 
 
@@ -368,16 +356,12 @@ def ernie4_5_moe(c: Config, i: int) -> Block:
     """ERNIE 4.5 with experts beside shared ones in a range of layers."""
     found = c.flag("use_bias", False)
     attention = grouped(c, or_one_each=said_null(c), biases=QKVO if found else ())
-    first, last = (
-        c.count("moe_layer_start_index", 1, least=0),
-        c.count("moe_layer_end_index", -1, least=-1),
-    )
-    every, last = c.count("moe_layer_interval", 1), c.layers - 1 if last == -1 else last
-    if not ((i + 1) % every == 0 and first <= i <= last):
-        return layer(attention, mlp(c, bias=found))
-    extra, shared = (added(c.count("num_experts")),), "moe_num_shared_experts"
-    routed = experts(c, "num_experts", shared=shared, shared_bias=found, extra=extra)
-    return layer(attention, routed)
+    first = c.count("moe_layer_start_index", 1, least=0)
+    last, every = c.count("moe_layer_end_index", -1, least=-1), c.count("moe_layer_interval", 1)
+    routes = (i + 1) % every == 0 and first <= i <= (c.layers - 1 if last == -1 else last)
+    shared = "moe_num_shared_experts"
+    feed = either(c, routes, "num_experts", shared=shared, adds=True, bias=found)
+    return layer(attention, feed)
 
 
 @family("hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", tied=False)
@@ -385,9 +369,8 @@ def hunyuan_v1_moe(c: Config, i: int) -> Block:
     """Hunyuan with experts of the dense layer's width beside a shared one."""
     own = c.of_layer(i, "num_experts", "num_experts_per_tok")
     c.require(isinstance(c.get("num_experts"), int), "'num_experts' must be one number here")
-    routed = experts(
-        own, "num_experts", width="intermediate_size", shared_width=c.count("intermediate_size")
-    )
+    width = "intermediate_size"
+    routed = experts(own, "num_experts", width=width, beside=width)
     return layer(grouped(c, or_one_each=True, qk_norm="head"), routed)
 
 
@@ -407,9 +390,7 @@ def mimo_v2_flash(c: Config, i: int) -> Block:
         window=_mimo_window(c) if is_local else None,
         rotary_dim=rotary(c, width, 0.334, among=kind),
     )
-    if not sparse(c, i, lambda i: i > 0):
-        return layer(attention, mlp(c))
-    return layer(attention, experts(c, "n_routed_experts"))
+    return layer(attention, dense_first(c, i, "n_routed_experts", dense=1))
 
 
 def _mimo_window(c: Config) -> int:
@@ -448,11 +429,9 @@ def afmoe(c: Config, i: int) -> Block:
         window=reach,
         rotary_dim=None if reach else 0,
     )
-    if i < c.count("num_dense_layers", 1, least=0):
-        return layer(attention, mlp(c), norms=4)
-    extra = (added(c.count("num_experts")),)
-    routed = experts(c, "num_experts", shared="num_shared_experts", extra=extra)
-    return layer(attention, routed, norms=4)
+    routes = i >= c.count("num_dense_layers", 1, least=0)
+    feed = either(c, routes, "num_experts", shared="num_shared_experts", adds=True)
+    return layer(attention, feed, norms=4)
 
 
 @family("laguna", "LagunaForCausalLM", tied=False)
@@ -468,11 +447,9 @@ def laguna(c: Config, i: int) -> Block:
         window=c.count("sliding_window", 512) if kind == SLIDING else None,
         rotary_dim=rotary(c, c.count("head_dim"), 0.5 if kind == FULL else 1, among=kind),
     )
-    if not sparse(c, i, lambda i: i > 0):
-        return layer(attention, mlp(c))
-    width = c.count("shared_expert_intermediate_size")
-    extra = (added(c.count("num_experts")),)
-    return layer(attention, experts(c, "num_experts", shared_width=width, extra=extra))
+    beside = "shared_expert_intermediate_size"
+    feed = dense_first(c, i, "num_experts", dense=1, beside=beside, adds=True)
+    return layer(attention, feed)
 
 
 def output_gate(c: Config) -> str:
@@ -522,13 +499,9 @@ def step3p5(c: Config, i: int) -> Block:
         gate=output_gate(c),
         window=c.count("sliding_window") if kind == SLIDING else None,
     )
-    has_bias = c.flag("mlp_bias", False)
-    if not sparse(c, i, lambda i: i in _step_sparse(c)):
-        return layer(attention, mlp(c, bias=has_bias))
-    width = c.count("share_expert_dim")
-    return layer(
-        attention, experts(c, "n_routed_experts", shared_width=width, shared_bias=has_bias)
-    )
+    routes, bias = sparse(c, i, lambda i: i in _step_sparse(c)), c.flag("mlp_bias", False)
+    feed = either(c, routes, "n_routed_experts", beside="share_expert_dim", bias=bias)
+    return layer(attention, feed)
 
 
 def _step_sparse(c: Config) -> set[int]:

@@ -299,8 +299,8 @@ def qwen4_exp_text(c: Config, i: int) -> Block:
     Layers that look up the last few tokens together are refused."""
     every, around = c.count("full_attention_interval"), low_rank_streams(c)
     extra = tuple(step * 2 for step in around)
-    shared = c.count("shared_expert_intermediate_size")
-    feed = experts(c, "num_experts", shared_width=shared, shared_gate=True)
+    beside = "shared_expert_intermediate_size"
+    feed = experts(c, "num_experts", beside=beside, shared_gate=True)
     kind = c.kind(i, lambda i: LINEAR if (i + 1) % every else INDEXED, LINEAR, INDEXED)
     if kind == LINEAR:
         return layer(delta_rule(c), feed, norms=0, residuals=0, extra=extra)

@@ -36,6 +36,7 @@ from costlib.model.families.readers import (
     agreed,
     biases,
     dense_first,
+    either,
     experts,
     grouped,
     head_dim,
@@ -99,8 +100,8 @@ def _qwen_attention(c: Config) -> Attention:
 
 
 def _qwen_experts(c: Config) -> Mixture:
-    shared = c.count("shared_expert_intermediate_size")
-    return experts(c, "num_experts", shared_width=shared, shared_gate=True)
+    beside = "shared_expert_intermediate_size"
+    return experts(c, "num_experts", beside=beside, shared_gate=True)
 
 
 def delta_rule(c: Config) -> DeltaRule:
@@ -244,13 +245,13 @@ def kda(c: Config, **ranks: Any) -> DeltaRule:
 
 def _kimi_feed(c: Config, i: int) -> Mlp | Mixture:
     """Dense layers first, or where mlp_layer_types says so; shared experts make one layer."""
-    dense, narrow = c.count("first_k_dense_replace", least=0), c.optional(NARROW)
+    narrow = c.optional(NARROW)
     more: dict[str, Any] = {"shared": "n_shared_experts"}
     if narrow is not None:
         has_norm = c.flag("latent_moe_use_norm", False)
         normed = (normalisation("experts.norm", narrow, "rms_norm"),) if has_norm else ()
         more |= {"latent": narrow, "extra": normed}
-    return dense_first(c, i, dense, "num_experts", **more)
+    return dense_first(c, i, "num_experts", **more)
 
 
 @family("minimax", "MiniMaxForCausalLM", tied=False)
@@ -298,7 +299,7 @@ def lfm2_moe(c: Config, i: int) -> Block:
 
 
 def _lfm_feed(c: Config, i: int) -> Mlp | Mixture:
-    return mlp(c) if i < c.count("num_dense_layers", 2, least=0) else experts(c, "num_experts")
+    return either(c, i >= c.count("num_dense_layers", 2, least=0), "num_experts")
 
 
 @family("lfm3", "Lfm3ForCausalLM", tied=True)
