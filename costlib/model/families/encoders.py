@@ -194,17 +194,8 @@ def _modern_layer(c: Config, i: int, *, window: int, causal: bool = True) -> Blo
     return layer(attention, feed, norms=2 if i else 1)
 
 
-def _t5_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A decoder as deep as the encoder, where nothing else is said."""
-    found = dict(fields)
-    if found.get("num_decoder_layers") is None and found.get("num_hidden_layers") is None:
-        found["num_decoder_layers"] = found.get("num_layers")
-    return found
-
-
 T5: dict[str, Any] = {
     "always_tied": True,
-    "rewrite": _t5_fields,
 }
 
 

@@ -40,8 +40,9 @@ class Written:
     ``also``: classes that 'architectures' may name beside the one that is counted, with the same
     layers and another head. ``wrapped_by``: the model_types of models that also see or hear and
     have this one inside, each with what holds for its unembedding (see `Wrapper`). ``names``:
-    fields that the family spells its own way, by their usual name. ``mtp``: the field that says how
-    many MTP layers there are. ``agree``: fields that may be there, and then must equal another.
+    fields that the family spells its own way, by their usual name, with a dot where one stands in
+    an object. ``kinds``: other words for kinds of layer. ``mtp``: the field that says how many MTP
+    layers there are. ``agree``: fields that may be there, and then must equal another.
     ``only``: fields with the only value that is counted. ``usual``: what the family's code takes
     for a field that is not there; ``inside``: more of them for a config inside that of a model that
     also sees or hears, as libraries write those without what is usual.
@@ -50,6 +51,7 @@ class Written:
     also: Sequence[str] = ()
     wrapped_by: Mapping[str, bool | None] = field(default_factory=dict)
     names: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
     mtp: str | None = None
     agree: Mapping[str, str] = field(default_factory=dict)
     only: Mapping[str, Any] = field(default_factory=dict)

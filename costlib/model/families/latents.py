@@ -21,7 +21,6 @@ from costlib.model.families.config import MOST_LAYERS, Config
 from costlib.model.families.decoders import deepseek_v3
 from costlib.model.families.family import FAMILIES, family
 from costlib.model.families.readers import (
-    FULL,
     LINEAR,
     SLIDING,
     biases,
@@ -31,7 +30,7 @@ from costlib.model.families.readers import (
     layer,
     mlp,
 )
-from costlib.model.families.states import kda, linear_object
+from costlib.model.families.states import kda
 from costlib.model.families.streams import streams, streams_head, streams_mean
 
 INDEXED = "indexed_attention"
@@ -187,19 +186,10 @@ def hy_v4(c: Config, i: int) -> Block:
     return layer(attention, feed(c, i, 1), residuals=0, extra=streams(c, combined=False))
 
 
-def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Full attention is what its indexed layers were called first."""
-    found = linear_object(fields)
-    if isinstance(found.get("layer_types"), list):
-        found["layer_types"] = [INDEXED if t == FULL else t for t in found["layer_types"]]
-    return found
-
-
 @family(
     "glm5_next_text",
     "Glm5NextForConditionalGeneration",
     tied=False,
-    rewrite=_glm_next_fields,
     last=streams_mean,
     mtp_layer=lambda c: layer(
         _pooled_latent(c, own=True), shared_and_routed(c), residuals=0, extra=streams(c)

@@ -79,23 +79,16 @@ def _rotated(c: Config) -> int:
 
 
 def _m3_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The published form has the indexer's sizes in an object, and kinds of layer as 0 and 1."""
+    """The published form has kinds of layer as 0 and 1."""
     inner, found = fields.get("sparse_attention_config"), dict(fields)
-    inner = inner if isinstance(inner, Mapping) else {}
-    for new, old in (
-        ("index_n_heads", "sparse_num_index_heads"),
-        ("index_head_dim", "sparse_index_dim"),
-        ("index_block_size", "sparse_block_size"),
-        ("index_topk_blocks", "sparse_topk_blocks"),
-    ):
-        found[new] = inner.get(old, found.get(new))
+    marked = inner.get("sparse_attention_freq") if isinstance(inner, Mapping) else None
     for name, marks, no, yes in (
-        ("layer_types", inner.get("sparse_attention_freq"), FULL, SPARSE),
+        ("layer_types", marked, FULL, SPARSE),
         ("mlp_layer_types", fields.get("moe_layer_freq"), "dense", "sparse"),
     ):
         if found.get(name) is None and isinstance(marks, list):
             found[name] = [yes if mark else no for mark in marks]
-    return {name: value for name, value in found.items() if value is not None}
+    return found
 
 
 @family("minimax_m3", "MiniMaxM3ForCausalLM", tied=False, rewrite=_m3_fields)
@@ -470,12 +463,8 @@ def qwen3_vl_moe_text(c: Config, i: int) -> Block:
 
 
 def _step_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The published form has heads of window layers in an object, layers with experts as a string,
-    and lists that go on over the MTP layers."""
+    """The published form has lists that go on over the MTP layers."""
     found = dict(fields)
-    other = found.pop("attention_other_setting", None)
-    if found.get("num_sliding_attention_heads") is None and isinstance(other, Mapping):
-        found["num_sliding_attention_heads"] = other.get("num_attention_heads")
     layers, more = found.get("num_hidden_layers"), found.get("num_nextn_predict_layers")
     if type(layers) is int and type(more) is int:
         for name in ("layer_types", "mlp_layer_types"):

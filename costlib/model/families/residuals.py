@@ -274,14 +274,6 @@ def hrm_text(c: Config, i: int) -> Block:
     return replace(block, shared_parameters=shared_parameters)
 
 
-def _qwen_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Full attention is what its indexed layers were called first."""
-    kinds = fields.get("layer_types")
-    if not isinstance(kinds, list):
-        return fields
-    return {**fields, "layer_types": [INDEXED if kind == FULL else kind for kind in kinds]}
-
-
 def _qwen_end(c: Config) -> tuple[PerToken, ...]:
     return low_rank_streams(c, adds=False)
 
@@ -290,7 +282,6 @@ def _qwen_end(c: Config) -> tuple[PerToken, ...]:
     "qwen4_exp_text",
     "Qwen4ExpForCausalLM",
     tied=False,
-    rewrite=_qwen_fields,
     last=_qwen_end,
     final_norm=False,
 )

@@ -118,26 +118,17 @@ def delta_rule(c: Config) -> DeltaRule:
     )
 
 
-def _olmo_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Sizes of the delta rule that follow from others: as many heads, keys of 3/4 their share."""
-    found = {name: value for name, value in fields.items() if value is not None}
-    heads, d = found.get("num_attention_heads"), found.get("hidden_size")
-    for name in ("num_key_value_heads", "linear_num_key_heads", "linear_num_value_heads"):
-        found.setdefault(name, heads)
-    keys = found["linear_num_key_heads"]
-    if type(keys) is int and keys > 0 and type(d) is int:
-        found.setdefault("linear_key_head_dim", 3 * d // (4 * keys))
-    width = found.get("linear_key_head_dim")
-    found.setdefault("linear_value_head_dim", 2 * width if type(width) is int else None)
-    return found
-
-
-@family("olmo_hybrid", "OlmoHybridForCausalLM", tied=False, rewrite=_olmo_fields)
+@family("olmo_hybrid", "OlmoHybridForCausalLM", tied=False)
 def olmo_hybrid(c: Config, i: int) -> Block:
     """Gated delta rule, and in every fourth layer OLMo 2's attention."""
     last = c.layers - 1 if c.layers < 4 else None  # there is always one with attention
     rule = {True: FULL, False: LINEAR}
     if c.kind(i, lambda i: rule[i % 4 == 3 or i == last], FULL, LINEAR) == LINEAR:
+        keys = c.count(
+            "linear_key_head_dim", 3 * c.d_model // (4 * c.count("linear_num_key_heads"))
+        )
+        values = c.count("linear_value_head_dim", 2 * keys)
+        c = c.but({"linear_key_head_dim": keys, "linear_value_head_dim": values})
         return layer(delta_rule(c), mlp(c))
     rope = c.get("rope_parameters")
     is_rotated = isinstance(rope, Mapping) and rope.get("rope_theta") is not None
@@ -145,23 +136,9 @@ def olmo_hybrid(c: Config, i: int) -> Block:
     return layer(grouped(c, qk_norm="full", rotary_dim=rotated), mlp(c))
 
 
-def linear_object(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The published form has the linear layers' sizes in an object."""
-    inner, found = fields.get("linear_attn_config"), dict(fields)
-    for new, old in (
-        ("linear_head_dim", "head_dim"),
-        ("linear_num_heads", "num_heads"),
-        ("linear_conv_kernel_dim", "short_conv_kernel_size"),
-        ("linear_full_rank_gate", "use_full_rank_gate"),
-    ):
-        if isinstance(inner, Mapping) and inner.get(old) is not None:
-            found[new] = inner[old]
-    return found
-
-
 def _kimi_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The published form lists layers of each kind from 1."""
-    inner, found = fields.get("linear_attn_config"), linear_object(fields)
+    inner, found = fields.get("linear_attn_config"), dict(fields)
     if not isinstance(inner, Mapping):
         return found
     full: Any = inner.get("full_attn_layers")
@@ -206,20 +183,7 @@ def kimi_linear(c: Config, i: int) -> Block:
     return layer(mixer, _kimi_feed(c, i), extra=around)
 
 
-def _bailing_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Heads of the linear layers: as many and as wide as 'head_dim' says, unless it says so."""
-    found = dict(fields)
-    for name, same_as, usual in (
-        ("linear_head_dim", "head_dim", 128),
-        ("linear_num_heads", "num_attention_heads", None),
-        ("linear_conv_kernel_dim", "short_conv_kernel_size", 4),
-    ):
-        if found.get(name) is None:
-            found[name] = found.get(same_as, usual)
-    return found
-
-
-@family("bailing_hybrid", "BailingHybridForCausalLM", always_tied=False, rewrite=_bailing_fields)
+@family("bailing_hybrid", "BailingHybridForCausalLM", always_tied=False)
 def bailing_hybrid(c: Config, i: int) -> Block:
     """Kimi Linear with full-rank gates, and one gate a head on latent attention's output."""
     every = c.count("layer_group_size")
@@ -324,13 +288,7 @@ def _convolution(c: Config) -> ShortConvolution:
     return ShortConvolution(width=c.d_model, kernel=kernel, bias=bias)
 
 
-def _griffin_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Every query head has a KV head of its own, unless it is said."""
-    kv_heads = fields.get("num_key_value_heads") or fields.get("num_attention_heads")
-    return {**fields, "num_key_value_heads": kv_heads}
-
-
-@family("recurrent_gemma", "RecurrentGemmaForCausalLM", tied=True, rewrite=_griffin_fields)
+@family("recurrent_gemma", "RecurrentGemmaForCausalLM", tied=True)
 def recurrent_gemma(c: Config, i: int) -> Block:
     """Griffin: two layers of a gated recurrence, one of attention in a window, and so on."""
     kinds = c.entries("block_types", str)
