@@ -17,7 +17,7 @@ from costlib.layers import (
     normalisation,
 )
 from costlib.layers.compressed import CompressedAttention, CompressedIndexer
-from costlib.model.families.config import MOST_LAYERS, Config
+from costlib.model.families.config import Config
 from costlib.model.families.decoders import deepseek_v3
 from costlib.model.families.family import FAMILIES, family
 from costlib.model.families.readers import (
@@ -254,47 +254,23 @@ def _source(c: Config, i: int) -> int:
     return sources[i] if sources else i
 
 
-def _dots_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The published form has sizes of window layers beside the others, under names of their own."""
-    found, layers = dict(fields), fields.get("num_hidden_layers")
-    for new, old, usual in (
-        ("shared_experts_intermediate_size", "moe_shared_expert_intermediate_size", 1536),
-        ("sliding_window", "sliding_window_size", 512),
-    ):
-        if found.get(new) is None:
-            found[new] = usual if fields.get(old) is None else fields[old]
-    kinds = found.get("layer_types")
-    if kinds is None and type(layers) is int and 0 < layers <= MOST_LAYERS:
-        has_windows = fields.get("use_sliding_window") is not False
-        local = [has_windows and i >= 2 and i % 4 != 1 for i in range(layers)]
-        found["layer_types"] = kinds = [SLIDING if one else INDEXED for one in local]
-    if found.get("per_layer_config") is not None or not isinstance(kinds, list):
-        return found
-    own = {name: fields.get(f"swa_{name}", usual) for name, usual in _DOTS_NEAR.items()}
-    rope = fields.get("swa_qk_rope_head_dim")
-    if rope is None and all(type(own[n]) is int for n in ("head_dim", "qk_nope_head_dim")):
-        rope = own["head_dim"] - own["qk_nope_head_dim"]
-    near = {**own, "qk_rope_head_dim": rope}
-    found["per_layer_config"] = {str(i): near for i, kind in enumerate(kinds) if kind == SLIDING}
-    return found
+#: Sizes that layers with a window have under names of their own.
+_NEAR = ("num_attention_heads", "num_key_value_heads", "q_lora_rank", "kv_lora_rank")
+_NEAR_HEAD = ("head_dim", "qk_nope_head_dim", "v_head_dim")
 
 
-_DOTS_NEAR = {
-    "num_attention_heads": 64,
-    "num_key_value_heads": 64,
-    "q_lora_rank": 1024,
-    "kv_lora_rank": 1024,
-    "head_dim": 256,
-    "qk_nope_head_dim": 192,
-    "v_head_dim": 128,
-}
-
-
-@family("dots3_note_text", "Dots3NoteForConditionalGeneration", tied=False, rewrite=_dots_fields)
+@family("dots3_note_text", "Dots3NoteForConditionalGeneration", tied=False)
 def dots3_note_text(c: Config, i: int) -> Block:
     """Latent attention to keys that an indexer picks, or in a window with sizes of its own; one
     gate a head; a norm of the rotated key."""
-    near = c.kind(i, None, INDEXED, SLIDING) == SLIDING
+    has_windows = c.get("use_sliding_window") is not False
+    rule = {True: SLIDING, False: INDEXED}
+    kind = c.kind(i, lambda i: rule[has_windows and i >= 2 and i % 4 != 1], INDEXED, SLIDING)
+    if kind == SLIDING and not c.has("per_layer_config"):
+        c = c.but({name: c.get(f"swa_{name}") for name in (*_NEAR, *_NEAR_HEAD)})
+        rotated = c.count("head_dim") - c.count("qk_nope_head_dim")
+        c = c.but({"qk_rope_head_dim": c.count("swa_qk_rope_head_dim", rotated, least=0)})
+    near = kind == SLIDING
     reach = {"window": c.count("sliding_window")} if near else {"indexer": _indexer(c)}
     rope = normalisation("k_rope_norm", c.count("qk_rope_head_dim"), "rms_norm")
     attention = _latent(c, gate="head", extra=(rope,), **reach)
