@@ -88,7 +88,7 @@ def _m3_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     ):
         if found.get(name) is None and isinstance(marks, list):
             found[name] = [yes if mark else no for mark in marks]
-    return found
+    return {name: value for name, value in found.items() if value is not None}
 
 
 @family("minimax_m3", "MiniMaxM3ForCausalLM", tied=False, rewrite=_m3_fields)

@@ -9,6 +9,7 @@ from costlib.layers import Attention, Block, Latent, Mixture, Mlp, Part, PerToke
 from costlib.layers.attention import MLA
 from costlib.model.families.config import Config
 
+FIRST = "first_k_dense_replace"
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 QKV = ("q_proj", "k_proj", "v_proj")
 QKVO = (*QKV, "o_proj")
@@ -268,5 +269,7 @@ def dense_first(
     c: Config, i: int, name: str, *, dense: int | None = None, **more: Any
 ) -> Mlp | Mixture:
     """A mixture after the first dense layers, or where mlp_layer_types says so."""
-    first = c.count("first_k_dense_replace", least=0) if dense is None else dense
+    if dense is None:
+        dense = c.count(FIRST, c.usual.get(FIRST), least=0)
+    first = dense
     return either(c, sparse(c, i, lambda i: i >= first), name, **more)
