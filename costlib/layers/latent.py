@@ -44,7 +44,6 @@ class Latent(Attending):
     mla: MLA
     norm: str = "rms_norm"
     biases: tuple[str, ...] = ()
-    q_normed: bool = True
     gate: str | None = None
     sinks: bool = False
     shares_kv: bool = False
@@ -79,8 +78,8 @@ class Latent(Attending):
         if m.q_rank is None:
             steps = [*self.linear("q_proj", d, queries)]
         else:
-            normed = (normalisation("q_norm", m.q_rank, self.norm),) if self.q_normed else ()
-            steps = [*self.linear("q_a_proj", d, m.q_rank), *normed]
+            normed = normalisation("q_norm", m.q_rank, self.norm)
+            steps = [*self.linear("q_a_proj", d, m.q_rank), normed]
             if self.gate == "fused":
                 both = queries + self.heads * self.value_dim
                 steps += linear_step("q_gate_proj", 2 * m.q_rank, both)

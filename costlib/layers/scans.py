@@ -119,10 +119,6 @@ class DeltaRule(Scan):
     decay: str = "head"
     decay_rank: Number | None = None
     output_rank: Number | None = None
-    output_bias: bool = False
-    output_gate: bool = True
-    norm: str = "rms_norm"
-    extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "key_heads", "value_heads", "key_dim", "value_dim", "kernel", "chunk")
@@ -166,20 +162,13 @@ class DeltaRule(Scan):
         steps += _low_rank("decay", d, self.decay_rank, decays)
         stored = heads + decays  # A of each head, and a bias of the time step
         steps.append(PerToken("decay", 6 * decays, decays, decays, weights=stored))
-        if self.output_gate:
-            rank, bias = self.output_rank, self.output_bias
-            steps += _low_rank("gate", d, rank, self.values, bias=bias)
-        return (*steps, *self.extra)
+        return (*steps, *_low_rank("gate", d, self.output_rank, self.values))
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """A norm of each head, the gate, the output projection."""
-        norm = normalisation("head_norm", self.values, self.norm, self.value_dim)
+        norm = normalisation("head_norm", self.values, "rms_norm", self.value_dim)
         gate = elementwise("attention.gate", self.values, "sigmoid_gate")
-        return (
-            norm,
-            *((gate,) if self.output_gate else ()),
-            *linear_step("o_proj", self.values, d),
-        )
+        return (norm, gate, *linear_step("o_proj", self.values, d))
 
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Products inside chunks, or one update of the state a token."""
@@ -201,20 +190,13 @@ class DeltaRule(Scan):
 class LightningAttention(Scan):
     """Linear attention with a fixed decay a head, in blocks (MiniMax): softmax-free.
 
-    A head's state is a ``head_dim`` by ``head_dim`` matrix. ``gate``: the output is scaled by a
-    sigmoid of a projection of the input.
+    A head's state is a ``head_dim`` by ``head_dim`` matrix. The output is scaled by a sigmoid of a
+    projection of the input.
     """
 
     heads: Number
     head_dim: Number
     block: Number = 256
-    gate: bool = True
-    norm: str = "rms_norm"
-    output_norm: Number | None = None
-    qk_norm: str | None = None
-    rotary_dim: Number = 0
-    biases: tuple[str, ...] = ()
-    extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "heads", "head_dim", "block")
@@ -236,27 +218,14 @@ class LightningAttention(Scan):
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Queries, keys, values with an activation each, and a gate."""
-        steps: list[PerToken] = []
-        for name in ("q_proj", "k_proj", "v_proj"):
-            steps += linear_step(name, d, self.width, bias=name in self.biases)
-        if self.qk_norm:
-            stored = 2 * (self.head_dim if self.qk_norm == "head" else self.width)
-            steps.append(normalisation("qk_norm", 2 * self.width, self.norm, stored))
-        if not is_zero(self.rotary_dim):
-            rotated = 2 * self.heads * self.rotary_dim
-            steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
-        if self.gate:
-            steps += linear_step("gate_proj", d, self.width, bias="gate_proj" in self.biases)
-        return (*steps, *self.extra)
+        names = ("q_proj", "k_proj", "v_proj", "gate_proj")
+        return tuple(step for name in names for step in linear_step(name, d, self.width))
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """A norm, the gate, the output projection."""
-        stored = self.width if self.output_norm is None else self.output_norm
-        norm = normalisation("head_norm", self.width, self.norm, stored)
+        norm = normalisation("head_norm", self.width, "rms_norm")
         gate = elementwise("attention.gate", self.width, "sigmoid_gate")
-        gated = (gate,) if self.gate else ()
-        bias = "o_proj" in self.biases
-        return (norm, *gated, *linear_step("o_proj", self.width, d, bias=bias))
+        return (norm, gate, *linear_step("o_proj", self.width, d))
 
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Products inside blocks, and with the state between them."""
@@ -353,8 +322,6 @@ class Mamba2(Scan):
     out_bias: bool | None = None
     conv_bias: bool = True
     gate_norm: bool = True
-    in_width: Number | None = None
-    extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "heads", "head_dim", "state_dim", "groups", "kernel", "chunk")
@@ -385,8 +352,7 @@ class Mamba2(Scan):
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """One projection makes the input, its gate, what is written and read, and the steps."""
         made = 2 * self.width + 2 * self.groups * self.state_dim + self.heads
-        into = d if self.in_width is None else self.in_width
-        return (*linear_step("in_proj", into, made, bias=self.bias), *self.extra)
+        return linear_step("in_proj", d, made, bias=self.bias)
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """The gate, a norm, the output projection."""
@@ -615,13 +581,11 @@ def convolution(run: Pass, layers: Number, kept: Recurrence) -> tuple[Op, ...]:
     return conv, run.of(elementwise("conv.activation", channels, "silu"), layers)
 
 
-def _low_rank(
-    name: str, d_in: Number, rank: Number | None, d_out: Number, *, bias: bool = False
-) -> tuple[PerToken, ...]:
-    """One projection, or two with a narrow middle; the last may have a bias."""
+def _low_rank(name: str, d_in: Number, rank: Number | None, d_out: Number) -> tuple[PerToken, ...]:
+    """One projection, or two with a narrow middle."""
     if rank is None:
-        return linear_step(f"{name}_proj", d_in, d_out, bias=bias)
-    up = linear_step(f"{name}_up_proj", rank, d_out, bias=bias)
+        return linear_step(f"{name}_proj", d_in, d_out)
+    up = linear_step(f"{name}_up_proj", rank, d_out)
     return (*linear_step(f"{name}_down_proj", d_in, rank), *up)
 
 
