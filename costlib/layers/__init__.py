@@ -19,7 +19,7 @@ from costlib.layers.attention_kinds import (
     ValueMaskedAttention,
 )
 from costlib.layers.by_tokens import Attending
-from costlib.layers.compressed import CompressedAttention, CompressedIndexer
+from costlib.layers.compressed import CompressedAttention
 from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.feed import Mixture, Mlp
 from costlib.layers.grouped_attention import Attention
@@ -32,8 +32,6 @@ from costlib.layers.parts import (
     Pass,
     PerToken,
     elementwise,
-    experts_bound,
-    experts_expected,
     linear_step,
     normalisation,
 )
@@ -56,7 +54,6 @@ __all__ = [
     "ChannelConvolution",
     "ConvolvedAttention",
     "CompressedAttention",
-    "CompressedIndexer",
     "DeltaRule",
     "DifferentialAttention",
     "Encoder",
@@ -77,8 +74,6 @@ __all__ = [
     "ValueMaskedAttention",
     "WhereSeen",
     "elementwise",
-    "experts_bound",
-    "experts_expected",
     "linear_step",
     "normalisation",
 ]

@@ -49,6 +49,7 @@ class Attending(Part):
     kv_heads: Number
     head_dim: Number
     value_dim: Number
+    window: Number | None
     biases: tuple[str, ...]
     gate: str | None
     extra: tuple[PerToken, ...]
@@ -69,7 +70,7 @@ class Attending(Part):
     @property
     def reach(self) -> Any:
         """Tokens that a query sees at most; None where there is no limit."""
-        return None
+        return self.window
 
     @property
     def score_heads(self) -> Any:

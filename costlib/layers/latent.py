@@ -67,11 +67,6 @@ class Latent(Attending):
         """See `Part.without_reach`."""
         return replace(self, window=None)
 
-    @property
-    def reach(self) -> Any:
-        """Tokens that a query sees at most; None where there is no limit."""
-        return self.window
-
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """What makes queries and the cached latents (kv_b_proj belongs to the mixing)."""
         m, queries = self.mla, self.heads * self.head_dim

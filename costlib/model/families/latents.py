@@ -7,6 +7,7 @@ from typing import Any
 
 from costlib.layers import (
     Block,
+    CompressedAttention,
     Indexer,
     Latent,
     Mixture,
@@ -16,7 +17,6 @@ from costlib.layers import (
     linear_step,
     normalisation,
 )
-from costlib.layers.compressed import CompressedAttention, CompressedIndexer
 from costlib.model.families.config import Config
 from costlib.model.families.decoders import deepseek_v3
 from costlib.model.families.family import FAMILIES, family
@@ -306,11 +306,11 @@ def deepseek_v4(c: Config, i: int) -> Block:
     """Keys that are values, kept for a window and compressed 4 or 128 to 1 beyond it."""
     kind = c.kind(i, _usual_kind, SLIDING, SPARSE, HEAVY)
     rates = c.inside("compress_rates")
-    sizes = {
-        "heads": c.count("index_n_heads"),
-        "head_dim": c.count("index_head_dim"),
-        "top": c.count("index_topk"),
-    }
+    indexer = Indexer(
+        heads=c.count("index_n_heads"),
+        head_dim=c.count("index_head_dim"),
+        top=c.count("index_topk"),
+    )
     width, heads = c.count("head_dim", 512), c.count("num_attention_heads")
     groups = c.count("o_groups")
     text = f"'o_groups' must divide 'num_attention_heads' ({heads}), got {groups}"
@@ -323,7 +323,7 @@ def deepseek_v4(c: Config, i: int) -> Block:
         output_groups=groups,
         output_rank=c.count("o_lora_rank"),
         every=None if kind == SLIDING else rates.count(kind),
-        indexer=CompressedIndexer(**sizes) if kind == SPARSE else None,
+        indexer=indexer if kind == SPARSE else None,
         rotary_dim=_rotated(c, width),
     )
     hashed = c.each_layer("mlp_layer_types", str)
