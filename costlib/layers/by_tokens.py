@@ -30,8 +30,6 @@ from costlib.units.numbers import (
     minimum,
 )
 
-__all__ = ["SUMS", "Attending", "of_some_tokens"]
-
 #: Elements of 16 bits that a query's sum of exponentials takes on its way: one number of 32 bits.
 SUMS = 2
 
