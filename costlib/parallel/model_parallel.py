@@ -201,12 +201,14 @@ def degrees(model: Transformer | str) -> list[int]:
     >>> degrees(models["gpt2"]), degrees(models["phi-4"])  # the second has 40 heads and 10 KV heads
     ([1, 2, 3, 4, 6, 12], [1, 2, 5, 10, 20, 40])
     """
-    split, shared = set[int](), set[int]()
-    for part in (part for block in model_of(model).blocks for part in block.parts):
-        if part.divided is None:
-            return [1]
-        for found, names in zip((split, shared), part.divided, strict=True):
-            found |= {int(getattr(part, name)) for name in names} - {0}
+    parts = [part for block in model_of(model).blocks for part in block.parts]
+    cut = [(part, part.divided) for part in parts if part.divided is not None]
+    if len(cut) < len(parts):
+        return [1]
+    split, shared = (
+        {int(getattr(part, name)) for part, names in cut for name in names[which]} - {0}
+        for which in (0, 1)
+    )
     return [
         each
         for each in range(1, min(split) + 1)

@@ -118,9 +118,11 @@ WRAPPERS: dict[str, Wrapper] = {}
 
 
 def family(
-    model_type: str, architecture: str, **facts: Any
+    model_type: str, architecture: str, row: Written | None = None, **facts: Any
 ) -> Callable[[Callable[[Config, int], Block]], Callable[[Config, int], Block]]:
     """Enter a function of a config and a layer's number as a family.
+
+    ``row`` says how its configs are written where `catalog/configs.json` has none of that name.
 
     >>> from costlib.model.families.decoders import llama
     >>> FAMILIES["llama"].layer is llama, FAMILIES["llama"].architecture
@@ -128,9 +130,10 @@ def family(
     """
 
     def enter(layer: Callable[[Config, int], Block]) -> Callable[[Config, int], Block]:
-        row = written(model_type)
-        FAMILIES[model_type] = Family(architecture=architecture, layer=layer, written=row, **facts)
-        for name, tied in row.wrapped_by.items():
+        known = written(model_type) if row is None else row
+        entry = Family(architecture=architecture, layer=layer, written=known, **facts)
+        FAMILIES[model_type] = entry
+        for name, tied in known.wrapped_by.items():
             WRAPPERS[name] = Wrapper(model_type, tied)
         return layer
 
