@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
+from costlib.layers import Attending, Encoder, Mixture, Pass, WhereSeen
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
@@ -111,7 +111,7 @@ def _other_mixers(asked: Asked) -> list[str]:
     run, found = Pass(1, 2, 2, mla="naive"), dict[str, None]()
     for block in asked.model.blocks:
         for part in block.parts:
-            known = isinstance(part, (Attention, Latent)) and not getattr(part, "cross", False)
+            known = isinstance(part, Attending) and not getattr(part, "cross", False)
             if not known and part.mixing(run, 1):
                 found[type(part).__name__] = None
     return list(found)
@@ -123,7 +123,7 @@ def _heads_go_round(asked: Asked) -> Any:
     found: Any = True
     for block in asked.model.blocks:
         for part in block.parts:
-            if isinstance(part, (Attention, Latent)):
+            if isinstance(part, Attending):
                 found = found & _divides(among, part.heads)
     return found
 

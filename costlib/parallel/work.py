@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from costlib.layers import Attention, Block, Latent, Mixture, Pass
+from costlib.layers import Attending, Block, Mixture, Pass
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.model_parallel import remembered, tensor_parallel
 from costlib.parallel.stages import layer_kinds
@@ -323,8 +323,8 @@ def _mixtures(block: Block) -> list[Mixture]:
     return [part for part in block.parts if isinstance(part, Mixture)]
 
 
-def _attentions(block: Block) -> list[Attention | Latent]:
-    return [part for part in block.parts if isinstance(part, (Attention, Latent))]
+def _attentions(block: Block) -> list[Attending]:
+    return [part for part in block.parts if isinstance(part, Attending)]
 
 
 def _of_mixture(part: Mixture, cut: Cut, d: Number) -> Ledger:
@@ -352,22 +352,16 @@ def _dealt(part: Mixture, cut: Cut, copies: Number) -> Ledger:
     return Tiers(tiers.inside).send("all_to_all", copies, "expert", count=2) + across
 
 
-def kv_width(part: Attention | Latent) -> Any:
+def kv_width(part: Attending) -> Any:
     """Elements of a token's keys and values that attention meets, on one device."""
-    if isinstance(part, Latent):
-        mla = part.mla
-        return part.heads * (mla.nope_dim + mla.rope_dim + mla.value_dim)
     return part.kv_heads * (part.head_dim + part.value_dim)
 
 
-def _query_width(part: Attention | Latent) -> Any:
-    if isinstance(part, Latent):
-        mla = part.mla
-        return part.heads * (mla.nope_dim + mla.rope_dim + mla.value_dim)
+def _query_width(part: Attending) -> Any:
     return part.heads * (part.head_dim + part.value_dim)
 
 
-def _of_context(part: Attention | Latent, cut: Cut, *, back: bool = False) -> Ledger:
+def _of_context(part: Attending, cut: Cut, *, back: bool = False) -> Ledger:
     """What attention over a sequence that is cut must send; queries and outputs if by heads."""
     if is_one(cut.context):
         return Ledger()

@@ -257,7 +257,6 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(("policy_step", "rollout"), "simulate(), which checks: test_agents"),
     "room_gain": "room() and step() of two servers: test_room",
-    **dict.fromkeys(("kept", "merged", "of_some_tokens"), "of a part of a layer: test_by_tokens"),
     **dict.fromkeys(("context_parallel", "tensor_limit"), "of a server: test_by_tokens"),
     "Moment": "a line of a log: test_explain",
     "free_bytes": "of a server's own memory: test_serving",

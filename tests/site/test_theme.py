@@ -77,6 +77,22 @@ def test_the_side_bar_goes_away_on_a_desk_and_stays_where_it_was(
     page.wait_for_function(f"{where} === 70")
 
 
+def test_a_phone_lays_out_little_at_first(visit: Opened) -> None:
+    """Neither the side bars, until one is opened, nor the code far below."""
+    seen = "(each) => each.checkVisibility({ contentVisibilityAuto: true })"
+    page = visit("book/kvcache.html", viewport=PHONE)
+    entry = page.locator(".bd-docs-nav a").first
+    assert not entry.evaluate(seen)
+    cells = page.locator(".later .cell > *")
+    assert not any(each.evaluate(seen) for each in cells.all()[1:])
+    page.click(".primary-toggle")
+    entry.wait_for()
+    assert entry.evaluate(seen)
+    page.keyboard.press("Escape")
+    cells.last.scroll_into_view_if_needed()
+    page.wait_for_function(seen, arg=cells.last.element_handle())
+
+
 def test_the_search_opens_by_keys_and_by_a_button(visit: Opened, address: str) -> None:
     """And closes by Escape, by the same keys, and by a click beside it. On a page of its own, keys
     lead to its field."""

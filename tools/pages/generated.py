@@ -184,7 +184,7 @@ def models() -> str:
                 name,
                 _billions(model.params()),
                 _billions(active) if active < model.params() else "",
-                *(str(n) for n in (model.layers, model.d_model)),
+                *(f"{n:,}" for n in (model.layers, model.d_model)),
                 _heads(model),
                 f"{model.vocab:,}",
                 quantity(cache * 2, "B") if cache else "",
@@ -206,7 +206,7 @@ def models() -> str:
         "Letters are those of [the notation page](notation.md).\n\n"
         "A model that is not here is a config away: [your model](your_model.ipynb). The numbers in "
         "the last column are those of the sources below the table, and each says what its "
-        "configurations are.\n\n"
+        "configurations are. The sources that no row names are those of the longest contexts.\n\n"
         f"{table(head, rows)}\n\n" + _sources(costlib.models)
     )
 
@@ -315,7 +315,7 @@ def _mark(about: Mapping[str, Any] | None) -> str:
         return ""
     halved = "½" if "halved_from" in about else ""
     was_read = "checked" in about or "read" in about["source"]
-    return f" {'≈' if 'basis' in about else ''}{halved}{'' if was_read else '°'}".rstrip()
+    return f" {'≈' if 'basis' in about else ''}{halved}{'' if was_read else ' °'}".rstrip()
 
 
 def _tag(entries: catalog.Catalog[Any], source: Mapping[str, Any]) -> str:

@@ -5,8 +5,8 @@
   indentation, which would leave no room there;
 - formulas in few elements (see formulas);
 - figures in few bytes (see drawings);
-- tables: no style sheet in each, no header row without a word, no paragraph in a cell of one; wide
-  ones know the names of their columns, which a phone writes beside each value, row below row;
+- tables: no style sheet in each, no header row without a word, no paragraph in a cell of one; the
+  rest of it in tables;
 - what folds says briefly what it holds: code, a solution;
 - sections are laid out when they come near the screen, and until then have about their height.
 """
@@ -17,27 +17,23 @@ import re
 
 from tools.site.drawings import FIGURE, brief
 from tools.site.formulas import brief_formulas
+from tools.site.tables import legible
 
 #: Token classes that both colour schemes of the site show in the colour of all code.
 UNCOLOURED = "n|p|w|nn|nf|pre|x"
 PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
 CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 PHONE = 46  # characters of code that fit the width of a phone
-#: So many columns do not stand beside one another there: of words, and of numbers.
-COLUMNS = {"table": 6, "dataframe": 9}
 SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 #: Code in a text: words that a browser would break after a hyphen, and those too long for a line.
 INLINE = re.compile(r"(<code [^>]*>)([^<]+)(</code>)")
 WORD = re.compile(r"[^ \n]+")
-SHORT = 24  # letters of a word that are never parted
+SHORT = 20  # letters of a word that are never parted
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
 )
 CELL = re.compile(r"(<t[dh][^>]*>)<p>((?:(?!</?p\b).)*)</p>(?=\s*</t[dh]>)", re.DOTALL)
-WIDE = re.compile(
-    r'<table (?:border="1" )?class="(table|dataframe)">(\s*<thead>.*?</thead>)', re.DOTALL
-)
 FOLD = re.compile(
     r'(<div class="cell([^"]*)">\s*)<details class="admonition hide above-input">'
     r"\s*<summary[^>]*>.*?</summary>",
@@ -61,6 +57,10 @@ ABOVE, FOLDED = "Tools", "Look it up"
 #: What all pages below the gallery begin with, which its entry says once.
 KIND = re.compile(r'(<li class="toctree-l2[^>]*><a class="[^"]*" href="[^"]*">)Explorer: (\w)')
 LAUNCH = re.compile(r'aria-label="Launch interactive content">\s*<i class="fas fa-rocket"></i>')
+#: A cell, up to the next one or the next heading.
+CODE_CELL = re.compile(
+    r'<div class="cell((?: [^"]*)?">(?:(?!<div class="cell[ "]|<section|<h[23]).)*)', re.DOTALL
+)
 SECTION = re.compile(r'<section id="([^"]+)">(?=\s*<h2>)')
 
 
@@ -77,7 +77,7 @@ def lean(html: str) -> str:
     html = INLINE.sub(lambda m: m[1] + WORD.sub(parted, m[2]) + m[3], html)
     html = brief_formulas(FIGURE.sub(lambda m: brief(m[0]), html))
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
-    html = WIDE.sub(with_names, html)
+    html = legible(html)
     html = FOLD.sub(labelled, html)
     html = LAUNCH.sub('title="Open in Colab or Binder">Colab', html)
     html = KIND.sub(lambda m: m[1] + m[2].upper(), with_tools_above(PART.sub(folded, html)))
@@ -133,23 +133,6 @@ def parted(word: re.Match[str]) -> str:
     return f'<span class="whole">{word[0]}</span>' if "-" in word[0] else word[0]
 
 
-def with_names(table: re.Match[str]) -> str:
-    """A table that is too wide for a phone, with the names of its columns for a style sheet; not
-    one whose rows are in groups, as its cells do not count from the first column.
-
-    >>> cells = 9 * "<th>a</th>"
-    >>> head = '<table border="1" class="dataframe"><thead><tr>{}</tr>{}</thead>'
-    >>> [with_names(WIDE.match(head.format(cells, more)))[:22] for more in ("", "<tr></tr>")]
-    ['<table class="datafram', '<table border="1" clas']
-    """
-    names = re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", table[2], re.DOTALL)
-    if len(names) < COLUMNS[table[1]] or table[2].count("<tr") > 1:  # or of rows in groups
-        return table[0]
-    words = (" ".join(re.sub(r"<[^>]+>", "", name).replace("'", "’").split()) for name in names)
-    style = ";".join(f"--c{n}:'{name}'" for n, name in enumerate(words, 1) if n > 1)
-    return f'<table class="{table[1]} rows" style="{style}">{table[2]}'
-
-
 def lines(code: str) -> str:
     """Code whose lines are elements where a phone has to break them, and deep indentation is."""
     if 'class="long"' in code or 'class="deep"' in code:
@@ -183,10 +166,19 @@ def with_heights(html: str) -> str:
     ends = [*starts[1:], html.find("</article>")]
     parts = [html[: starts[0]]]
     for start, end in zip(starts, ends, strict=True):
-        part = html[start:end]
+        part = CODE_CELL.sub(with_height, html[start:end])
         style = f'<section class="later" style="--tall:{height(part)}px" id='
         parts.append(part.replace("<section id=", style, 1))
     return "".join([*parts, html[ends[-1] :]])
+
+
+def with_height(cell: re.Match[str]) -> str:
+    """A cell with its own height, as a phone waits to lay it out too.
+
+    >>> with_height(CODE_CELL.match('<div class="cell docutils"><pre>a\\nb</pre>'))
+    '<div style="--tall:128px" class="cell docutils"><pre>a\\nb</pre>'
+    """
+    return f'<div style="--tall:{height(cell[0])}px" class="cell{cell[1]}'
 
 
 def height(part: str) -> int:

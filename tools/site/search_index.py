@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -32,6 +33,8 @@ LATER_SECTIONS = {"exercises": 0.4, "further-reading": 0.4, "what-this-leaves-ou
 BEGINNING = 320
 #: Terms of the glossary and exercises come after the sections that explain.
 NAMED = 0.3
+#: Questions that the search's own page shows.
+EXAMPLES = ("KV cache of Llama 70B", "what limits decode", "MFU", "dollars per million tokens")
 NOT_TEXT = (
     *(nodes.literal_block, nodes.math_block, nodes.raw, nodes.image, nodes.section),
     nodes.system_message,  # what docutils says of the source
@@ -152,9 +155,11 @@ def of(app: Sphinx, page: str) -> Iterator[tuple[str, str, str, str, float]]:
 
 def own_page(_: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The page of the search; Sphinx's own, with its index, is not written."""
+    asked = [f'<a href="search.html?q={quote_plus(text)}">{text}</a>' for text in EXAMPLES]
     body = (
         '<h1>Search</h1><noscript><p>The search needs JavaScript. The <a href="book/glossary.html">'
         'glossary</a> and the <a href="book.md">whole book as text</a> do not.</p></noscript>'
+        f"<p>Ask in your own words, for example {', '.join(asked)}.</p>"
         '<form class="bd-search" role="search" action="search.html"><input type="search" name="q" '
         'class="form-control" aria-label="Search this book" autocomplete="off" '
         'autocapitalize="off" spellcheck="false" /></form>'
