@@ -177,6 +177,10 @@ def test_a_page_is_light_and_little_of_it_is_laid_out_at_first(page: Path) -> No
     assert sum(counts) <= whole
 
 
+#: All of a page, and not what is near the screen alone.
+LAID_OUT = "* { content-visibility: visible !important }"
+
+
 def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
     """Code goes on below, indented, and is copied whole; a wide table has its rows below one
     another."""
@@ -184,6 +188,7 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
     for page in [SITE / "book" / "kvcache.html", SITE / "book" / "devices.html", *pages]:
         with Visit(browser, address, where(page), viewport=PHONE) as visit:
             see_faces(visit.page)
+            visit.page.add_style_tag(content=LAID_OUT)
             wide, cells, below, scrolled, broken = visit.page.evaluate(ASK("onAPhone"))
         assert wide <= 0.05 * cells, page.name
         assert (page.name, below, scrolled) == (page.name, [], [])
@@ -321,10 +326,7 @@ def seen(page: Any, ways: Sequence[tuple[dict[str, int], str]]) -> list[str]:
     see_faces(page)
     if ways == WAYS:
         page.evaluate(ASK("unfold"))
-    page.add_style_tag(
-        content="section.later { content-visibility: visible !important }"
-        "* { transition: none !important }"
-    )
+    page.add_style_tag(content=f"{LAID_OUT} * {{ transition: none !important }}")
     for size, theme in ways:
         page.set_viewport_size(size)
         page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
