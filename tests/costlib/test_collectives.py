@@ -14,8 +14,9 @@ from costlib.parallel import (
     two_tier_sent,
     within,
 )
-from costlib.parallel.collectives import parts, ring_all_reduce, two_tier_all_reduce
+from costlib.parallel.collectives import parts, ring_all_reduce
 from costlib.units.messages import all_reduce, collective
+from device_programs import two_tier_all_reduce
 from paths import ROOT
 
 SIZES = [
