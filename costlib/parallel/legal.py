@@ -284,18 +284,8 @@ RULES = (
         _experts_divide,
         lambda a: f"expert={a.plan.expert} must divide the {a.mixtures[0].experts} experts",
     ),
-    Rule(
-        "expert",
-        _experts_have_devices,
-        _about_copies,
-        among=lambda a: range(2, a.plan.expert),
-    ),
-    Rule(
-        "data",
-        lambda a: a.plan.devices == a.cluster.devices,
-        _about_devices,
-        among=lambda _: (),
-    ),
+    Rule("expert", _experts_have_devices, _about_copies, among=lambda a: range(2, a.plan.expert)),
+    Rule("data", lambda a: a.plan.devices == a.cluster.devices, _about_devices, among=lambda _: ()),
     Rule("batch", lambda a: (not a.strict) | _divides(a.plan.data, a.batch), _about_batch),
     Rule(
         "microbatch",

@@ -36,13 +36,7 @@ from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, state_bytes
 from costlib.units.numbers import Number, ceil_div, divides, exact_div, is_one, is_zero, size, where
 
-__all__ = [
-    "context_parallel",
-    "degrees",
-    "expert_parallel",
-    "optimizer_memory",
-    "tensor_parallel",
-]
+__all__ = ["context_parallel", "degrees", "expert_parallel", "optimizer_memory", "tensor_parallel"]
 
 
 def remembered(function: Any, *arguments: Any) -> Any:

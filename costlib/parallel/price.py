@@ -82,9 +82,7 @@ class Params:
 
     def __add__(self, more: Params) -> Params:
         return Params(
-            self.matrices + more.matrices,
-            self.others + more.others,
-            self.experts + more.experts,
+            self.matrices + more.matrices, self.others + more.others, self.experts + more.experts
         )
 
     def __mul__(self, times: int) -> Params:

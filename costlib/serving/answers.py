@@ -434,12 +434,7 @@ def _when_full(server: Server, context: int) -> Iterator[Answer]:
 
 
 def _of_money(
-    server: Server,
-    batch: int,
-    prompt: int,
-    step: float,
-    price: float | None,
-    watts: float | None,
+    server: Server, batch: int, prompt: int, step: float, price: float | None, watts: float | None
 ) -> Iterator[Answer]:
     where, many = "serving.html#what-a-million-tokens-cost", server.devices
     of = "1 device" if many == 1 else f"{many} devices"

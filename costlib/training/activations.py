@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import SCORES
-from costlib.layers.parts import Block, Saved, saved_elements
+from costlib.layers.parts import Block, Saved
 from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
@@ -37,14 +37,7 @@ from costlib.units.numbers import (
     size,
 )
 
-__all__ = [
-    "POLICIES",
-    "Activations",
-    "Activation",
-    "activations",
-    "saved_activations",
-    "training_memory",
-]
+__all__ = ["POLICIES", "Activations", "Activation", "activations", "training_memory"]
 
 #: What is computed again: nothing, scores and what is made of them, or each layer.
 POLICIES = (None, "selective", "full")
@@ -306,21 +299,6 @@ def _merged(rows: Iterable[Activation]) -> Iterator[Activation]:
         found[key] = plus(found.get(key, 0), row.elements)
     for (name, kind, place), elements in found.items():
         yield Activation(name, elements, kind, place)
-
-
-def saved_activations(model: Transformer | str) -> Any:
-    """Elements per token that the backward pass of all layers needs, scores aside.
-
-    >>> from costlib.model.transformer import Transformer
-    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
-    >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
-    2560
-    """
-    total: Number = 0
-    model = model_of(model)
-    for block in model.blocks:
-        total = plus(total, block.layers * saved_elements(block.saved(model.d_model)))
-    return total
 
 
 def training_memory(

@@ -17,13 +17,7 @@ from costlib.layers.matmul import product_flops
 from costlib.layers.parts import PerToken
 from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
-from costlib.training.recipes import (
-    Recipe,
-    adapter_params,
-    recipe_of,
-    target_names,
-    targeted,
-)
+from costlib.training.recipes import Recipe, adapter_params, recipe_of, target_names, targeted
 from costlib.units.device import Device
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, amount, choose, exceeds, is_lazy, is_symbolic, size

@@ -14,25 +14,10 @@ from costlib import attention, einsum, linear, matmul
 from costlib.layers.attention import attention_backward, keys_read, latent_attention, pairs
 from costlib.layers.matmul import exact, linear_backward, matmul_backward
 from costlib.measured.collectives import bus_factor
-from costlib.model.kvcache import (
-    cached_tokens,
-    kv_elements,
-    largest_batch,
-    largest_context,
-    memory,
-)
+from costlib.model.kvcache import cached_tokens, kv_elements, largest_batch, largest_context, memory
 from costlib.model.layer_by_layer import layer_by_layer
 from costlib.model.transformer import MLA, MoE, Transformer
-from costlib.parallel import (
-    Cluster,
-    Machine,
-    Plan,
-    all_reduce,
-    bubble,
-    dealt,
-    tensor_parallel,
-    zigzag,
-)
+from costlib.parallel import Cluster, Machine, Plan, all_reduce, bubble, dealt, tensor_parallel
 from costlib.parallel.collectives import least_rounds, least_sent, two_tier_sent
 from costlib.parallel.network import collective_seconds
 from costlib.serving import (
@@ -107,10 +92,7 @@ CALLS = {
     "kv_elements": (lambda **of: kv_elements(MODEL, **of), {"batch": 1, "context": 2}),
     "memory": (lambda **of: memory(MODEL, **of), {"batch": 1, "context": 2, "new": 1}),
     "training_memory": (lambda **of: training_memory(MODEL, **of), {"batch": 1, "seq": 2}),
-    "activations": (
-        lambda **of: activations(MODEL, **of),
-        {"batch": 1, "seq": 2, "tensor": 2},
-    ),
+    "activations": (lambda **of: activations(MODEL, **of), {"batch": 1, "seq": 2, "tensor": 2}),
     "flops_per_token": (lambda **of: flops_per_token(MODEL, **of), {"seq": 2}),
     "hfu_over_mfu": (lambda **of: hfu_over_mfu(MODEL, **of), {"seq": 2}),
     "lora": (lora, {"rank": 2}),
@@ -127,12 +109,8 @@ CALLS = {
     "check": (lambda **of: Plan().check(MODEL, Cluster("T4"), **of), {"batch": 1, "seq": 2}),
     "Cluster": (lambda **of: Cluster("DGX-A100", **of), {"nodes": 2, "per_node": 2}),
     "dealt": (dealt, {"layers": 4, "pieces": 2}),
-    "zigzag": (zigzag, {"seq": 8, "devices": 2}),
     "Machine": (Machine, {"devices": 2}),
-    "least_sent": (
-        lambda **of: least_sent("all_reduce", **of),
-        {"elements": 8, "devices": 2},
-    ),
+    "least_sent": (lambda **of: least_sent("all_reduce", **of), {"elements": 8, "devices": 2}),
     "two_tier_sent": (
         lambda **of: two_tier_sent("all_reduce", **of),
         {"elements": 8, "node": 2, "nodes": 2},
@@ -171,10 +149,7 @@ CALLS = {
     "frontier": (lambda **of: frontier(SERVER, **of), {"context": 3, "prompt": 2}),
     "regimes": (lambda **of: regimes(SERVER, **of), {"context": 3}),
     "best_batch": (lambda **of: best_batch(SERVER, tpot=1, **of), {"context": 3}),
-    "saturation": (
-        lambda **of: saturation(SERVER, **of),
-        {"prompt": 2, "answer": 3},
-    ),
+    "saturation": (lambda **of: saturation(SERVER, **of), {"prompt": 2, "answer": 3}),
     "chunk_extra_reads": (chunk_extra_reads, {"prompt": 5, "chunk": 2}),
     "Pages": (lambda **of: Pages(SERVER, **of), {"block": 2}),
     "fits": (lambda **of: costlib.fits(MODEL, "T4", **of), {"batch": 1, "context": 3}),
@@ -185,27 +160,15 @@ CALLS = {
         {"prompt": 4, "answer": 2, "batch": 2},
     ),
     "transfer": (lambda **of: transfer(SERVER, link=1, **of), {"prompt": 2}),
-    "bill": (
-        lambda **of: bill(SERVER, per_hour=1, **of),
-        {"prompt": 2, "answer": 2, "batch": 2},
-    ),
-    "ridge_batch": (
-        lambda **of: ridge_batch("H100-SXM", **of),
-        {"experts": 8, "per_token": 2},
-    ),
+    "bill": (lambda **of: bill(SERVER, per_hour=1, **of), {"prompt": 2, "answer": 2, "batch": 2}),
+    "ridge_batch": (lambda **of: ridge_batch("H100-SXM", **of), {"experts": 8, "per_token": 2}),
     "weight_gain": (lambda **of: weight_gain("H100-SXM", "int4", **of), {"batch": 2}),
     "experts_share": (lambda **of: experts_share(ROUTED, **of), {"tokens": 2}),
     "tokens_per_expert": (lambda **of: tokens_per_expert(ROUTED, **of), {"tokens": 2}),
-    "expert_exchange": (
-        lambda **of: expert_exchange(ROUTED, **of),
-        {"tokens": 2, "devices": 2},
-    ),
+    "expert_exchange": (lambda **of: expert_exchange(ROUTED, **of), {"tokens": 2, "devices": 2}),
     "mixing_flops": (lambda **of: mixing_flops(MODEL, **of), {"context": 2}),
     "even_context": (even_context, {"state": 4, "per_token": 2}),
-    "pays_up_to": (
-        lambda **of: pays_up_to(SERVER, accepted=0.5, drafts=1, **of),
-        {"context": 2},
-    ),
+    "pays_up_to": (lambda **of: pays_up_to(SERVER, accepted=0.5, drafts=1, **of), {"context": 2}),
     "speculate": (
         lambda **of: speculate(SERVER, SERVER, accepted=0.5, drafts=1, **of),
         {"batch": 2, "context": 2},
@@ -243,7 +206,6 @@ ELSEWHERE = {
     "Saturation": "what saturation() found",
     "of": "of Pages, for simulate(), as is fixed()",
     "fixed": "of Pages",
-    "empty_slots": "its lengths are many: test_serving",
     "ServingRun": "what simulate() found",
     "Requests": "made by listed() and poisson(): test_simulator",
     "listed": "test_simulator",
@@ -292,10 +254,7 @@ ELSEWHERE = {
     "columns": "the columns of sweep(), which checks: test_sweeps",
     "copy": "test_timing",
     "Degrees": "a Plan's fields",
-    "attention_by_heads": "a program, which the machine runs: test_tallies",
-    "ring_attention": "a program, which the machine runs: test_tallies",
     "search": "batch and seq are checked: test_search",
-    "ring_backward": "a program, which the machine runs: test_tallies",
     "tensor_devices": "an inequality, of any numbers: test_hiding",
     "slice_tokens": "an inequality, of any numbers: test_hiding",
     "Planned": "made by Plan.on(), which checks",

@@ -43,7 +43,6 @@ OF_MODELS: dict[Any, tuple[Any, ...]] = {
     training.flops_per_token: (128,),
     training.hfu_over_mfu: (128,),
     training.params_by_kind: (),
-    training.saved_activations: (),
     training.state_bytes: (),
     training.training_memory: (1, 128),
     parallel.optimizer_memory: (),
@@ -100,8 +99,7 @@ def test_bytes_by_step_are_pairs(by_step: Any) -> None:
 
 def test_a_sequence_is_not_shorter_than_nothing() -> None:
     for wrong in ([-1.0], [3, -1], [1.5], [math.nan]):
-        assert "lengths" in refused(serving.empty_slots, wrong, 16)
-    assert serving.empty_slots([0, 5.0], 16) == 11
+        assert "lengths" in refused(serving.rollout, SERVER, wrong, prompt=1, group=1)
 
 
 FLAGS: dict[str, Callable[[Any], Any]] = {

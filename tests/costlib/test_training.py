@@ -11,6 +11,7 @@ from examples import LLAMA_2_7B as LLAMA
 
 from costlib import devices, models, symbols
 from costlib.layers import Attention, Block, Mlp
+from costlib.layers.parts import saved_elements
 from costlib.model.transformer import MLA, MoE, Transformer
 from costlib.training import (
     CONVENTIONS,
@@ -32,7 +33,6 @@ from costlib.training import (
     optimum,
     params_by_kind,
     recipe_of,
-    saved_activations,
     state_bytes,
     training_memory,
     young,
@@ -278,30 +278,35 @@ def test_kv_heads_are_divided_at_most_as_often_as_there_are():
     assert rows[0]["queries"] == 4 * rows[1]["queries"]
 
 
+def saved(model):
+    """Elements per token that the backward pass of all layers needs, scores aside."""
+    return sum(block.layers * saved_elements(block.saved(model.d_model)) for block in model.blocks)
+
+
 def test_experts_latents_and_normed_heads():
     D, F = 64, 48
     moe = MoE(experts=8, per_token=2, width=F, shared_width=32, dense_layers=1)
     dense = 4 * D + 4 * D + 3 * 128
     sparse = 4 * D + 4 * D + 2 * (3 * F + 2 * D) + 3 * 32
     model = Transformer(layers=3, d_model=D, heads=4, d_ff=128, vocab=500, moe=moe)
-    assert saved_activations(model) == dense + 2 * sparse
+    assert saved(model) == dense + 2 * sparse
     latent = MLA(kv_rank=24, nope_dim=12, rope_dim=4, value_dim=10, q_rank=20)
     sizes = {"layers": 1, "d_model": D, "heads": 4, "d_ff": 128, "vocab": 500}
     of_heads = 2 * 4 * (12 + 4 + 10)
     normed = 2 * (24 + 20) + 4
-    assert saved_activations(Transformer(**sizes, mla=latent)) == dense - 4 * D + normed + of_heads
+    assert saved(Transformer(**sizes, mla=latent)) == dense - 4 * D + normed + of_heads
     without = Transformer(**sizes, mla=replace(latent, q_rank=None))
-    assert saved_activations(without) == 4 * D + 2 * 24 + 4 + of_heads + 3 * 128
+    assert saved(without) == 4 * D + 2 * 24 + 4 + of_heads + 3 * 128
     normed = Transformer(**sizes, qk_norm="head", gated=False)
-    assert saved_activations(normed) == 4 * D + 4 * D + 2 * D + 2 * 128
+    assert saved(normed) == 4 * D + 4 * D + 2 * D + 2 * 128
 
 
 def test_saved_activations_by_hand():
     plain = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, head_dim=10)
     # two norms' inputs, what they feed to two steps, Q, K, V and o_proj's input, three inner ones
-    assert saved_activations(plain) == 2 * (4 * 64 + 4 * 40 + 3 * 256)
-    assert saved_activations(plain.with_(parallel=True)) == 2 * (3 * 64 + 4 * 40 + 3 * 256)
-    assert saved_activations(plain.with_(gated=False)) == 2 * (4 * 64 + 4 * 40 + 2 * 256)
+    assert saved(plain) == 2 * (4 * 64 + 4 * 40 + 3 * 256)
+    assert saved(plain.with_(parallel=True)) == 2 * (3 * 64 + 4 * 40 + 3 * 256)
+    assert saved(plain.with_(gated=False)) == 2 * (4 * 64 + 4 * 40 + 2 * 256)
 
 
 SAVED = json.loads((DATA / "saved_tensors.json").read_text())["rows"]
@@ -686,7 +691,6 @@ def test_an_optimum_with_another_count_of_flops():
     "ask",
     [
         lambda model: activations(model, 1, 8),
-        saved_activations,
         lambda model: training_memory(model, 1, 8),
         params_by_kind,
         lambda model: adapter_params(model, lora(8)),
