@@ -77,29 +77,22 @@ def _divides(divisor: Any, value: Any) -> Any:
     return value % divisor == 0
 
 
+def why_not_cut(model: Transformer, tensor: int) -> str:
+    """Why a model's heads and widths cannot be divided so; nothing if they can."""
+    try:
+        tensor_parallel(model, tensor)
+    except ValueError as problem:
+        return f"tensor={tensor} does not divide the model: {problem}"
+    return ""
+
+
 def _cut_alike(asked: Asked) -> Any:
     """Whether the model's heads and widths can be divided so."""
-
-    def one(tensor: int) -> str:
-        try:
-            tensor_parallel(asked.model, tensor)
-        except ValueError as problem:
-            return str(problem)
-        return ""
-
     tensor = asked.plan.tensor
     if not isinstance(tensor, np.ndarray):
-        return not one(int(tensor))
-    found = {each: not one(int(each)) for each in np.unique(tensor)}
+        return not why_not_cut(asked.model, int(tensor))
+    found = {each: not why_not_cut(asked.model, int(each)) for each in np.unique(tensor)}
     return np.vectorize(found.__getitem__, otypes=[bool])(tensor)
-
-
-def _why_not_cut(asked: Asked) -> str:
-    try:
-        tensor_parallel(asked.model, asked.plan.tensor)
-    except ValueError as problem:
-        return f"tensor={asked.plan.tensor} does not divide the model: {problem}"
-    return ""
 
 
 def _mixes_only_by_attention(asked: Asked) -> bool:
@@ -244,7 +237,12 @@ RULES = (
             f"{a.model.layers} layers, an embedding and an unembedding"
         ),
     ),
-    Rule("tensor", _cut_alike, _why_not_cut, among=lambda a: degrees(a.model)),
+    Rule(
+        "tensor",
+        _cut_alike,
+        lambda a: why_not_cut(a.model, a.plan.tensor),
+        among=lambda a: degrees(a.model),
+    ),
     Rule(
         "context",
         lambda a: _divides(a.plan.context, a.seq),

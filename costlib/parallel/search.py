@@ -10,7 +10,7 @@ Left out: orders of the mesh other than the usual one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -23,10 +23,9 @@ from costlib.layers import Mixture
 from costlib.model.catalog import model_of
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
-from costlib.parallel.legal import Asked, legal
-from costlib.parallel.model_parallel import tensor_parallel
+from costlib.parallel.legal import Asked, legal, why_not_cut
 from costlib.parallel.plan import Plan, Planned
-from costlib.timing.sweeps import length_of, within
+from costlib.timing.sweeps import length_of, run_pieces, within
 from costlib.training import Recipe, flops_per_token, recipe_of
 from costlib.units.numbers import Number, extra, one_size
 
@@ -92,7 +91,7 @@ def search(
     shapes = list(product(*(_listed(name, values) for name, values in named.items())))
     tasks = [ways] if client is None else [[way] for way in ways]
     pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
-    found = [table for table in _run(pieces, client) if table]
+    found = [table for table in run_pieces(pieces, client) if table]
     return made(_gathered(found or case.refused(ways[0], shapes[0]), all_rows))
 
 
@@ -142,7 +141,7 @@ def _axes(
     if wrong := [each for each in found["zero"] if each > 3]:
         raise ValueError(f"zero must be 0, 1, 2 or 3, got {wrong[0]}")
     within("plans of a search", prod(map(len, found.values())), "name fewer values to try")
-    shared = [each for each in found["tensor"] if _can_share(model, each)]
+    shared = [each for each in found["tensor"] if not why_not_cut(model, each)]
     return {**found, "tensor": shared or found["tensor"]}
 
 
@@ -168,14 +167,6 @@ def _sizes(name: str, values: Iterable[int] | None, usual: list[int]) -> list[in
     if values is None:
         return usual
     return [one_size(name, each) for each in _listed(name, values)]
-
-
-def _can_share(model: Transformer, devices: int) -> bool:
-    try:
-        tensor_parallel(model, devices)
-    except ValueError:
-        return False
-    return True
 
 
 def _ways(
@@ -296,19 +287,6 @@ class _Case:
             "fits": held.total <= self.cluster.device.usable,
         }
         return {name: np.broadcast_to(value, many) for name, value in row.items()}
-
-
-def _run(pieces: Sequence[Callable[[], Any]], client: Any) -> Iterator[Any]:
-    """Each piece's columns, here or on a cluster."""
-    if client is None:
-        yield from (piece() for piece in pieces)
-        return
-    for future in client.map(_called, pieces, pure=False):
-        yield future.result()
-
-
-def _called(piece: Callable[[], Any]) -> Any:
-    return piece()
 
 
 def _gathered(tables: Sequence[Mapping[str, Any]], all_rows: bool) -> dict[str, Any]:
