@@ -47,6 +47,7 @@ def machine_ratio(
     1.15
     """
     prompt, answer = size("prompt", prompt), size("answer", answer, least=2)
+    batch = size("batch", batch)
     prefill_server, decode_server = (
         server_of(prefill_server, "prefill_server"),
         server_of(decode_server, "decode_server"),

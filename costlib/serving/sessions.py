@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, flag, one_size
+from costlib.units.numbers import Number, flag, one_size, size
 
 __all__ = ["Session", "SessionCost", "session_cost"]
 
@@ -102,7 +102,7 @@ def session_cost(
     """
     prompts = session.prompts
     new = session.new if flag("cached", cached) else prompts
-    server = server_of(server)
+    server, batch = server_of(server), size("batch", batch)
     found, model = prompts - new, server.model
     server.check(session.last, batch if isinstance(batch, int) else 1)
     steps = session.answer - 1
