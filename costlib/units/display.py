@@ -5,33 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
 from costlib.units.numbers import Number, extra, is_symbolic
 
 __all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity"]
-
-
-class Cost(Protocol):
-    """What a row of a table shows: an op has it, and so has a ledger as its total."""
-
-    @property
-    def count(self) -> Any: ...
-    @property
-    def flops(self) -> Any: ...
-    @property
-    def reads(self) -> Any: ...
-    @property
-    def writes(self) -> Any: ...
-    @property
-    def elements(self) -> Any: ...
-
-
-class Total(Cost, Protocol):
-    """A total and what it is the total of."""
-
-    @property
-    def ops(self) -> tuple[Any, ...]: ...
 
 
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -95,7 +73,7 @@ def facts_html(rows: Iterable[tuple[str, ...]]) -> str:
     return f'<table class="costlib-facts"><tbody>{body}</tbody></table>'
 
 
-def ledger_html(ledger: Total) -> str | None:
+def ledger_html(ledger: Any) -> str | None:
     """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic.
 
     >>> from costlib.layers.matmul import linear
@@ -118,7 +96,7 @@ def ledger_html(ledger: Total) -> str | None:
     )
 
 
-def ledger_latex(ledger: Total) -> str | None:
+def ledger_latex(ledger: Any) -> str | None:
     r"""A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers.
 
     >>> from costlib.layers.matmul import linear
@@ -139,7 +117,7 @@ def ledger_latex(ledger: Total) -> str | None:
     return rf"$\displaystyle\begin{{array}}{{lrrr}} {head} \\ \hline {body} \end{{array}}$"
 
 
-def _rows(ledger: Total) -> Iterator[tuple[str, Cost]]:
+def _rows(ledger: Any) -> Iterator[tuple[str, Any]]:
     """Every op by its name, and the total."""
     yield from ((op.name, op) for op in ledger.ops)
     yield "total", ledger
@@ -149,7 +127,7 @@ def _escaped(name: str) -> str:
     return name.replace("_", r"\_")
 
 
-def _is_symbolic(ledger: Total) -> bool:
+def _is_symbolic(ledger: Any) -> bool:
     return is_symbolic(ledger.flops, ledger.elements)
 
 
