@@ -227,10 +227,7 @@ class Planned:
     @cached_property
     def step(self) -> Any:
         """Seconds of a training step."""
-        total: Any = 0
-        for seconds in self.parts.values():
-            total = total + seconds
-        return total
+        return sum(self.parts.values())
 
     @property
     def tokens_per_s(self) -> Any:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -265,11 +266,7 @@ def _pair(times: Sequence[Mapping[str, Any]], name: str) -> Both:
 
 
 def _plus(pairs: Sequence[Both]) -> Both:
-    forward: Any = 0
-    backward: Any = 0
-    for f, b in pairs:
-        forward, backward = forward + f, backward + b
-    return forward, backward
+    return sum(f for f, _ in pairs), sum(b for _, b in pairs)
 
 
 def _exposed(sent: Number, share: float, behind: Number) -> Any:
@@ -360,19 +357,12 @@ def seconds(
     sent = {name: layout.microbatches * value for name, value in sent.items()}
     parts["bubble"] = (total - slowest) / layout.chunks
     data = [_data(each, layout) for each in held]
-    parts["data"] = _most([exposed for exposed, _ in data])
+    parts["data"] = reduce(maximum, [exposed for exposed, _ in data])
     for name in data[0][1]:
-        sent[name] = _most([each[name] for _, each in data])
-    parts["optimizer"] = _most([_optimizer(each.params, layout) for each in held])
+        sent[name] = reduce(maximum, [each[name] for _, each in data])
+    parts["optimizer"] = reduce(maximum, [_optimizer(each.params, layout) for each in held])
     parts["overhead"] = layout.device.overhead_per_step
     return {name: parts[name] for name in PARTS}, sent
-
-
-def _most(values: Sequence[Any]) -> Any:
-    most = values[0]
-    for value in values[1:]:
-        most = maximum(most, value)
-    return most
 
 
 def of_stage(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: StepLayout) -> _Stage:
@@ -514,7 +504,7 @@ def _memory(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Step
     kept = kept if v == 1 else kept / v
     if stage.is_last:
         kept = kept + last.kept * (m if layout.schedule == "gpipe" else 1)
-    again = _most([kind.again for kind, _ in rows] or [0])
+    again = reduce(maximum, [kind.again for kind, _ in rows] or [0])
     return Memory(
         weights=held.params.bytes("weights", recipe, *layout.among(3)),
         gradients=held.params.bytes("gradients", recipe, *layout.among(2)),
@@ -528,6 +518,6 @@ def _buffers(params: Sequence[Params], layout: StepLayout) -> Any:
     """What is whole for a moment where only parts are kept: in ZeRO 3 the weights of a layer and of
     the next one; from ZeRO 2 on the gradients of a layer."""
     is_divided = where(layout.replicas[0].devices > 1, 1, 0)
-    weights = _most([sum(each.wire("weights", layout.recipe)) for each in params])
-    gradients = _most([sum(each.wire("gradients", layout.recipe)) for each in params])
+    weights = reduce(maximum, [sum(each.wire("weights", layout.recipe)) for each in params])
+    gradients = reduce(maximum, [sum(each.wire("gradients", layout.recipe)) for each in params])
     return is_divided * _by_stage(layout.zero, [0, 0, gradients, 2 * weights + gradients])

@@ -35,6 +35,7 @@ from costlib.units.numbers import (
     minimum,
     plus,
     size,
+    total,
 )
 
 __all__ = ["POLICIES", "Activations", "Activation", "activations", "training_memory"]
@@ -76,10 +77,6 @@ class Activations:
         """All of it: what is kept, and what one layer holds while it is run again."""
         return self._bytes(("layers", "outside", "again"), recipe)
 
-    def kept(self, recipe: Recipe | str | None = None) -> Any:
-        """Bytes from the forward pass to the backward pass, of layers and outside them."""
-        return self._bytes(("layers", "outside"), recipe)
-
     def of_layers(self, recipe: Recipe | str | None = None) -> Any:
         """Bytes kept of the layers."""
         return self._bytes(("layers",), recipe)
@@ -93,11 +90,7 @@ class Activations:
         return self._bytes(("again",), recipe)
 
     def _bytes(self, places: tuple[str, ...], recipe: Recipe | str | None) -> Any:
-        total: Number = 0
-        for row in self.rows:
-            if row.place in places:
-                total = plus(total, row.bytes(recipe))
-        return total
+        return total(row.bytes(recipe) for row in self.rows if row.place in places)
 
     def table(self, recipe: Recipe | str | None = None) -> Any:
         """A DataFrame with a row for each name; the last row is the total.
