@@ -62,6 +62,7 @@ from costlib.units.numbers import (
     maximum,
     minimum,
     one_size,
+    suggests,
     within_seconds,
 )
 from costlib.units.precision import Precision, precision_of
@@ -82,6 +83,7 @@ class OutOfReach(ValueError):
     enough."""
 
 
+@suggests
 @dataclass(frozen=True, slots=True, repr=False)
 class Server:
     """A model in a precision on tensor·pipeline·data devices: see the top of this module.
