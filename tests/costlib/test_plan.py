@@ -7,15 +7,29 @@ import random
 import numpy as np
 import pytest
 
-from costlib import Precision, models, parallel, symbols
+from costlib import Precision, models, symbols
 from costlib.layers import Mixture
 from costlib.model.transformer import MoE, Transformer
+from costlib.parallel import (
+    HIDES,
+    Cluster,
+    Plan,
+    Planned,
+    Tiers,
+    bubble,
+    dealt,
+    in_flight,
+    optimizer_memory,
+    played,
+    price,
+    stages,
+)
 from costlib.parallel.cluster import NETWORK_ROUND
 from costlib.timing import roofline
 from costlib.training import activations, state_bytes
 from costlib.units.device import Device, Link
 
-H100 = parallel.Cluster("DGX-H100", nodes=8)
+H100 = Cluster("DGX-H100", nodes=8)
 TINY = Transformer(layers=8, d_model=64, heads=8, d_ff=256, vocab=1024)
 EXPERTS = TINY.with_(moe=MoE(experts=8, per_token=2, width=96, shared_width=32, dense_layers=1))
 
@@ -28,8 +42,8 @@ EXPERTS = TINY.with_(moe=MoE(experts=8, per_token=2, width=96, shared_width=32, 
     "name", ["gpt2", "llama-3-8b", "mixtral-8x7b", "gemma-2-9b", "granite-4.0-h-1b"]
 )
 def test_a_plan_of_one_device_is_a_training_step(name, recompute):
-    model, alone = models[name], parallel.Cluster("H100-SXM")
-    found = parallel.Plan(recompute=recompute).on(model, alone, batch=1, seq=1024)
+    model, alone = models[name], Cluster("H100-SXM")
+    found = Plan(recompute=recompute).on(model, alone, batch=1, seq=1024)
     step = model.training_step(1, 1024, recompute=recompute)
     ledger = found.ledger().without("optimizer")
     assert ledger.flops == pytest.approx(step.flops, rel=1e-12)
@@ -58,12 +72,12 @@ def shares(found):
 @pytest.mark.parametrize(
     "plan",
     [
-        parallel.Plan(tensor=8, data=8),
-        parallel.Plan(tensor=4, pipeline=4, data=4, sequence=True),
-        parallel.Plan(tensor=2, pipeline=4, chunks=2, data=8, microbatch=2),
-        parallel.Plan(tensor=2, context=4, data=8, zero=3),
-        parallel.Plan(context=8, data=8, context_by="all_to_all"),
-        parallel.Plan(pipeline=8, data=8, recompute="full"),
+        Plan(tensor=8, data=8),
+        Plan(tensor=4, pipeline=4, data=4, sequence=True),
+        Plan(tensor=2, pipeline=4, chunks=2, data=8, microbatch=2),
+        Plan(tensor=2, context=4, data=8, zero=3),
+        Plan(context=8, data=8, context_by="all_to_all"),
+        Plan(pipeline=8, data=8, recompute="full"),
     ],
 )
 def test_devices_together_compute_what_the_model_does(plan):
@@ -76,9 +90,7 @@ def test_devices_together_compute_what_the_model_does(plan):
 @pytest.mark.parametrize("whole_experts", [False, True])
 @pytest.mark.parametrize("sequence", [False, True])
 def test_experts_devices_compute_what_the_mixture_does(whole_experts, sequence):
-    plan = parallel.Plan(
-        tensor=2, data=32, expert=8, whole_experts=whole_experts, sequence=sequence
-    )
+    plan = Plan(tensor=2, data=32, expert=8, whole_experts=whole_experts, sequence=sequence)
     found = plan.on(EXPERTS, H100, batch=64, seq=256)
     whole = EXPERTS.training_step(64, 256)
     names = ("experts.up", "experts.down.grad_weights", "shared.up", "q_proj")
@@ -108,7 +120,7 @@ def random_plans(model, cluster, count, seed=0, **fixed):
         named |= {"microbatch": drawn.choice([1, 2]), "zero": drawn.choice(range(4))}
         named["expert"] = drawn.choice([1, 2, 4, 8] if model.moe else [1])
         try:
-            parallel.Plan(**named, **fixed).check(model, cluster, 256, 4096)
+            Plan(**named, **fixed).check(model, cluster, 256, 4096)
         except ValueError:
             continue
         found.append(named)
@@ -126,28 +138,24 @@ def random_plans(model, cluster, count, seed=0, **fixed):
     ],
 )
 def test_many_plans_at_once_are_each_plan_alone(name, fixed):
-    model, cluster = models[name], parallel.Cluster("DGX-H100", nodes=16)
+    model, cluster = models[name], Cluster("DGX-H100", nodes=16)
     drawn = random_plans(model, cluster, 12, **fixed)
     columns = {key: np.array([each[key] for each in drawn]) for key in drawn[0]}
-    many = parallel.Planned(parallel.Plan(**columns, **fixed), model, cluster, 256, 4096)
+    many = Planned(Plan(**columns, **fixed), model, cluster, 256, 4096)
     for at, each in enumerate(drawn):
-        one = parallel.Plan(**each, **fixed).on(model, cluster, batch=256, seq=4096)
+        one = Plan(**each, **fixed).on(model, cluster, batch=256, seq=4096)
         assert (many.step[at], many.memory.total[at]) == (one.step, one.memory.total), each
         assert many.binds[at] == one.binds
 
 
 def test_a_plan_is_a_formula_too():
-    S, node = symbols("S"), parallel.Cluster("DGX-H100")
-    plan = parallel.Plan(tensor=4, data=2, zero=1, sequence=True)
+    S, node = symbols("S"), Cluster("DGX-H100")
+    plan = Plan(tensor=4, data=2, zero=1, sequence=True)
     formula = plan.on(TINY, node, batch=2, seq=S)
     assert repr(formula) == "<Planned: a formula of S>"
-    large = parallel.Plan(data=8).on(
-        "llama-3.1-70b", parallel.Cluster("DGX-H100"), batch=8, seq=8192
-    )
+    large = Plan(data=8).on("llama-3.1-70b", Cluster("DGX-H100"), batch=8, seq=8192)
     assert repr(large).endswith(" GB a device, which does not fit 77.3 GB>")
-    assert repr(parallel.Plan(data=8).on("gpt2", large.cluster, batch=8, seq=64)).endswith(
-        " GB a device>"
-    )
+    assert repr(Plan(data=8).on("gpt2", large.cluster, batch=8, seq=64)).endswith(" GB a device>")
     alone = plan.on(TINY, node, batch=2, seq=4096)
     assert float(formula.step.subs(S, 4096)) == pytest.approx(alone.step, rel=1e-12)
     assert formula.memory.activations.subs(S, 4096) == alone.memory.activations
@@ -156,13 +164,13 @@ def test_a_plan_is_a_formula_too():
 
 def test_links_are_an_axis_own():
     """A torus gives an axis the links of as many of its own axes as it fills."""
-    pod = parallel.Cluster("TPU-v5e-pod")
-    one = parallel.Plan(tensor=16, data=16).on(TINY.with_(heads=16), pod, batch=16, seq=256)
+    pod = Cluster("TPU-v5e-pod")
+    one = Plan(tensor=16, data=16).on(TINY.with_(heads=16), pod, batch=16, seq=256)
     assert one.device.link("tensor")[0] == pod.node.link_per_axis
-    both = parallel.Plan(data=256).on(TINY, pod, batch=256, seq=256)
+    both = Plan(data=256).on(TINY, pod, batch=256, seq=256)
     assert both.device.link("data")[0] == pod.node.link
     toy = Device("toy", {"bf16": 1e15}, 1e15, interconnect=1e9)
-    sent = parallel.Tiers(4, 2).send("all_reduce", 10**9, "data")
+    sent = Tiers(4, 2).send("all_reduce", 10**9, "data")
     with_links = toy.with_(links={"data": Link(2e9, 1e-3), "network": Link(1e8, 1e-2)})
     inside, across = (op.bytes_sent() for op in sent)
     assert roofline.time(sent, toy) == pytest.approx((inside + across) / 1e9)
@@ -176,16 +184,16 @@ def test_links_are_an_axis_own():
 
 def test_stages_have_all_layers_between_them():
     for layers, pieces in itertools.product((1, 7, 32, 61, 126), (1, 2, 7, 16, 128)):
-        assert sum(parallel.dealt(layers, pieces)) == layers
-        assert max(parallel.dealt(layers, pieces)) - min(parallel.dealt(layers, pieces)) <= 1
+        assert sum(dealt(layers, pieces)) == layers
+        assert max(dealt(layers, pieces)) - min(dealt(layers, pieces)) <= 1
     for name, pipeline, chunks in (("deepseek-v3", 16, 1), ("gemma-2-9b", 4, 3)):
-        found = parallel.stages(models[name], pipeline, chunks)
+        found = stages(models[name], pipeline, chunks)
         assert sum(sum(stage.layers) * stage.alike for stage in found) == models[name].layers
         assert sorted(d for stage in found for d in stage.devices) == [*range(pipeline)]
 
 
 def test_llama_405b_has_nothing_but_an_embedding_in_its_first_piece():
-    pieces = parallel.dealt(126, 16 * 8)
+    pieces = dealt(126, 16 * 8)
     assert (pieces[0], pieces[-1], sum(pieces)) == (0, 0, 126)
     assert {*pieces[1:-1]} == {1}
 
@@ -195,7 +203,7 @@ def test_the_zero_papers_7_5_billion_on_64_devices():
     shape = {"layers": 1, "d_model": 64, "heads": 1, "d_ff": 64, "vocab": 64}
     model = Transformer(**shape)
     for zero, gigabytes in enumerate((120, 31.4, 16.6, 1.9)):
-        held = parallel.optimizer_memory(model, data=64, zero=zero)
+        held = optimizer_memory(model, data=64, zero=zero)
         assert held.total / model.params() * 7.5 == pytest.approx(gigabytes, abs=0.06), zero
 
 
@@ -203,7 +211,7 @@ def test_the_zero_papers_7_5_billion_on_64_devices():
 def test_an_8b_model_on_64_devices(zero):
     """What `Plan` holds of weights, gradients and optimizer is what ZeRO's formula says."""
     model = models["llama-3-8b"]
-    found = parallel.Plan(data=64, zero=zero).on(model, H100, batch=64, seq=8192).memory
+    found = Plan(data=64, zero=zero).on(model, H100, batch=64, seq=8192).memory
     kept = found.weights + found.gradients + found.optimizer
     parameters = model.params()
     each = (16, 4 + 12 / 64, 2 + 14 / 64, 16 / 64)[zero]
@@ -215,7 +223,7 @@ def test_the_first_stage_holds_what_korthikanti_say(stage_of_p, chunks):
     """L layers' activations with 1F1B, L·(1 + (p − 1)/(p·v)) interleaved."""
     p, v = stage_of_p, chunks
     model = TINY.with_(layers=32)
-    plan = parallel.Plan(pipeline=p, chunks=v, data=64 // p)
+    plan = Plan(pipeline=p, chunks=v, data=64 // p)
     found = plan.on(model, H100, batch=64 // p * 32, seq=256)
     layer = activations(model.with_(layers=1), 1, 256).of_layers()
     expected = 32 * layer * (1 if v == 1 else 1 + (p - 1) / (p * v))
@@ -229,28 +237,26 @@ def test_the_first_stage_holds_what_korthikanti_say(stage_of_p, chunks):
 def test_stages_alike_wait_as_the_bubble_says(p, m, v):
     """A model of layers alone, whose stages are alike but for nearly nothing."""
     model = TINY.with_(layers=32, vocab=1, tied=True)
-    found = parallel.Plan(pipeline=p, chunks=v, data=64 // p).on(
-        model, H100, batch=64 // p * m, seq=4096
-    )
+    found = Plan(pipeline=p, chunks=v, data=64 // p).on(model, H100, batch=64 // p * m, seq=4096)
     parts = found.parts
     inside = sum(parts.values()) - parts["data"] - parts["optimizer"]
-    assert parts["bubble"] / inside == pytest.approx(parallel.bubble(p, m, v), rel=0.02)
+    assert parts["bubble"] / inside == pytest.approx(bubble(p, m, v), rel=0.02)
 
 
 @pytest.mark.parametrize("recompute", [None, "full"])
 def test_stages_that_differ_take_as_long_as_they_are_played(recompute):
     """Gemma's last stage multiplies by a vocabulary that no other has: every stage waits for it."""
     model, m, p = models["gemma-2-9b"], 12, 4
-    plan = parallel.Plan(pipeline=p, data=2, recompute=recompute)
-    found = plan.on(model, parallel.Cluster("DGX-H100"), batch=2 * m, seq=1024)
+    plan = Plan(pipeline=p, data=2, recompute=recompute)
+    found = plan.on(model, Cluster("DGX-H100"), batch=2 * m, seq=1024)
     passes = {}
     for stage in found.stages:
-        held = parallel.price.of_stage(stage, found.kinds, found.layout)
+        held = price.of_stage(stage, found.kinds, found.layout)
         rows = [held.busy, *held.exposed.values()]
         each = tuple(sum(row[way] for row in rows) for way in (0, 1))
         passes |= dict.fromkeys(stage.devices, each)
     forward, backward = zip(*(passes[device] for device in range(p)), strict=True)
-    done = parallel.played("1f1b", stages=p, microbatches=m, forward=forward, backward=backward)
+    done = played("1f1b", stages=p, microbatches=m, forward=forward, backward=backward)
     parts = found.parts
     step = found.step - parts["data"] - parts["optimizer"]
     assert float(done.seconds) == pytest.approx(step, rel=1e-9)
@@ -259,21 +265,21 @@ def test_stages_that_differ_take_as_long_as_they_are_played(recompute):
 @pytest.mark.parametrize(
     "plan",
     [
-        parallel.Plan(data=64),
-        parallel.Plan(tensor=4, data=16, zero=1, sequence=True, recipe="bf16-fp32-grads"),
-        parallel.Plan(tensor=2, data=32, zero=2, expert=8, recompute="full", imbalance=1.25),
-        parallel.Plan(context=4, data=16, zero=3, shard=8, expert=8),
-        parallel.Plan(tensor=2, data=32, zero=3, expert=4, whole_experts=True, sequence=True),
-        parallel.Plan(tensor=8, data=8, zero=1, expert=8, nodes_per_token=1, microbatch=2),
+        Plan(data=64),
+        Plan(tensor=4, data=16, zero=1, sequence=True, recipe="bf16-fp32-grads"),
+        Plan(tensor=2, data=32, zero=2, expert=8, recompute="full", imbalance=1.25),
+        Plan(context=4, data=16, zero=3, shard=8, expert=8),
+        Plan(tensor=2, data=32, zero=3, expert=4, whole_experts=True, sequence=True),
+        Plan(tensor=8, data=8, zero=1, expert=8, nodes_per_token=1, microbatch=2),
     ],
 )
 def test_one_time_serves_the_ledger_and_the_plan(plan):
     """What `roofline.time` says of a device's ledger is what the parts say, nothing hidden."""
-    model, nothing = models["mixtral-8x7b"], dict.fromkeys(parallel.HIDES, 0)
+    model, nothing = models["mixtral-8x7b"], dict.fromkeys(HIDES, 0)
     found = plan.on(model, H100, batch=128, seq=4096, hides=nothing)
     ledger, computing = found.ledger(), ("products", "attention", "logits", "elementwise")
     sent = ledger.where(lambda op: bool(op.axis))
-    parts = sum(found.parts[part] for part in (*parallel.price.SENDING, "data"))
+    parts = sum(found.parts[part] for part in (*price.SENDING, "data"))
     assert roofline.time(sent, found.device) == pytest.approx(parts)
     assert parts <= sum(found.sending.values()) * (1 + 1e-9)
     done = ledger.where(lambda op: not op.axis).without("optimizer")
@@ -286,7 +292,7 @@ def test_one_time_serves_the_ledger_and_the_plan(plan):
 
 
 def test_parts_add_up():
-    found = parallel.Plan(tensor=2, pipeline=4, data=8, zero=1).on(TINY, H100, batch=64, seq=256)
+    found = Plan(tensor=2, pipeline=4, data=8, zero=1).on(TINY, H100, batch=64, seq=256)
     assert found.step == pytest.approx(sum(found.parts.values()))
     table = found.table()
     assert table["seconds"].iloc[:-1].sum() == pytest.approx(found.step)
@@ -296,8 +302,8 @@ def test_parts_add_up():
 @pytest.mark.parametrize("constant", ["compute_efficiency", "interconnect_efficiency"])
 def test_a_cluster_may_be_slower_than_its_datasheet(constant):
     """Products take twice as long on half the rate, and messages over half the link."""
-    plan = parallel.Plan(tensor=8, pipeline=2, data=4, zero=3)
-    model, cluster = models["llama-3-8b"], parallel.Cluster("DGX-H100", nodes=8, latency=0)
+    plan = Plan(tensor=8, pipeline=2, data=4, zero=3)
+    model, cluster = models["llama-3-8b"], Cluster("DGX-H100", nodes=8, latency=0)
     fast = plan.on(model, cluster, batch=64, seq=8192)
     slow = plan.on(model, cluster.with_(**{constant: 0.5}), batch=64, seq=8192)
     products, tensor = ("products", "tensor")
@@ -316,21 +322,19 @@ def test_a_cluster_may_be_slower_than_its_datasheet(constant):
 
 def test_fsdp_bytes_a_step():
     """Three times 2 bytes of 63 of 64 parts: 47.4 GB of an 8B model, for each microbatch."""
-    found = parallel.Plan(data=64, zero=3).on("llama-3-8b", H100, batch=64, seq=8192)
+    found = Plan(data=64, zero=3).on("llama-3-8b", H100, batch=64, seq=8192)
     assert found.ledger().over("data").bytes_sent() == 6 * 63 * 8030261248 // 64
-    twice = parallel.Plan(data=64, zero=3).on("llama-3-8b", H100, batch=128, seq=8192)
+    twice = Plan(data=64, zero=3).on("llama-3-8b", H100, batch=128, seq=8192)
     assert twice.ledger().over("data").bytes_sent() == 12 * 63 * 8030261248 // 64
-    fp32 = parallel.Plan(data=64, recipe="bf16-fp32-grads").on(
-        "llama-3-8b", H100, batch=64, seq=8192
-    )
-    plain = parallel.Plan(data=64).on("llama-3-8b", H100, batch=64, seq=8192)
+    fp32 = Plan(data=64, recipe="bf16-fp32-grads").on("llama-3-8b", H100, batch=64, seq=8192)
+    plain = Plan(data=64).on("llama-3-8b", H100, batch=64, seq=8192)
     ratio = fp32.ledger().over("data").bytes_sent() / plain.ledger().over("data").bytes_sent()
     assert ratio == 2
 
 
 def test_an_all_to_all_over_two_tiers():
     """1 GB on each of 64 devices: 56/64 of it across, which takes longer than 7/64 in the node."""
-    sent = parallel.Tiers(8, 8).send("all_to_all", 10**9, "expert")
+    sent = Tiers(8, 8).send("all_to_all", 10**9, "expert")
     seconds = roofline.time(sent, H100.device, precision=Precision.uniform(1))
     waits = H100.node.latency + NETWORK_ROUND
     assert seconds == pytest.approx(1e9 * max(7 / 64 / 450e9, 56 / 64 / 50e9) + waits, rel=1e-6)
@@ -338,8 +342,8 @@ def test_an_all_to_all_over_two_tiers():
 
 def test_two_tiers_take_the_longer_of_their_times():
     """16 GB of gradients over eight nodes of eight: 70 ms, and the network is what takes longer."""
-    sent = parallel.Tiers(8, 8).send("all_reduce", 16 * 10**9, "data")
-    cluster = parallel.Cluster("DGX-H100", nodes=8, latency=0)
+    sent = Tiers(8, 8).send("all_reduce", 16 * 10**9, "data")
+    cluster = Cluster("DGX-H100", nodes=8, latency=0)
     one = Precision.uniform(1)
     both = roofline.time(sent, cluster.device, precision=one)
     assert both == pytest.approx(2 * 16e9 / 8 * max(7 / 450e9, 7 / 8 / 50e9))
@@ -347,35 +351,30 @@ def test_two_tiers_take_the_longer_of_their_times():
     assert both == max(tiers) < sum(tiers)
     points = roofline.limits(sent, cluster.device, one)
     assert sum(point.time for point in points) == pytest.approx(both)
-    slow = parallel.Cluster(
-        cluster.node.with_(link=10e9), nodes=8, latency=0
-    )  # now the node takes longer
+    slow = Cluster(cluster.node.with_(link=10e9), nodes=8, latency=0)  # now the node takes longer
     assert roofline.time(sent, slow.device, precision=one) == pytest.approx(4e9 * 7 / 10e9)
 
 
 @pytest.mark.parametrize("name", ["DGX-A100", "DGX-H200", "8xMI300X", "TPU-v5e-pod"])
 def test_a_round_waits_what_is_published_of_its_own_machine(name):
-    cluster = parallel.Cluster(name, nodes=2)
+    cluster = Cluster(name, nodes=2)
     wait = cluster.node.latency or 0
     hops = 7 if cluster.node.topology == "torus" else 1
-    axes = {"tensor": parallel.Tiers(8, 1)}
+    axes = {"tensor": Tiers(8, 1)}
     assert cluster.device_on(axes).link("tensor")[1] == hops * wait
     assert cluster.device.link("tensor.network")[1] == NETWORK_ROUND
-    told = parallel.Cluster(name, nodes=2, latency=1e-6).device_on(axes)
+    told = Cluster(name, nodes=2, latency=1e-6).device_on(axes)
     assert told.link("tensor")[1] == hops * 1e-6
     assert told.link("tensor.network")[1] == NETWORK_ROUND
-    quiet = parallel.Cluster(name, nodes=2, latency=0).device_on(axes)
+    quiet = Cluster(name, nodes=2, latency=0).device_on(axes)
     assert quiet.link("tensor")[1] == quiet.link("tensor.network")[1] == 0
 
 
 def test_sixteen_tensors_over_two_nodes_or_in_a_rack():
     model, shape = models["llama-3.1-70b"], {"batch": 1, "seq": 8192}
-    nodes = parallel.Cluster("DGX-B200", nodes=2, latency=0)
-    rack = parallel.Cluster("GB200-NVL72", per_node=16, latency=0)
-    found = [
-        parallel.Plan(tensor=16).on(model, where, **shape).parts["tensor"]
-        for where in (nodes, rack)
-    ]
+    nodes = Cluster("DGX-B200", nodes=2, latency=0)
+    rack = Cluster("GB200-NVL72", per_node=16, latency=0)
+    found = [Plan(tensor=16).on(model, where, **shape).parts["tensor"] for where in (nodes, rack)]
     inside, across = 2 * 7 / 8 / 900e9, 2 / 8 / 2 / 50e9
     longer = max(inside, across)
     assert found[0] / found[1] == pytest.approx(longer / (2 * 15 / 16 / 900e9), rel=1e-4)
@@ -386,9 +385,7 @@ def test_sixteen_tensors_over_two_nodes_or_in_a_rack():
     ("recompute", "least", "most"), [(None, 1, 1), ("selective", 1.02, 1.06), ("full", 1.28, 4 / 3)]
 )
 def test_hfu_from_mfu(recompute, least, most):
-    found = parallel.Plan(data=64, zero=1, recompute=recompute).on(
-        "llama-3-8b", H100, batch=64, seq=8192
-    )
+    found = Plan(data=64, zero=1, recompute=recompute).on("llama-3-8b", H100, batch=64, seq=8192)
     assert least <= found.hfu / found.mfu <= most
     assert found.mfu == pytest.approx(found.utilisation("ledger"))
     assert found.utilisation("ledger-full") > found.mfu
@@ -428,28 +425,28 @@ ILLEGAL = [
 @pytest.mark.parametrize(("plan", "asked", "said"), ILLEGAL)
 def test_illegal_plans_are_refused_by_name(plan, asked, said):
     asked = {"model": TINY, "cluster": H100.node, "batch": 128, "per_node": 8, **asked}
-    cluster = parallel.Cluster(asked["cluster"], nodes=8, per_node=asked["per_node"])
+    cluster = Cluster(asked["cluster"], nodes=8, per_node=asked["per_node"])
     with pytest.raises((ValueError, TypeError), match=said):
-        parallel.Plan(**plan).on(asked["model"], cluster, batch=asked["batch"], seq=256)
+        Plan(**plan).on(asked["model"], cluster, batch=asked["batch"], seq=256)
 
 
 @pytest.mark.parametrize(
     "plan", [{"context": 64}, {"context": 8, "data": 8, "context_by": "all_to_all"}]
 )
 def test_legal_plans_are_let_pass(plan):
-    parallel.Plan(**plan).check(TINY, H100, 128, 256)
+    Plan(**plan).check(TINY, H100, 128, 256)
 
 
 def test_what_is_no_cluster_is_refused_by_name():
     with pytest.raises(TypeError, match="cluster must be a Cluster or a name such as"):
-        parallel.Plan(data=64).on(TINY, None, batch=64, seq=256)
+        Plan(data=64).on(TINY, None, batch=64, seq=256)
     with pytest.raises(ValueError, match="network of DGX-H100 must be a positive number or None"):
         H100.node.with_(network="50")
 
 
 def test_attention_waits_for_an_all_to_all_and_not_for_a_ring():
-    ring = parallel.Plan(context=8, data=8).on("llama-3-8b", H100, batch=64, seq=131072)
-    heads = parallel.Plan(context=8, data=8, context_by="all_to_all").on(
+    ring = Plan(context=8, data=8).on("llama-3-8b", H100, batch=64, seq=131072)
+    heads = Plan(context=8, data=8, context_by="all_to_all").on(
         "llama-3-8b", H100, batch=64, seq=131072
     )
     assert heads.sending["context"] < ring.sending["context"]
@@ -463,29 +460,20 @@ def test_attention_waits_for_an_all_to_all_and_not_for_a_ring():
 def test_axes_lie_as_their_order_says():
     from costlib.parallel.mesh import Mesh
 
-    mesh = Mesh(parallel.Plan(tensor=8, pipeline=4, data=2), H100)
-    assert (mesh.axes["tensor"], mesh.axes["pipeline"]) == (
-        parallel.Tiers(8, 1),
-        parallel.Tiers(1, 4),
-    )
-    inner = Mesh(parallel.Plan(tensor=2, pipeline=4, data=8), H100)
-    assert (inner.axes["pipeline"], inner.axes["data"]) == (
-        parallel.Tiers(4, 1),
-        parallel.Tiers(1, 8),
-    )
+    mesh = Mesh(Plan(tensor=8, pipeline=4, data=2), H100)
+    assert (mesh.axes["tensor"], mesh.axes["pipeline"]) == (Tiers(8, 1), Tiers(1, 4))
+    inner = Mesh(Plan(tensor=2, pipeline=4, data=8), H100)
+    assert (inner.axes["pipeline"], inner.axes["data"]) == (Tiers(4, 1), Tiers(1, 8))
     assert inner.neighbour.inside == 2
     order = ("tensor", "context", "expert", "data", "pipeline")
-    turned = Mesh(parallel.Plan(tensor=2, pipeline=4, data=8, order=order), H100)
-    assert (turned.axes["data"], turned.axes["pipeline"]) == (
-        parallel.Tiers(4, 2),
-        parallel.Tiers(1, 4),
-    )
+    turned = Mesh(Plan(tensor=2, pipeline=4, data=8, order=order), H100)
+    assert (turned.axes["data"], turned.axes["pipeline"]) == (Tiers(4, 2), Tiers(1, 4))
 
 
 def test_tiers_by_counting_ranks():
     """Ranks of every group, and the nodes that they lie in."""
     for each, many, stride in itertools.product((4, 8), (2, 4, 8, 16), (1, 2, 4, 8)):
-        cluster = parallel.Cluster(H100.node, nodes=64, per_node=each)
+        cluster = Cluster(H100.node, nodes=64, per_node=each)
         tiers = cluster.tiers(many, stride)
         ranks = [stride * place for place in range(many)]
         nodes = {rank // each for rank in ranks}
@@ -494,17 +482,17 @@ def test_tiers_by_counting_ranks():
 
 
 def test_in_flight_takes_arrays():
-    found = parallel.in_flight("1f1b", 0, 4, np.array([2, 8]))
+    found = in_flight("1f1b", 0, 4, np.array([2, 8]))
     assert found.tolist() == [2, 4]
 
 
 def test_zero_3_holds_two_layers_whole_and_zero_2_one_layer_of_gradients():
     cluster, layer = (
-        parallel.Cluster("DGX-H100", nodes=1),
+        Cluster("DGX-H100", nodes=1),
         4096 * (2 * 4096 + 2 * 1024 + 3 * 14336) + 2 * 4096,
     )
     buffers = [
-        parallel.Plan(data=8, zero=zero).on("llama-3-8b", cluster, batch=8, seq=4096).memory.buffers
+        Plan(data=8, zero=zero).on("llama-3-8b", cluster, batch=8, seq=4096).memory.buffers
         for zero in range(4)
     ]
     assert buffers == [0, 0, 2 * layer, 2 * layer + 2 * 2 * layer]  # bytes: 2 an element

@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 import costlib
-from costlib import Transformer, answer, models, serving
+from costlib import Transformer, answer, models
 from costlib.model.transformer import MoE
 from costlib.parallel import Cluster, Plan, Tiers, expert_parallel, tensor_parallel
 from costlib.parallel.cluster import NETWORK_ROUND
 from costlib.parallel.work import layers
+from costlib.serving import (
+    Server,
+    best_batch,
+    bill,
+    expert_exchange,
+    frontier,
+    saturation,
+    simulate,
+)
 from costlib.serving.requests import listed
 from costlib.units.messages import all_reduce
 
@@ -47,7 +56,7 @@ ENCODED = Transformer.from_hf(
 @pytest.mark.parametrize("name", PIPED)
 def test_stages_add_up_to_the_whole(name, pipeline):
     whole = PIPED[name]
-    server = serving.Server(whole, "H200", pipeline=pipeline)
+    server = Server(whole, "H200", pipeline=pipeline)
     assert sum(alike for _, alike in server.stages) == pipeline
     twice = (
         whole.vocab * whole.d_model * (whole.tied + (whole.mtp_layers and not whole.mtp_embeddings))
@@ -68,10 +77,7 @@ def test_stages_add_up_to_the_whole(name, pipeline):
 
 
 def test_the_cache_of_all_devices_is_the_models():
-    server, model = (
-        serving.Server("llama-3.1-70b", "H100-SXM", tensor=8, pipeline=3),
-        "llama-3.1-70b",
-    )
+    server, model = (Server("llama-3.1-70b", "H100-SXM", tensor=8, pipeline=3), "llama-3.1-70b")
     assert server.cache_bytes(1000, batch=5) == models[model].kv_bytes(5, 1000)
 
 
@@ -89,7 +95,7 @@ def played(times: list[float], groups: int, rounds: int = 400) -> float:
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 5, 8, 64])
 def test_a_batch_goes_round_as_when_it_is_played(batch):
-    server = serving.Server("llama-3.1-8b", "H100-SXM", pipeline=4)
+    server = Server("llama-3.1-8b", "H100-SXM", pipeline=4)
     groups, each = server.groups(batch)
     assert groups == min(batch, 4)
     assert groups * each >= batch > (groups - 1) * each - server.pipeline
@@ -101,7 +107,7 @@ def test_a_batch_goes_round_as_when_it_is_played(batch):
 
 
 def test_the_fullest_stage_says_what_fits():
-    server = serving.Server("llama-3.1-405b", "H100-SXM", tensor=8, pipeline=4)
+    server = Server("llama-3.1-405b", "H100-SXM", tensor=8, pipeline=4)
     held = [costlib.model.kvcache.memory(stage, 1, 8191) for stage, _ in server.stages]
     assert server.fullest(1, 8191)[1].total == max(each.total for each in held)
     room = server.room(8192)
@@ -123,14 +129,14 @@ def test_copies_multiply_what_is_made_and_paid_and_nothing_else():
         "int4_full_batch_output_tokens_per_s",
     }
     servers = one.server, four.server
-    assert [serving.best_batch(s, 2000, 0.05).batch for s in servers][1:] == [
-        serving.best_batch(servers[0], 2000, 0.05).batch
+    assert [best_batch(s, 2000, 0.05).batch for s in servers][1:] == [
+        best_batch(servers[0], 2000, 0.05).batch
     ]
-    made = [serving.best_batch(s, 2000, 0.05).throughput for s in servers]
+    made = [best_batch(s, 2000, 0.05).throughput for s in servers]
     assert made[1] == 4 * made[0]
-    curves = [serving.frontier(s, 2000, [1, 8]) for s in servers]
+    curves = [frontier(s, 2000, [1, 8]) for s in servers]
     assert (curves[1].throughput == 4 * curves[0].throughput).all()
-    bills = [serving.bill(s, prompt=2000, answer=200, batch=8, per_hour=3) for s in servers]
+    bills = [bill(s, prompt=2000, answer=200, batch=8, per_hour=3) for s in servers]
     assert bills[0] == bills[1]
 
 
@@ -139,7 +145,7 @@ TIERS = ("tensor", "tensor.network")
 
 @pytest.mark.parametrize("name", ["llama-3.1-70b", "gpt-oss-120b"])
 def test_tensor_alone_is_what_it_was(name):
-    server, model = serving.Server(name, "H100-SXM", tensor=8), models[name]
+    server, model = Server(name, "H100-SXM", tensor=8), models[name]
     assert server.share == tensor_parallel(model, 8)
     work = server.share.decode(3, 1000)
     [sums] = work.over("tensor")
@@ -148,12 +154,12 @@ def test_tensor_alone_is_what_it_was(name):
     assert server.device is costlib.devices["H100-SXM"]
     assert server.step(3, 1000) == costlib.time(work, "H100-SXM", too_large="ignore")
     for same in ("H100-SXMx8", "DGX-H100"):
-        other = serving.Server(name, same)
+        other = Server(name, same)
         assert (other.tensor, other.devices) == (8, 8)
         assert other.step(3, 1000) == pytest.approx(server.step(3, 1000), rel=1e-12)
     waiting = server.step(3, 1000) + 1e-6 * sum(op.rounds for op in work)
     for same, tensor in (("H100-SXM", 8), ("H100-SXMx8", None), ("DGX-H100", None)):
-        other = serving.Server(name, same, tensor=tensor, latency=1e-6)
+        other = Server(name, same, tensor=tensor, latency=1e-6)
         assert other.step(3, 1000) == pytest.approx(waiting, rel=1e-12)
         assert other.with_(latency=0).step(3, 1000) == pytest.approx(server.step(3, 1000))
 
@@ -161,7 +167,7 @@ def test_tensor_alone_is_what_it_was(name):
 @pytest.mark.parametrize("batch", [1, 3, 100])
 @pytest.mark.parametrize("expert", [1, 2, 8])
 def test_experts_on_many_devices_are_those_of_one_that_has_all_tokens(batch, expert):
-    server = serving.Server(MIXTURE, "H100-SXM", expert=expert, data=8)
+    server = Server(MIXTURE, "H100-SXM", expert=expert, data=8)
     whole, work = models[MIXTURE].decode(expert * batch, 1000), server.share.decode(batch, 1000)
     for name in ("experts.gate", "experts.up", "experts.down"):
         assert expert * work[name].flops == whole[name].flops
@@ -180,7 +186,7 @@ def test_all_weights_of_a_server_are_the_models_and_its_copies():
         layers=6, d_model=64, heads=8, d_ff=256, vocab=1024,
         moe=MoE(experts=8, per_token=2, width=64, shared_width=32),
     )  # fmt: skip
-    server = serving.Server(model, "H200", tensor=2, pipeline=3, expert=4, data=8)
+    server = Server(model, "H200", tensor=2, pipeline=3, expert=4, data=8)
     held = 2 * 8 * sum(n * stage.params() for stage, n in server.stages)
     parts = Counter()
     for step in model.steps():
@@ -193,7 +199,7 @@ def test_all_weights_of_a_server_are_the_models_and_its_copies():
 def test_messages_are_those_of_training():
     """Sums, all-to-alls and what goes to the next stage: a training plan's, forward."""
     model, cluster = models[MIXTURE], Cluster("DGX-H100", nodes=4, latency=1e-6)
-    server = serving.Server(model, cluster, tensor=4, pipeline=2, expert=4, data=4)
+    server = Server(model, cluster, tensor=4, pipeline=2, expert=4, data=4)
     plan = Plan(tensor=4, pipeline=2, expert=4, data=4)
     found = plan.on(model, cluster, batch=4, seq=500)
     [work] = layers(model, found.cut)
@@ -209,29 +215,25 @@ def test_messages_are_those_of_training():
 
 def test_a_tokens_copies_are_those_that_the_chapter_counts():
     model = models["deepseek-v3"]
-    counted = serving.expert_exchange(model, 128, 64)
+    counted = expert_exchange(model, 128, 64)
     sent = expert_parallel(model, 64).decode(128, 4000).over("expert")
     assert (sent.sends, sent.count) == (counted.sends, counted.count)
 
 
 def test_groups_in_several_nodes_cross_the_network():
-    near, far = (
-        serving.Server("llama-3.1-70b", name, tensor=16) for name in ("H100-SXM", "DGX-H100x2")
-    )
+    near, far = (Server("llama-3.1-70b", name, tensor=16) for name in ("H100-SXM", "DGX-H100x2"))
     work = far.share.decode(1, 1000)
     assert {op.axis for op in work.over("tensor")} == {"tensor", "tensor.network"}
     tiers = Tiers(8, 2).send("all_reduce", models["llama-3.1-70b"].d_model, "tensor", count=160)
     assert work.over("tensor").sends == tiers.sends
     waits = [each.with_(latency=1e-6).step(1, 1000) for each in (near, far)]
     assert waits[1] > waits[0]
-    assert serving.Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2)).step(1, 1000) == far.step(
-        1, 1000
-    )
+    assert Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2)).step(1, 1000) == far.step(1, 1000)
     near, across = (sum(op.rounds for op in work if op.axis == axis) for axis in TIERS)
     for waits in (
-        serving.Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=3.1e-6)),
-        serving.Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=1), latency=3.1e-6),
-        serving.Server("llama-3.1-70b", "DGX-H100x2", latency=3.1e-6),
+        Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=3.1e-6)),
+        Server("llama-3.1-70b", Cluster("DGX-H100", nodes=2, latency=1), latency=3.1e-6),
+        Server("llama-3.1-70b", "DGX-H100x2", latency=3.1e-6),
     ):
         assert waits.step(1, 1000) - far.step(1, 1000) == pytest.approx(
             near * 3.1e-6 + across * NETWORK_ROUND
@@ -239,7 +241,7 @@ def test_groups_in_several_nodes_cross_the_network():
 
 
 def test_many_batches_are_as_one_after_another():
-    server = serving.Server(MIXTURE, "H100-SXM", tensor=2, pipeline=3, expert=2, data=2)
+    server = Server(MIXTURE, "H100-SXM", tensor=2, pipeline=3, expert=2, data=2)
     batches = np.array([1, 2, 3, 4, 10, 300])
     each = [server.step(int(batch), 1000) for batch in batches]
     assert server.step(batches, 1000) == pytest.approx(each, rel=1e-12)
@@ -267,7 +269,7 @@ def test_what_is_not_legal_is_refused_as_in_training(typed):
     plan = {cut.partition("=")[0]: int(cut.partition("=")[2]) for cut in cuts}
     words = f"^{re.escape(REFUSED[typed])}$"
     with pytest.raises(ValueError, match=words):
-        serving.Server(name, "H100-SXM", **plan)
+        Server(name, "H100-SXM", **plan)
     many = plan.get("tensor", 1) * plan.get("pipeline", 1) * plan.get("data", 1)
     cluster = Cluster(costlib.nodes["DGX-H100"].with_(devices=many))
     with pytest.raises(ValueError, match=words):
@@ -278,40 +280,31 @@ def test_what_is_not_legal_is_refused_as_in_training(typed):
     ("made", "words"),
     [
         (
-            lambda: serving.Server("llama-3-8b", "DGX-H100", tensor=4),
+            lambda: Server("llama-3-8b", "DGX-H100", tensor=4),
             "tensor=4 makes a plan for 4 devices, and there are 8; data=2 would do$",
         ),
         (
-            lambda: serving.Server("llama-3-8b", "H100-SXMx8", tensor=16),
+            lambda: Server("llama-3-8b", "H100-SXMx8", tensor=16),
             "tensor=16 makes a plan for 16 devices, and there are 8; tensor=8 would do$",
         ),
         (
-            lambda: serving.Server("llama-3-8b", "H100-SXMx8", tensor=8, pipeline=2),
+            lambda: Server("llama-3-8b", "H100-SXMx8", tensor=8, pipeline=2),
             "pipeline=2 · tensor=8 makes a plan for 16 devices, and there are 8; pipeline=1 would",
         ),
         (
-            lambda: serving.Server("llama-3-8b", "H100-SXMx6", tensor=2, pipeline=3, data=2),
+            lambda: Server("llama-3-8b", "H100-SXMx6", tensor=2, pipeline=3, data=2),
             "data=2 · pipeline=3 · tensor=2 makes a plan for 12 devices, and there are 6; data=1",
         ),
+        (lambda: Server("mixtral-8x7b", "H100-SXMx4", expert=8), "data=8 would do, on 8 .* more.$"),
         (
-            lambda: serving.Server("mixtral-8x7b", "H100-SXMx4", expert=8),
-            "data=8 would do, on 8 .* more.$",
-        ),
-        (
-            lambda: serving.Server(
+            lambda: Server(
                 "llama-3-8b", Cluster("DGX-H100", nodes=2, per_node=6), tensor=4, data=3
             ),
             "straddle nodes",
         ),
-        (lambda: serving.Server(ENCODED, "H200", pipeline=2), "with an encoder are not known"),
-        (
-            lambda: serving.Server("zamba2-7b", "H200", pipeline=2),
-            "layers of this model share weights",
-        ),
-        (
-            lambda: serving.Server("llama-3-8b", "A100-80GB", pipeline=2).share,
-            "use tensor=... instead",
-        ),
+        (lambda: Server(ENCODED, "H200", pipeline=2), "with an encoder are not known"),
+        (lambda: Server("zamba2-7b", "H200", pipeline=2), "layers of this model share weights"),
+        (lambda: Server("llama-3-8b", "A100-80GB", pipeline=2).share, "use tensor=... instead"),
     ],
 )
 def test_what_else_is_refused(made, words):
@@ -327,16 +320,13 @@ SMALL = costlib.nodes["DGX-H100"].with_(
 
 def test_what_would_do_is_named_and_does():
     for server, words in (
-        (serving.Server("llama-3.1-70b", "H100-SXM"), "tensor=2 would do"),
-        (serving.Server("llama-3.1-70b", "DGX-H100", data=8), "tensor=2, data=4 would do"),
-        (serving.Server("llama-3.1-405b", "DGX-H100"), "; 2 nodes would do"),
-        (serving.Server("llama-3.1-8b", Cluster(SMALL)), "; 4 nodes would do"),
+        (Server("llama-3.1-70b", "H100-SXM"), "tensor=2 would do"),
+        (Server("llama-3.1-70b", "DGX-H100", data=8), "tensor=2, data=4 would do"),
+        (Server("llama-3.1-405b", "DGX-H100"), "; 2 nodes would do"),
+        (Server("llama-3.1-8b", Cluster(SMALL)), "; 4 nodes would do"),
+        (Server("gpt2", costlib.devices["T4"].with_(capacity=2 * 10**8)), "tensor=2 would do"),
         (
-            serving.Server("gpt2", costlib.devices["T4"].with_(capacity=2 * 10**8)),
-            "tensor=2 would do",
-        ),
-        (
-            serving.Server("gpt2", costlib.devices["T4"].with_(capacity=6 * 10**7), tensor=4),
+            Server("gpt2", costlib.devices["T4"].with_(capacity=6 * 10**7), tensor=4),
             "pipeline=2 would do",
         ),
     ):
@@ -345,21 +335,21 @@ def test_what_would_do_is_named_and_does():
 
 
 def test_a_full_pipeline_reads_or_writes_in_its_slowest_stage():
-    server = serving.Server("llama-3.1-70b", "H100-SXM", tensor=2, pipeline=4)
-    read = serving.saturation(server, 2000, 1)
+    server = Server("llama-3.1-70b", "H100-SXM", tensor=2, pipeline=4)
+    read = saturation(server, 2000, 1)
     assert read.requests_per_s == pytest.approx(1 / server.busy(2000))
     assert read.requests_per_s > 3.5 / server.prefill(2000)
-    write = serving.saturation(server, 1, 100_000, batch=8)
+    write = saturation(server, 1, 100_000, batch=8)
     assert write.output_tokens_per_s == pytest.approx(8 / server.step(8, 50_000), rel=1e-3)
-    four = serving.saturation(server.with_(data=4), 2000, 200, batch=8)
-    one = serving.saturation(server, 2000, 200, batch=8)
+    four = saturation(server.with_(data=4), 2000, 200, batch=8)
+    one = saturation(server, 2000, 200, batch=8)
     assert four.requests_per_s == pytest.approx(4 * one.requests_per_s)
     assert four.reading == one.reading
     with pytest.raises(ValueError, match="chunk=64 is not supported with pipeline=4"):
-        serving.saturation(server, 2000, 200, batch=8, chunk=64)
+        saturation(server, 2000, 200, batch=8, chunk=64)
 
 
 def test_who_knows_one_stage_alone_says_so():
-    server = serving.Server("llama-3.1-8b", "H100-SXM", pipeline=2)
+    server = Server("llama-3.1-8b", "H100-SXM", pipeline=2)
     with pytest.raises(ValueError, match="pipeline=2 is not supported here"):
-        serving.simulate(listed([0.0], 100, 3), server)
+        simulate(listed([0.0], 100, 3), server)

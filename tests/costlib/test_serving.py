@@ -511,6 +511,18 @@ NONSENSE = {
     "answer must have 2 entries": lambda: serving.Requests(
         *np.array([[1, 2]] * 2), np.array([1]), *np.array([[1, 2]] * 2)
     ),
+    "tensor=2 would do": lambda: serving.simulate(
+        serving.listed([0.0], 10, 10), serving.Server("llama-3.1-70b", "H200")
+    ),
+    "rate must be a positive number": lambda: serving.poisson(0, 10, prompt=1, answer=1),
+    "seconds from 0 on, got [-1.0]": lambda: serving.listed([-1.0], 1, 1),
+    "answer must be at least 1": lambda: serving.listed([0.0], 1, 0),
+    "shared must be at most the prompt, got 9 of 5": lambda: serving.listed([0.0], 5, 1, shared=9),
+    "shared must be one length a group": lambda: serving.listed([0.0, 1.0], 9, 1, shared=[3, 4]),
+    "prompt must be one length or 2": lambda: serving.listed([0.0, 1.0], [1, 2, 3], 1),
+    "reserve must be 'answer' or 'blocks'": lambda: serving.Policy(reserve="nothing"),
+    "high must be at least": lambda: serving.uniform(5, 3),
+    "mean must be more than the median": lambda: serving.lognormal(5, 3, 10),
     "most must be at least 100": lambda: serving.lognormal(100, 200, 50),
     "prefix_cache must be True or False": lambda: serving.Policy(prefix_cache="yes"),
     "requests must be of poisson": lambda: serving.simulate([], LLAMA),
