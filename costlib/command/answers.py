@@ -540,15 +540,8 @@ def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answ
         of = "1 device" if server.devices == 1 else f"{server.devices} devices"
         why = f"10⁶ × ${given.price:g} an hour × {of} / "
         why += f"{full.output_tokens_per_s:,.0f} tokens a second"
-        where = "serving.html#what-a-million-tokens-cost"
-        yield Answer(
-            "usd_per_million_output_tokens",
-            "price per million output tokens",
-            paid,
-            "$",
-            why,
-            where,
-        )
+        key, name = "usd_per_million_output_tokens", "price per million output tokens"
+        yield Answer(key, name, paid, "$", why, "serving.html#what-a-million-tokens-cost")
 
 
 def explained(given: Namespace) -> tuple[Any, int]:

@@ -20,4 +20,7 @@ from costlib.parallel.price import *
 from costlib.parallel.search import *
 from costlib.parallel.sharding import *
 from costlib.parallel.stages import *
+from costlib.units.display import show as _show
 from costlib.units.messages import all_reduce as all_reduce
+
+_show(__name__, "hiding")

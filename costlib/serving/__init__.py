@@ -31,3 +31,6 @@ from costlib.serving.simulator import *
 from costlib.serving.speculation import *
 from costlib.serving.tensor_limit import *
 from costlib.serving.tiers import *
+from costlib.units.display import show as _show
+
+_show(__name__)

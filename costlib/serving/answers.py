@@ -199,14 +199,8 @@ def _of_a_token(server: Server) -> Iterator[Answer]:
         why = " + ".join(_kept(cache, layers) for cache, layers in grows)
         why = f"({why})" if len(grows) > 1 else why
         token = server.model.kv_elements_per_token() * width
-        yield Answer(
-            "kv_bytes_per_token",
-            "KV cache per token",
-            token,
-            "B",
-            f"{why} × {width:g} bytes",
-            where,
-        )
+        why += f" × {width:g} bytes"
+        yield Answer("kv_bytes_per_token", "KV cache per token", token, "B", why, where)
     state = server.model.state_elements()
     if state:
         why = f"{state:,} elements × {width:g} bytes, however long the sequence"
@@ -450,11 +444,5 @@ def _of_money(
         if watts is not None:
             joules = 1e6 * seconds * amount("watts", watts, least=0) * many
             why = f"10⁶ × {each} × {watts:g} W × {of}"
-            yield Answer(
-                f"joules_per_million_{kind}_tokens",
-                f"energy per million {kind} tokens",
-                joules,
-                "J",
-                why,
-                where,
-            )
+            told = f"energy per million {kind} tokens"
+            yield Answer(f"joules_per_million_{kind}_tokens", told, joules, "J", why, where)

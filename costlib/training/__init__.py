@@ -14,3 +14,6 @@ from costlib.training.flops import *
 from costlib.training.recipes import *
 from costlib.training.run import *
 from costlib.training.scaling import *
+from costlib.units.display import show as _show
+
+_show(__name__)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from html import escape
+from types import ModuleType
 from typing import Any
 
 from costlib.units.numbers import Number, extra, is_symbolic
 
-__all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity"]
+__all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity", "show"]
 
 
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -41,6 +42,18 @@ def bar(done: int, count: int, what: str) -> None:
     drawn = "#" * filled + "." * (40 - filled)
     end = "\n" if done == count else ""
     print(f"\r[{drawn}] {done:,} of {count:,} {what}", end=end, file=sys.stderr, flush=True)
+
+
+def show(room: str, *more: str) -> None:
+    """Let a room list what it has of its modules' lists, as `help` and a star ask for it.
+
+    >>> import costlib.serving
+    >>> "Server" in costlib.serving.__all__, "server" in costlib.serving.__all__
+    (True, False)
+    """
+    has = vars(sys.modules[room])
+    names = [name for name, value in has.items() if not isinstance(value, ModuleType)]
+    has["__all__"] = sorted([*more, *(name for name in names if name[0] != "_")])
 
 
 def latex(value: Number) -> str:
