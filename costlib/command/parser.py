@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from costlib.command import asked
@@ -12,7 +13,7 @@ from costlib.command.table import complain
 from costlib.model.engines import ENGINES
 from costlib.timing.sweeps import CONTEXT
 from costlib.training import RECIPES as TRAINED
-from costlib.units.precision import RECIPES
+from costlib.units.precision import FORMATS, RECIPES
 
 __all__ = ["COMMANDS", "flags", "parser"]
 
@@ -188,7 +189,12 @@ def _price(usual: str, says: str = "", reads: Any = asked.price, **how: Any) -> 
 
 _RENT = "the dated rent, if known"
 _SAYS_WAIT = "add this many microseconds to each round of messages between devices"
-_WAIT = _flag("--wait MICROSECONDS", _SAYS_WAIT, "0", asked.wait)
+_WAIT = _flag(
+    "--wait MICROSECONDS",
+    _SAYS_WAIT,
+    "0",
+    partial(asked.duration, "microseconds", 100_000, asked.amount),
+)
 _STEP = (
     _batch("run this many sequences at once in each copy", 1),
     _context("keep this many tokens of each sequence in the KV cache"),
@@ -196,9 +202,9 @@ _STEP = (
 _PROMPT = _input("prefill a prompt of this many input tokens", "as many as the context")
 _FORMATS = f"store and compute in {', '.join(RECIPES)}"
 _SHIPPED = "as the model ships, else 16 bits"
-_PRECISION = _flag("--precision FORMAT", _FORMATS, _SHIPPED, asked.precision)
+_PRECISION = _flag("--precision FORMAT", _FORMATS, _SHIPPED, partial(asked.among, RECIPES))
 _COUNTS = f"count memory as an engine does: {', '.join(ENGINES)}"
-_ENGINE = _flag("--engine ENGINE", _COUNTS, "none, exact bytes", asked.engine)
+_ENGINE = _flag("--engine ENGINE", _COUNTS, "none, exact bytes", partial(asked.among, ENGINES))
 _POWER = "count energy at this many watts for each device"
 _WATTS = _flag("--watts WATTS", _POWER, "none", asked.amount)
 _SUMS = "show the sum behind each number, and the section of the book that derives it"
@@ -206,7 +212,7 @@ _WHY = _flag("--why", _SUMS, "off", action="store_true")
 _SEQUENCES = "train with this many sequences in a step"
 _LENGTH = _context("take sequences of this many tokens")
 _KEPT = f"keep the optimizer states of a recipe: {', '.join(TRAINED)}"
-_RECIPE = _flag("--recipe RECIPE", _KEPT, "bf16", asked.recipe)
+_RECIPE = _flag("--recipe RECIPE", _KEPT, "bf16", partial(asked.among, TRAINED))
 _LISTED = [_flag("pattern TEXT", "list the names that contain this text", "all names", nargs="?")]
 _CASE = (*_STEP, _PROMPT, _PRECISION, _ENGINE)
 
@@ -274,7 +280,7 @@ _FLAGS: dict[str, list[Flag]] = {
             "--base FORMAT",
             "store the frozen matrices in this format; nf4 is QLoRA",
             "bf16",
-            asked.frozen,
+            partial(asked.among, FORMATS),
             default="bf16",
         ),
         *(_batch(_SEQUENCES, 1), _LENGTH),
@@ -306,13 +312,13 @@ _FLAGS: dict[str, list[Flag]] = {
             "--tpot --within MILLISECONDS",
             "allow this many milliseconds for each output token",
             "none",
-            asked.tpot,
+            partial(asked.duration, "milliseconds", 1000, asked.positive),
         ),
         _flag(
             "--ttft MILLISECONDS",
             "allow this many milliseconds for the first token, together with --users",
             "none",
-            asked.ttft,
+            partial(asked.duration, "milliseconds", 60_000, asked.positive),
         ),
         _flag(
             "--rate REQUESTS",
