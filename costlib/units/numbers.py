@@ -240,7 +240,7 @@ def choose(name: str, value: Any, among: tuple[Any, ...]) -> None:
 
 
 def suggests(made: type[T]) -> type[T]:
-    """A dataclass that says which of its fields may be meant by a name that is none of them.
+    """A dataclass that says which fields may be meant where it has none of the name given.
 
     >>> from dataclasses import dataclass
     >>> @suggests
