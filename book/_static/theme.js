@@ -59,15 +59,19 @@ for (const name of ['primary', 'secondary']) {
     else if (bar) {
       move(bar, dialog);
       dialog.showModal();
+      place();
     }
   });
   closeBeside(dialog);
   dialog?.addEventListener('close', () => move(dialog, bar));
 }
 
-// The list of pages stays where it was scrolled to, or begins at the page that one reads.
+// The list of pages stays where it was scrolled to, or begins at the page that one reads. Where it
+// is a dialog, it is laid out when that opens and not asked before.
 const list = document.querySelector('.sidebar-primary-item:has(> .bd-docs-nav)');
-if (list) {
+const shown = () => list && list.checkVisibility?.({ visibilityProperty: true }) !== false;
+function place() {
+  if (!shown()) return;
   const before = sessionStorage.getItem('list-of-pages');
   const here = all('.active', list).pop();
   if (before !== null) list.scrollTop = Number(before);
@@ -75,8 +79,11 @@ if (list) {
     const below = here.getBoundingClientRect().top - list.getBoundingClientRect().top;
     if (below > list.clientHeight / 2) list.scrollTop = below - list.clientHeight / 4;
   }
-  addEventListener('pagehide', () => sessionStorage.setItem('list-of-pages', `${list.scrollTop}`));
 }
+place();
+addEventListener('pagehide', () => {
+  if (shown()) sessionStorage.setItem('list-of-pages', `${list.scrollTop}`);
+});
 
 // Search: a dialog, or on the page of its own the field.
 const mac = /^(Mac|iPhone)/.test(navigator.platform);

@@ -80,8 +80,8 @@ def explain(log: Log, device: str = "", model: Transformer | None = None) -> Exp
             "when they start: give the log from its beginning"
         )
     row["weights_dtype"] = f"{row.get('dtype', '')} {row.get('quantization', '')}"
-    if row.get("dp_attention") == "True":
-        row["ep_dp"] = f"ep={row.get('ep', 1)} dp={row.get('dp', 1)} attention"
+    copies = "attention" if row.get("dp_attention") == "True" else ""
+    row["ep_dp"] = f"ep={row.get('ep', 1)} dp={row.get('dp', 1)} {copies}"
     place = _device(device or row.get("device", ""))
     row["device"] = row.get("device") or (place.name if place else "")
     if model is None and not row.get("model"):
@@ -267,8 +267,7 @@ def _change(start: Start, place: Device | None) -> str:
             return f"--cache-type-k and -v q8_0 would make the cache {less:.0%} smaller"
         return "fewer cells (--ctx-size) would shrink the cache in proportion"
     shown = start.shown or (shown_memory(place.name) if place else None)
-    share = start.share_told if start.share_told is not None else engine.share
-    left = start.pool
+    share, left = engine.share, start.pool
     if shown and held and left and share + 0.05 <= 0.95:
         more = held * 0.05 * shown * _GIB / left
         return f"{engine.setting} {share + 0.05:.2f} for {share:.2f} would add {more:,.0f} tokens"

@@ -127,12 +127,14 @@ def _where(known: tuple[str, ...], words: tuple[str, ...]) -> int | None:
 _FORMATS: tuple[tuple[str, str | None, Packing | None], ...] = (
     ("nvfp4", "fp4", Packing(bits=4, beside=1 / 16)),
     ("mxfp4", None, Packing(bits=4, beside=1 / 32)),
-    ("fp8|w8a8|int8|modelslim", "fp8", Packing(bits=8, per_row=2)),
+    ("modelslim", "fp8", Packing(bits=8, per_row=2)),
+    ("fp8|w8a8|int8", "fp8", Packing(bits=8, per_row=2)),
     ("(cpatonn|cyankiwi)/.*awq", None, Packing(bits=4, beside=2.5 / 32)),  # in groups of 32
     ("awq|gptq|int4|w4a16|4-?bit|bitsandbytes|bnb", None, Packing(bits=4, beside=2.5 / 128)),
 )
-#: Attention of models with states, which those who pack to 4 bits leave in 16.
-_LEFT = ("re:.*linear_attn.*",)
+#: What is left in 16 bits: attention of models with states by those who pack to 4 bits, and by
+#: ModelSlim what expands latents.
+_LEFT, _LATENTS = ("re:.*linear_attn.*",), ("re:.*kv_b_proj.*",)
 
 
 def in_format(name: str, told: str) -> Transformer:
@@ -147,9 +149,12 @@ def in_format(name: str, told: str) -> Transformer:
     for pattern, computes, packing in _FORMATS:
         if re.search(pattern, told):
             is_own = model.storage is not None and model.storage.name != "plain"
-            if is_own and (pattern in name or pattern == "mxfp4" or _as_packed(model, packing)):
+            is_left = pattern == "modelslim" and model.mla is not None
+            is_told = pattern in name or pattern == "mxfp4" or _as_packed(model, packing)
+            if is_own and is_told and not is_left:
                 return model
             left = _LEFT if packing is not None and packing.bits == 4 and _has_states(model) else ()
+            left = _LATENTS if is_left else left
             storage = Storage(name=pattern, packing=packing, compute=computes, kept=left)
             return model.with_(storage=storage)
     if re.search("bf16|bfloat16|f16|float16|fp16", told) and "quantization" not in told:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -26,13 +27,13 @@ from typing import Any
 
 from costlib.measured.heard import cache_bytes, in_format, known_model, shown_memory
 from costlib.measured.tables import Unread
-from costlib.model.engines import CONTEXT, ENGINES, SORTED, Engine, engine_of, kinds
+from costlib.model.engines import CONTEXT, DRAWN, ENGINES, SORTED, Engine, engine_of, kinds
 from costlib.model.transformer import Transformer
 from costlib.parallel import expert_parallel, tensor_parallel
+from costlib.parallel.stages import stage_models
 from costlib.units.precision import Precision
 
 __all__ = [
-    "COLUMNS",
     "CONSTANT_SHARE",
     "Pair",
     "Start",
@@ -49,8 +50,8 @@ _ENGINES = {"llama.cpp": "llama.cpp", "ik_llama.cpp": "llama.cpp"}
 #: From these versions of vLLM on, more of a device is taken unless told, and what is printed as
 #: tokens is the sequences that fit times their length.
 _SHARE_RAISED, _TOKENS_CHANGED = (0, 22), (0, 20, 1)
-#: From this one on FlashInfer, which draws without sorting, comes with vLLM for NVIDIA's devices.
-_DRAWS = (0, 11)
+#: From this one on logits are not sorted while tokens are drawn.
+_DRAWS = (0, 17)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +99,24 @@ class Start:
     def weights(self) -> float:
         """Bytes of the weights on one device.
 
-        Where attention is data-parallel in SGLang, embedding, dense layers and shared experts are
-        whole on each device (python/sglang/srt/models/deepseek_v2.py, 0.5.9).
+        Where SGLang cuts attention by sequences or by tokens, embedding, dense layers and shared
+        experts are whole on each device (python/sglang/srt/models/deepseek_v2.py, 0.5.9); the
+        output head is cut like attention by sequences (--enable-dp-lm-head), else over all devices.
         """
         held = float(self.engine.weights(self.share, self._own))
         if self.engine.name == "sglang":  # up-projections of a latent once more, in 16 bits
             held += 2 * float(_expanding(self.share))
-        many = int(self.share.tensor_parallel)
-        if "attention" not in self.row["ep_dp"] or many == 1:
+        many, devices = int(self.share.tensor_parallel), int(_number(self.row, "tp") or 1)
+        if many >= devices:
             return held
         each = self.share.precision if self._own is None else self._own
+        has_head = "attention" in self.row["ep_dp"] and self.row["dp_lm_head"] != "False"
         for step in self.share.steps():
+            kept = float(step.parameters() * each.weights_in(step.name))
             if step.name.startswith(("embedding", "ffn.", "shared.")):
-                held += (many - 1) * float(step.parameters() * each.weights_in(step.name))
+                held += (many - 1) * kept
+            if step.name == "unembedding" and not has_head:
+                held -= (1 - many / devices) * kept
         return held
 
     @property
@@ -167,21 +173,45 @@ class Start:
             return None
         return Pair(printed, self._tokens(pool), pool / self._exact())
 
+    @property
+    def unsettled(self) -> str:
+        """Why device and settings alone do not say what was left for the cache; "" where they do.
+
+        vLLM does not start where its cache has no room for one sequence of the greatest length.
+        """
+        engine = self.engine.name
+        if engine == "llama.cpp":
+            return "llama.cpp takes what the context asks for"
+        if self.shown is None:
+            return "how much memory the device has is not known"
+        if self.share_told is None and engine == "sglang":
+            return "SGLang's share follows from settings that are seldom printed"
+        if self.share_told is None and engine == "vllm" and self._left < self._least:
+            return "it started, which the share that vLLM takes unless told has no room for"
+        return ""
+
     def settings_pair(self) -> Pair | None:
         """The same tokens, or where none were printed the bytes, from device and settings alone."""
-        shown, engine = self.shown, self.engine
-        if engine.name == "llama.cpp" or shown is None:
+        if self.unsettled:
             return None
-        share = self.share_told
-        if share is None and self.engine.name == "sglang":
-            return None  # follows from settings that are seldom printed
-        engine = engine if share is None else engine.with_(share=share)
-        pool = float(engine.left(shown * _GIB, self.share, self.weights))
-        plain = CONSTANT_SHARE * shown * _GIB - self.weights
+        pool = max(self._left, self._least)
+        plain = CONSTANT_SHARE * (self.shown or 0) * _GIB - self.weights
         tokens = _number(self.row, "kv_tokens")
         if tokens:
             return Pair(tokens, self._tokens(pool), plain / self._exact())
         return Pair(self.pool, pool, plain) if self.pool else None
+
+    @property
+    def _left(self) -> float:
+        """Bytes that device and settings leave for the cache."""
+        return float(self.engine.left((self.shown or 0) * _GIB, self.share, self.weights))
+
+    @property
+    def _least(self) -> float:
+        """Bytes without which vLLM would not have started."""
+        if self.engine.name != "vllm" or not self.row["max_model_len"]:
+            return 0.0
+        return float(self.engine.charged(self.share, self.length, self.precision))
 
     def sequences_pair(self) -> Pair | None:
         """Sequences of the greatest length, of the bytes that were left."""
@@ -247,11 +277,9 @@ def read_starts(
     >>> len(understood), refused[0][1]
     (0, "no rule is known for the engine 'abacus'")
     """
-    rows = list(rows)
-    found = [_start_or_why(row) for row in rows]
-    understood = [each for each in found if isinstance(each, Start)]
-    refused = [(row, each) for row, each in zip(rows, found, strict=True) if isinstance(each, str)]
-    return understood, refused
+    found = [(row, _start_or_why(row)) for row in rows]
+    refused = [(row, why) for row, why in found if isinstance(why, str)]
+    return [start for _, start in found if isinstance(start, Start)], refused
 
 
 def _start_or_why(row: Mapping[str, str]) -> Start | str:
@@ -274,7 +302,7 @@ def start_of(row: Mapping[str, str], model: Transformer | None = None) -> Start:
         ...
     costlib.measured.tables.Unread: no rule is known for the engine 'abacus'
     """
-    row = dict.fromkeys(COLUMNS, "") | {k: str(v or "") for k, v in row.items() if k}
+    row = _filled(row)
     called = row["engine"].lower().partition("(")[0].strip()
     rule = _ENGINES.get(called, called)
     if rule not in ENGINES:
@@ -301,15 +329,32 @@ def start_of(row: Mapping[str, str], model: Transformer | None = None) -> Start:
         raise Unread(str(problem)) from problem
     if not grows:
         raise Unread("a model of states alone has no tokens of cache to compare")
+    return Start(row, _as_told(rule, row, version), name, model, share, precision, version)
+
+
+def _as_told(rule: str, row: Mapping[str, str], version: tuple[int, ...]) -> Engine:
+    """An engine with the settings of a row, and those of its version where a row says nothing.
+
+    Tables seldom say for how many sequences vLLM had room. Whoever fills a small device asks for
+    fewer than the 256 that it has unless told: half as many are in the middle of what starts had.
+    """
     shown = _number(row, "total_gpu_gib") or shown_memory(row["device"])
     engine = engine_of(rule, shown * _GIB if shown else None, row["device"])
-    if rule == "vllm" and version >= _SHARE_RAISED:
-        engine = engine.with_(share=0.92)
-    if rule == "vllm" and version < _DRAWS:
-        engine = engine.with_(logit=SORTED)
-    if rule == "sglang" and (block := _number(row, "block_size")):
-        engine = engine.with_(block=max(1, int(block)))
-    return Start(row, engine, name, model, share, precision, version)
+    told: dict[str, Any] = {"share": _number(row, "memory_fraction")}
+    if rule == "sglang":
+        told["block"] = int(_number(row, "block_size") or 0)
+    if rule == "vllm":
+        is_small = engine.sequences == 256 and not row["max_num_seqs"]
+        usual = engine.sequences // 2 if is_small else engine.sequences
+        is_drawn = version >= _DRAWS or row["sampler"] == "FlashInfer"
+        engine = engine.with_(
+            share=0.92 if version >= _SHARE_RAISED else engine.share,
+            logit=DRAWN if is_drawn else SORTED,
+            sequences=usual,
+        )
+        told["sequences"] = int(_number(row, "max_num_seqs") or 0)
+        told["chunk"] = int(_number(row, "max_num_batched_tokens") or 0)
+    return engine.with_(**{name: value for name, value in told.items() if value and value > 0})
 
 
 def _expanding(model: Transformer) -> Any:
@@ -320,42 +365,39 @@ def _expanding(model: Transformer) -> Any:
     return model.layers * model.heads * each
 
 
-#: What a row may say; all else is not looked at.
-COLUMNS = (
-    "engine",
-    "version",
-    "model",
-    "weights_dtype",
-    "kv_dtype",
-    "device",
-    "tp",
-    "ep_dp",
-    "memory_fraction",
-    "max_model_len",
-    "block_size",
-    "weights_gib_per_gpu",
-    "kv_gib_per_gpu",
-    "kv_tokens",
-    "max_concurrency",
-    "total_gpu_gib",
-    "kv_gib_total",
-    "file_gib",
-    "speculative",
-    "buffers",
-    "quote",
-)
+def _filled(row: Mapping[str, str]) -> Mapping[str, str]:
+    """A row with "" for all that it does not say, and flags of vLLM that are only in its notes."""
+    notes = str(row.get("notes") or "")[:2000]
+    found = re.findall(r"--(max-num-seqs|max-num-batched-tokens)[ =](\d{1,9})\b", notes)
+    told = {name.replace("-", "_"): value for name, value in found}
+    return defaultdict(str, told | {k: str(v) for k, v in row.items() if k and v})
 
 
 def _cut(model: Transformer, row: Mapping[str, str]) -> Transformer:
-    """What one device has: heads by tensor parallelism, experts by their own."""
-    tensor = max(1, int(_number(row, "tp") or 1))
+    """What one device has: heads by tensor parallelism, experts by their own, and of a pipeline the
+    layers of the last stage, which draws tokens and so has the least room.
+
+    A model with an indexer whose experts SGLang deals to all devices has whole attention on each if
+    none is data-parallel: prompts are cut by tokens then (--enable-nsa-prefill-context-parallel).
+    """
+    tensor, stages = (max(1, int(_number(row, name) or 1)) for name in ("tp", "pp"))
     dealt = re.search(r"ep=(\d+)", row["ep_dp"])
     copies = re.search(r"dp=(\d+) attention", row["ep_dp"])
     attention = max(1, tensor // max(1, int(copies[1]))) if copies else tensor
     experts = int(dealt[1]) if dealt else 1
+    is_dealt = "sglang" in row["engine"].lower() and experts == tensor and not copies
+    if is_dealt and _indexes(model) and row["by_tokens"] != "False":
+        attention = 1
     if experts > attention:  # more devices hold experts than share a head: deal what is left
         model = expert_parallel(model, experts // attention)
-    return tensor_parallel(model, attention)
+    if stages > model.layers:
+        raise ValueError(f"{model.layers} layers do not make {stages} stages")
+    return stage_models(tensor_parallel(model, attention), stages)[-1][0]
+
+
+def _indexes(model: Transformer) -> bool:
+    """Whether an indexer picks the tokens that attention reads."""
+    return any(getattr(part, "indexer", None) for block in model.blocks for part in block.parts)
 
 
 def _number(row: Mapping[str, str], name: str) -> float | None:

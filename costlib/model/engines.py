@@ -17,6 +17,9 @@ Read in vLLM's vllm/v1/core/kv_cache_utils.py (001cabc1be16) and platforms/inter
 srt/model_executor/model_runner_kv_cache_mixin.py (001ccef0072a), llama.cpp's
 src/llama-kv-cache-iswa.cpp (02c28f533ebb), and of TensorRT-LLM in its log alone.
 
+vLLM's sorting of logits in vllm/v1/sample/ops/topk_topp_sampler.py and its pull requests 26859,
+33538 and 40376, its defaults in vllm/engine/arg_utils.py.
+
 Left out: memory that other programs hold; graphs, which newer releases of vLLM take off too;
 drafting models; images; caches that keep one entry for several tokens, which each engine lays out
 in its own way.
@@ -51,12 +54,18 @@ SHOWN = 0.985
 _GIB = 2**30
 #: What a process holds on a device before it loads anything: its context and libraries.
 CONTEXT = 0.13 * _GIB
-#: The same with others to send to: buffers of the collectives too.
+#: The same with others to send to: buffers of the collectives too. On AMD's devices, whose
+#: libraries are larger, starts of vLLM held as much alone.
 _JOINED = 0.55 * _GIB
+_AMD = ("AMD", "Radeon", "MI2", "MI3")
+#: The same where host and device share a memory: vLLM counts what is free in both as one, and its
+#: own process takes some while it starts. Starts on a GB10 took 1.3 GiB and more beside a context.
+_HOSTED = CONTEXT + 2 * _GIB
+_UNIFIED = ("GB10", "Spark", "Thor", "Orin")
 #: Bytes for each logit while vLLM draws tokens from a whole batch: the logit in 16 bits (2) and in
-#: 32 (4), and its probability (4). Without FlashInfer, which every NVIDIA build has from 0.11 on,
-#: logits are sorted with their places (4 + 8) through buffers of as much again (4 + 8), beside the
-#: places to begin with (8), and no probability is kept: starts show both for several vocabularies.
+#: 32 (4), and its probability (4). Until 0.16 logits were sorted with their places (4 + 8) through
+#: buffers of as much again (4 + 8), beside the places to begin with (8), and no probability was
+#: kept, unless FlashInfer drew: starts show both for several vocabularies.
 DRAWN, SORTED = 10, 38
 
 
@@ -96,8 +105,9 @@ def kinds(
                     token = token + cache.per_token * width
                     window = cache.window
             if isinstance(part, Scan):
-                channels, kernel, _ = part.convolved
-                state = state + part.state * states + channels * maximum(0, kernel - 1) * width
+                kept = part.recurrence
+                state = state + kept.state * states
+                state = state + kept.channels * maximum(0, kept.kernel - 1) * width
         if not (is_zero(token) and is_zero(state)):
             alike = (token, window, state)
             found[alike] = found.get(alike, 0) + block.layers
@@ -111,7 +121,8 @@ class Engine:
     ``version`` is the one that the rule was read from. ``share`` is its setting for how much of the
     memory it may take, ``setting`` that setting's name; ``block`` the tokens of a page, ``chunk``
     of a prompt that a pass reads at once, ``sequences`` that it may run at once; ``logit`` the
-    bytes that each logit takes while tokens are drawn, where the engine reserves them.
+    bytes that each logit takes while tokens are drawn, where the engine reserves them; ``held``
+    those that it holds on such a device before it loads anything.
     """
 
     name: str
@@ -122,6 +133,7 @@ class Engine:
     chunk: int
     sequences: int
     logit: int = 0
+    held: Any = CONTEXT
 
     def with_(self, **changes: Any) -> Engine:
         """The same engine with other settings.
@@ -179,7 +191,11 @@ class Engine:
 
     def outside(self, model: Any) -> Any:
         """Bytes that a process holds before it loads anything."""
-        return CONTEXT if is_one(model.tensor_parallel) else _JOINED
+        experts = [
+            getattr(part, "expert_parallel", 1) for each in model.blocks for part in each.parts
+        ]
+        is_alone = all(is_one(many) for many in (model.tensor_parallel, *experts))
+        return self.held if is_alone else maximum(self.held, _JOINED)
 
     def needed(self, model: Any) -> Any:
         """Bytes that a pass needs beside weights and caches."""
@@ -356,8 +372,8 @@ def engine_of(value: Any, memory: Number | None = None, device: str = "") -> Eng
 
     >>> engine_of("vLLM").sequences, engine_of("vllm", 80 * 2**30, "H100-SXM").sequences
     (256, 1024)
-    >>> engine_of("vllm", 192 * 2**30, "MI300X").logit
-    38
+    >>> engine_of("vllm", 128 * 2**30, "DGX-Spark").sequences  # vLLM cannot read its memory
+    256
     >>> engine_of("ollama")
     Traceback (most recent call last):
         ...
@@ -371,8 +387,10 @@ def engine_of(value: Any, memory: Number | None = None, device: str = "") -> Eng
     found = ENGINES[name]
     if name != "vllm":
         return found
-    if "AMD" in device or "Radeon" in device or device.startswith("MI"):
-        found = found.with_(logit=SORTED)
+    if any(each in device for each in _UNIFIED):
+        return found.with_(held=_HOSTED)
+    if any(each in device for each in _AMD):
+        found = found.with_(held=_JOINED)
     if memory is not None and memory >= 70 * _GIB and "A100" not in device:
         return found.with_(chunk=8192, sequences=1024)
     return found

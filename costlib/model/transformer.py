@@ -240,9 +240,7 @@ class Transformer:
         """
         if not self.mtp_blocks:
             raise ValueError("this model has no MTP layers: its config names none")
-        heads: Number = 0
-        for block in self.mtp_blocks:
-            heads = plus(heads, block.layers)
+        heads = total(block.layers for block in self.mtp_blocks)
         blocks = (*self.blocks, *self.mtp_blocks)
         return self.with_(
             blocks=blocks, mtp_blocks=(), mtp_layers=heads, mtp_embeddings=own_embeddings

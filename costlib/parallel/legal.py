@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
+from costlib.layers import Attending, Encoder, Mixture, Pass, WhereSeen
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
@@ -111,7 +111,7 @@ def _other_mixers(asked: Asked) -> list[str]:
     """Kinds of layer, other than attention, that mix tokens."""
     run, found = Pass(1, 2, 2, mla="naive"), dict[str, None]()
     for part in _parts(asked.model):
-        known = isinstance(part, (Attention, Latent)) and not getattr(part, "cross", False)
+        known = isinstance(part, Attending) and not getattr(part, "cross", False)
         if not known and part.mixing(run, 1):
             found[type(part).__name__] = None
     return list(found)
@@ -120,7 +120,7 @@ def _other_mixers(asked: Asked) -> list[str]:
 def _heads_go_round(asked: Asked) -> Any:
     """Whether heads can be divided among the context's devices."""
     among = asked.plan.tensor * asked.plan.context
-    mixers = (part for part in _parts(asked.model) if isinstance(part, (Attention, Latent)))
+    mixers = (part for part in _parts(asked.model) if isinstance(part, Attending))
     return _all(_divides(among, part.heads) for part in mixers)
 
 

@@ -16,20 +16,10 @@ from functools import lru_cache
 from typing import Any
 
 from costlib.layers import (
-    RGLRU,
+    Attending,
     Attention,
-    CompressedAttention,
-    DeltaRule,
-    DifferentialAttention,
-    Latent,
-    LightningAttention,
-    Mamba,
-    Mamba2,
     Mixture,
-    Mlp,
     Part,
-    ShortConvolution,
-    ValueMaskedAttention,
 )
 from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
@@ -158,11 +148,11 @@ and kv_heads=8 there is 1 for each head
     for at, block in enumerate(share.blocks):
         parts = []
         for which, part in enumerate(block.parts):
-            if isinstance(part, (Attention, Latent)) and part.caches and part.reach is None:
+            if isinstance(part, Attending) and part.caches and part.reach is None:
                 alike = len(share.blocks) == len(model.blocks)  # else sizes say all of it
                 before = model.blocks[at].parts[which] if alike else model
                 _check_copies(part, before, tensor, devices)
-                part = replace(part, context_parallel=devices, context_nodes=nodes)
+                part = replace(part, context_parallel=devices, context_nodes=nodes)  # type: ignore[type-var]
                 found = True
             parts.append(part)
         blocks.append(replace(block, parts=tuple(parts)))
@@ -171,7 +161,7 @@ and kv_heads=8 there is 1 for each head
     return share.with_(blocks=tuple(blocks))
 
 
-def _check_copies(part: Attention | Latent, before: Any, tensor: Number, devices: Number) -> None:
+def _check_copies(part: Attending, before: Any, tensor: Number, devices: Number) -> None:
     """Say so if there are not as many devices with the same cache."""
     copies, of, each = tensor, "a latent", "latent"
     if isinstance(part, Attention):
@@ -183,25 +173,6 @@ def _check_copies(part: Attention | Latent, before: Any, tensor: Number, devices
             f"tensor={tensor} and {of} there {'is' if copies == 1 else 'are'} {copies} for each "
             f"{each}"
         )
-
-
-#: What is divided of each kind of layer; names in the second list are replicated where they are
-#: fewer than the devices.
-_DIVIDED: dict[type[Part], tuple[tuple[str, ...], tuple[str, ...]]] = {
-    Attention: (("heads",), ("kv_heads",)),
-    DifferentialAttention: (("heads",), ("kv_heads",)),
-    ValueMaskedAttention: (("heads",), ("kv_heads",)),
-    Latent: (("heads",), ()),
-    CompressedAttention: (("heads", "output_groups"), ()),
-    DeltaRule: (("value_heads",), ("key_heads",)),
-    LightningAttention: (("heads",), ()),
-    Mamba: (("width",), ()),
-    Mamba2: (("heads",), ("groups",)),
-    ShortConvolution: (("width",), ()),
-    RGLRU: (("width", "heads"), ()),
-    Mlp: (("width",), ()),
-    Mixture: (("width", "shared_width"), ()),
-}
 
 
 def _with_parts(model: Transformer, change: Callable[[Part], Part]) -> Transformer:
@@ -220,10 +191,11 @@ def degrees(model: Transformer | str) -> list[int]:
     ([1, 2, 3, 4, 6, 12], [1, 2, 5, 10, 20, 40])
     """
     parts = [part for block in model_of(model).blocks for part in block.parts]
-    if any(type(part) not in _DIVIDED for part in parts):
+    cut = [(part, part.divided) for part in parts if part.divided is not None]
+    if len(cut) < len(parts):
         return [1]
     split, shared = (
-        {int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][which]} - {0}
+        {int(getattr(part, name)) for part, names in cut for name in names[which]} - {0}
         for which in (0, 1)
     )
     return [
@@ -236,9 +208,9 @@ def degrees(model: Transformer | str) -> list[int]:
 
 def _share_of_part(part: Part, devices: Number) -> Part:
     kind = type(part).__name__
-    if type(part) not in _DIVIDED:
+    if part.divided is None:
         raise ValueError(f"how {kind} is divided over devices is not known: divide it yourself")
-    split, shared = _DIVIDED[type(part)]
+    split, shared = part.divided
     changes = {name: _part(f"{kind}.{name}", getattr(part, name), devices) for name in split}
     for name in shared:
         changes[name] = _shared_part(f"{kind}.{name}", getattr(part, name), devices)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from costlib.layers import Attention, Block, Latent, Mixture, Pass
+from costlib.layers import Attending, Block, Mixture, Pass
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.model_parallel import remembered, tensor_parallel
 from costlib.parallel.stages import layer_kinds
@@ -293,7 +293,7 @@ def _messages(block: Block, cut: Cut, d: Number, *, back: bool = False) -> Ledge
     for part in mixtures:
         sent = sent + _of_mixture(part, cut, d)
     for mixer in block.parts:
-        if isinstance(mixer, (Attention, Latent)):
+        if isinstance(mixer, Attending):
             sent = sent + _of_context(mixer, cut, back=back)
     return sent
 
@@ -322,22 +322,12 @@ def _dealt(part: Mixture, cut: Cut, copies: Number) -> Ledger:
     return Tiers(tiers.inside).send("all_to_all", copies, "expert", count=2) + across
 
 
-def _widths(part: Attention | Latent) -> tuple[Any, Any]:
-    """Elements of a token's keys and values that attention meets on one device, and of its queries
-    and outputs."""
-    if isinstance(part, Latent):
-        mla = part.mla
-        both = part.heads * (mla.nope_dim + mla.rope_dim + mla.value_dim)
-        return both, both
-    head = part.head_dim + part.value_dim
-    return part.kv_heads * head, part.heads * head
-
-
-def _of_context(part: Attention | Latent, cut: Cut, *, back: bool) -> Ledger:
+def _of_context(part: Attending, cut: Cut, *, back: bool) -> Ledger:
     """What attention over a sequence that is cut must send; queries and outputs if by heads."""
     if is_one(cut.context):
         return Ledger()
-    keys, queries = _widths(part)
+    head = part.head_dim + part.value_dim
+    keys, queries = part.kv_heads * head, part.heads * head
     if cut.context_by == "all_to_all":
         return cut.send("all_to_all", (keys + queries) * cut.tokens, "context")
     whole = keys * cut.tokens * cut.context

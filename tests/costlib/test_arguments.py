@@ -217,8 +217,8 @@ ELSEWHERE = {
     # parts of what is tried, which checks
     *("Clock", "steps", "steps_within", "until_bend", "mixed", "reading", "learn", "of", "fixed"),
     *("charged", "concurrency", "policy_step", "rollout", "room_gain", "room_of", "busy", "groups"),
-    *("fullest", "free_bytes", "check", "check_context", "check_trained", "kept", "merged"),
-    *("of_some_tokens", "context_parallel", "expert_parallel", "stage_models", "stages", "tiers"),
+    *("fullest", "free_bytes", "check", "check_context", "check_trained"),
+    *("context_parallel", "expert_parallel", "stage_models", "stages", "tiers"),
     *("tensor_limit", "played", "order", "in_flight", "ways", "cheapest", "step_bytes", "with_"),
     *("layers_bytes", "weight_bytes", "kv_bytes", "all_reduces", "message", "collective", "send"),
     *("columns", "link_among", "product_flops", "doublings", "triangle", "adapter_step"),

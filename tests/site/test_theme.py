@@ -75,6 +75,23 @@ def test_the_list_of_pages_stays_where_it_was(browser: Any, address: str) -> Non
         on.page.wait_for_function(f"{where} === 70")
 
 
+def test_a_phone_lays_out_little_at_first(browser: Any, address: str) -> None:
+    """Neither the side bars, until one is opened, nor the code far below."""
+    seen = "(each) => each.checkVisibility({ contentVisibilityAuto: true })"
+    with Visit(browser, address, "book/kvcache.html", viewport=PHONE) as visit:
+        page = visit.page
+        entry = page.locator(".bd-docs-nav a").first
+        assert not entry.evaluate(seen)
+        cells = page.locator(".later .cell > *")
+        assert not any(each.evaluate(seen) for each in cells.all()[1:])
+        page.click(".primary-toggle")
+        entry.wait_for()
+        assert entry.evaluate(seen)
+        page.keyboard.press("Escape")
+        cells.last.scroll_into_view_if_needed()
+        page.wait_for_function(seen, arg=cells.last.element_handle())
+
+
 def test_the_search_opens_by_keys_and_by_a_button(browser: Any, address: str) -> None:
     """And closes by Escape, by the same keys, and by a click beside it."""
     with Visit(browser, address, PAGE, viewport=DESK) as visit:

@@ -8,8 +8,9 @@ and what a log does not state stays empty:
 
     engine, version, model       vllm, sglang, llama.cpp, ik_llama.cpp or tensorrt-llm; a hub name
     weights_dtype, kv_dtype      as the log says: bfloat16, q8_0, "quantization=awq", auto
-    device, tp, ep_dp            a name; devices that share a layer; "ep=16 dp=4 attention"
+    device, tp, pp, ep_dp        a name; devices that share a layer; stages; "ep=16 dp=4 attention"
     memory_fraction              what the engine was told to take; max_model_len, block_size too
+    max_num_seqs, max_num_batched_tokens   of vLLM; or as flags among the notes
     weights_gib_per_gpu, kv_gib_per_gpu, total_gpu_gib   GiB of one device
     kv_tokens, max_concurrency   tokens of the cache, and sequences of max_model_len
     kv_gib_total, file_gib, quote, buffers   llama.cpp's cache and file, and its lines
@@ -18,7 +19,8 @@ What is printed, by engine and by kind of cache: how many rows there were, the m
 90th percentile of the weights; of the tokens, where the bytes left for them are known; of the same
 from device and settings alone; and of the sequences that fit. A rival stands beside each: exact
 bytes, or for settings one share of the memory for all. Then the same with each version and each
-publisher alone, since nothing was fitted that would have to be left out; and what was refused, why.
+publisher alone, since nothing was fitted that would have to be left out; what was refused, why; and
+for which starts device and settings do not say what was left, why.
 """
 
 from __future__ import annotations
@@ -89,6 +91,11 @@ def grouped(starts: Iterable[Start], name: Callable[[Start], str]) -> dict[str, 
     return dict(sorted(found.items()))
 
 
+def reasons(whys: Iterable[str]) -> list[str]:
+    """A line for each reason, the most frequent first."""
+    return [f"{many:>4}  {why}" for why, many in Counter(whys).most_common()]
+
+
 def publisher(start: Start) -> str:
     """Whose log it was."""
     return start.row.get("source", "").partition("/")[0] or "not said"
@@ -113,8 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\n{len(starts)} starts, each {title} alone\n")
         print("\n".join(table(grouped(starts, name))))
     print(f"\n{len(refused)} of {len(rows)} rows are refused")
-    for why, many in Counter(why for _, why in refused).most_common():
-        print(f"{many:>4}  {why}")
+    print("\n".join(reasons(why for _, why in refused)))
+    unsettled = [start.unsettled for start in starts if start.unsettled]
+    print(f"\n{len(unsettled)} of {len(starts)} starts are not predicted from settings alone")
+    print("\n".join(reasons(unsettled)))
     return 0
 
 

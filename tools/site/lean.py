@@ -28,7 +28,7 @@ SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 #: Code in a text: words that a browser would break after a hyphen, and those too long for a line.
 INLINE = re.compile(r"(<code [^>]*>)([^<]+)(</code>)")
 WORD = re.compile(r"[^ \n]+")
-SHORT = 24  # letters of a word that are never parted
+SHORT = 20  # letters of a word that are never parted
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"
@@ -57,6 +57,10 @@ ABOVE, FOLDED = "Tools", "Look it up"
 #: What all pages below the gallery begin with, which its entry says once.
 KIND = re.compile(r'(<li class="toctree-l2[^>]*><a class="[^"]*" href="[^"]*">)Explorer: (\w)')
 LAUNCH = re.compile(r'aria-label="Launch interactive content">\s*<i class="fas fa-rocket"></i>')
+#: A cell, up to the next one or the next heading.
+CODE_CELL = re.compile(
+    r'<div class="cell((?: [^"]*)?">(?:(?!<div class="cell[ "]|<section|<h[23]).)*)', re.DOTALL
+)
 SECTION = re.compile(r'<section id="([^"]+)">(?=\s*<h2>)')
 
 
@@ -162,10 +166,19 @@ def with_heights(html: str) -> str:
     ends = [*starts[1:], html.find("</article>")]
     parts = [html[: starts[0]]]
     for start, end in zip(starts, ends, strict=True):
-        part = html[start:end]
+        part = CODE_CELL.sub(with_height, html[start:end])
         style = f'<section class="later" style="--tall:{height(part)}px" id='
         parts.append(part.replace("<section id=", style, 1))
     return "".join([*parts, html[ends[-1] :]])
+
+
+def with_height(cell: re.Match[str]) -> str:
+    """A cell with its own height, as a phone waits to lay it out too.
+
+    >>> with_height(CODE_CELL.match('<div class="cell docutils"><pre>a\\nb</pre>'))
+    '<div style="--tall:128px" class="cell docutils"><pre>a\\nb</pre>'
+    """
+    return f'<div style="--tall:{height(cell[0])}px" class="cell{cell[1]}'
 
 
 def height(part: str) -> int:

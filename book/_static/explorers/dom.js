@@ -117,11 +117,10 @@ export const otherThings = () =>
     setTimeout(done);
   });
 
-const whenIdle =
-  // Safari has none
-  globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 20, { timeRemaining: () => 0 }));
+// Safari has none.
+const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 20));
 
-/** Waits until the page has nothing else to do; what is given says for how many milliseconds. */
+/** Waits until the page has nothing else to do. */
 export const idle = () =>
   new Promise((resume) => {
     whenIdle(resume);

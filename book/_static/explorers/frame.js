@@ -9,7 +9,7 @@ const POSITIONS = 1000; // of a slider
 const LONGEST = 8000; // letters of a link that programs pass on whole
 const REST = 100; // milliseconds without a change, and the address says it
 const TWO = 640; // pixels, wide enough for two charts beside one another
-const STEP = 20; // milliseconds of idle time that one task more may need
+const AT_ONCE = 8; // steps ahead before the page is asked again whether it rests
 
 /**
  * Where a value stands on its slider, and back.
@@ -381,11 +381,10 @@ export class Explorer {
     const mine = {};
     this.foreseeing = mine; // until another is reached for, or something changes
     const steps = this.coming(controls);
-    for (let done = false; !done; ) {
-      const left = await idle();
+    for (let turn = 0, done = false; !done; turn += 1) {
+      await (turn % AT_ONCE ? otherThings() : idle()); // each step is a task of its own
       if (this.foreseeing !== mine) return;
-      do ({ done } = steps.next());
-      while (!done && left.timeRemaining() > STEP);
+      ({ done } = steps.next());
     }
     this.foreseeing = null;
   }

@@ -5,7 +5,9 @@ TOP = """\
 
 What `make bench-questions` wrote on {date}: {where}, on a shared machine. Asked were costlib and \
 {needs}, each in an environment of its own, with a program for each question as its user would \
-write it (`asked/with_NAME.py`). No program sees what is right.
+write it (`asked/with_NAME.py`). No program sees what is right. All are the newest versions that \
+PyPI had on 2026-11-28. Vidur 0.0.26, which it has as well, downloads the measurements that it \
+predicts from when it runs, so it cannot be asked without a network.
 
 An entry is the median error, without its sign, over a question's rows, which others measured or \
 counted and this repository carries. Efficiencies, which llm-analysis and GenZ have as well as \
