@@ -25,6 +25,7 @@ from costlib.units.numbers import (
     maximum,
     minimum,
     size,
+    suggests,
     total,
 )
 
@@ -45,6 +46,7 @@ SIZES: dict[str, Any] = {
 _ATTENTION_BIASES = {"qkv": ("q_proj", "k_proj", "v_proj"), "o_proj": ("o_proj",)}
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoE:
     """A mixture of experts: ``per_token`` of ``experts`` feed-forward layers of ``width`` each.

@@ -45,6 +45,7 @@ from costlib.units.numbers import (
     plus,
     set_field,
     size,
+    suggests,
     times,
     total,
 )
@@ -68,6 +69,7 @@ class BeyondTraining(UserWarning):
     """A context is longer than those that a model was trained for."""
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transformer:
     """A transformer: an embedding, blocks of layers in order, an unembedding.

@@ -10,6 +10,7 @@ serving `costlib.serving.Server`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -26,13 +27,7 @@ from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, state_bytes
 from costlib.units.numbers import Number, ceil_div, divides, exact_div, is_one, is_zero, size, where
 
-__all__ = [
-    "context_parallel",
-    "degrees",
-    "expert_parallel",
-    "optimizer_memory",
-    "tensor_parallel",
-]
+__all__ = ["context_parallel", "degrees", "expert_parallel", "optimizer_memory", "tensor_parallel"]
 
 
 def remembered(function: Any, *arguments: Any) -> Any:
@@ -75,8 +70,8 @@ def tensor_parallel(model: Transformer | str, devices: Number, *, nodes: Number 
 @lru_cache(maxsize=256)
 def _tensor_parallel(model: Transformer, devices: Number, nodes: Number) -> Transformer:
     vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
-    if not model.is_uniform:
-        shared = _share_of_blocks(model, devices)
+    if not model.is_uniform:  # norms, routers and other steps are replicated
+        shared = _with_parts(model, lambda part: _share_of_part(part, devices))
         return shared.with_(vocab=vocab, tensor_parallel=devices, tensor_nodes=nodes)
     kv_heads, moe = _shared_part("kv_heads", model.kv_heads, devices), model.moe
     if moe is not None:
@@ -117,16 +112,13 @@ def expert_parallel(model: Transformer | str, devices: Number, *, nodes: Number 
     model, devices = model_of(model), size("devices", devices)
     if is_one(devices):
         return model
-    blocks = []
-    for block in model.blocks:
-        parts = tuple(
-            replace(part, expert_parallel=devices, nodes=nodes)
-            if isinstance(part, Mixture)
-            else part
-            for part in block.parts
-        )
-        blocks.append(replace(block, parts=parts))
-    return model.with_(blocks=tuple(blocks))
+
+    def dealt(part: Part) -> Part:
+        if not isinstance(part, Mixture):
+            return part
+        return replace(part, expert_parallel=devices, nodes=nodes)
+
+    return _with_parts(model, dealt)
 
 
 def context_parallel(share: Transformer, model: Transformer, devices: Number) -> Transformer:
@@ -183,13 +175,10 @@ def _check_copies(part: Attending, before: Any, tensor: Number, devices: Number)
         )
 
 
-def _share_of_blocks(model: Transformer, devices: Number) -> Transformer:
-    """Every part of every block divided; norms, routers and other steps are replicated."""
-    blocks = []
-    for block in model.blocks:
-        parts = tuple(_share_of_part(part, devices) for part in block.parts)
-        blocks.append(replace(block, parts=parts))
-    return model.with_(blocks=tuple(blocks))
+def _with_parts(model: Transformer, change: Callable[[Part], Part]) -> Transformer:
+    """The same model with every part of every block changed."""
+    changed = [replace(b, parts=tuple(change(part) for part in b.parts)) for b in model.blocks]
+    return model.with_(blocks=tuple(changed))
 
 
 def degrees(model: Transformer | str) -> list[int]:
