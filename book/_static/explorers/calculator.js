@@ -438,21 +438,22 @@ export function charts(state, { choices, place, found, names }) {
     .sort((a, b) => b.seconds - a.seconds);
   if (!points.length) return [];
   const held = curves[place];
-  const label = (at) => (choices.length > 1 ? `${at + 1}: ${names[at]}` : 'every batch that fits');
+  const label = (at) =>
+    choices.length > 1 ? `${at + 1}: ${names[at]}` : `batch 1 to ${plain(curves[at].most)}`;
   const ends = ({ points: every, all, most }) =>
     `from ${plain(1 / every[0].seconds)} tokens/s for one user alone to ` +
     `${plain(all(every.at(-1)))} for ${plain(most)} together`;
   return [
     {
       below: true,
-      title: held ? titleOf(held, choices[place].batch) : 'Every batch that fits',
+      title: held ? titleOf(held, choices[place].batch) : 'All batches that fit',
       alt: curves
         .flatMap((each, at) =>
           each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [],
         )
         .join(' '),
-      x: { label: 'tokens/s per user', fives: true },
-      y: { label: 'tokens/s in total', fives: true },
+      x: { label: 'tokens/s per user' },
+      y: { label: 'tokens/s in total' },
       xs: points.map(({ seconds }) => 1 / seconds),
       names: points.map(
         ({ batch, at }) => `${choices.length > 1 ? `${at + 1}: ` : ''}batch ${plain(batch)}`,
