@@ -289,7 +289,7 @@ def test_the_first_line_answers_in_a_sentence() -> None:
     assert fits.startswith(
         f"llama-3.1-70b on 2 × H100-SXM: yes, for up to {server.room(8193)} users at 8,192 tokens"
     )
-    assert f"${2 * rent:g} an hour, ${million:.4g} per million output tokens" in fits
+    assert f"${2 * rent:g} an hour, ${million:.2f} per million output tokens" in fits
     _, memory = server.fullest(5, 8192)
     assert [held[key] for key in ("weights", "kv")] == [memory.weights, memory.kv]
     assert held["usable"] == server.device.usable
@@ -358,7 +358,7 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert f"each at 40 tokens/s or more: {fleet.devices} × H100-SXM (" in verdict
     assert f"${rent * fleet.devices:.2f} an hour" in verdict
     spent = (fleet.input_seconds, fleet.output_seconds)
-    read, written = (f"${rent / 3600 * each * 1e6:.3g}" for each in spent)
+    read, written = (f"${rent / 3600 * each * 1e6:.2g}" for each in spent)
     assert f"{read} per million input tokens, {written} per million output tokens" in verdict
     rows = page.locator(".calculator-fleets tbody tr")
     rented = {d for d in costlib.devices if listed(d).dollars_per_hour}
@@ -473,7 +473,7 @@ def test_a_link_says_how_its_config_comes_here_and_a_stranger_gets_kin(page: Any
         wrong.locator("button").click()
     assert page.input_value(f"{FIELD}model").startswith("config.")
     model = costlib.Transformer.from_hf(CONFIG)
-    assert columns_of(page, "params") == f"{model.params() / 1e9:.4g} G"
+    assert columns_of(page, "params") == f"{model.params() / 1e9:.3g}B"
 
 
 def columns_of(page: Any, key: str) -> str:
@@ -554,7 +554,7 @@ def test_a_config_is_a_short_text_and_comes_back() -> None:
         "own_models.js", named, [*odd, *kinds], costs="costs.js"
     )
     twice = sorted((unnamed, again))
-    assert twice == [[len(f"qwen3 8.19 G{more}"), "qwen3 8.19 G"] for more in ("", " (2)")]
+    assert twice == [[len(f"qwen3 8.19B{more}"), "qwen3 8.19B"] for more in ("", " (2)")]
     assert long == [60, "a" * 500]
     assert [whole for _, whole in nameless] == ["config.json"] * 2
     assert len(code) < 0.8 * len(text)

@@ -1,5 +1,7 @@
 // Answers in rows, choices in columns: each row opens the sums that made its numbers.
+import { billions } from './costs.js';
 import { make } from './dom.js';
+import { dollars } from './numbers.js';
 
 const LOWER = new Set([
   'ttft_s',
@@ -44,6 +46,12 @@ export function best(key, found, choices) {
   if (known.length < 2 || !(LOWER.has(key) || HIGHER.has(key))) return values.map(() => false);
   const top = LOWER.has(key) ? Math.min(...known) : Math.max(...known);
   return values.map((value) => value === top && known.some((other) => other !== top));
+}
+
+/** An answer as the table shows it: money and parameters as they are written everywhere here. */
+export function displayed({ key, value, shown }) {
+  if (/^usd_/.test(key) && Number.isFinite(value)) return dollars(value);
+  return /params$/.test(key) ? billions(value) : shown;
 }
 
 /** One table: some keys' rows, with a head where choices are to be told apart. */
@@ -177,7 +185,7 @@ export class Answers {
           : []),
       ];
       cell.replaceChildren(
-        answers[at]?.shown ?? '–',
+        answers[at] ? displayed(answers[at]) : '–',
         ...notes.flatMap(([kind, text]) => [' ', make('span', { class: kind }, text)]),
       );
       cell.classList.toggle('answers-chosen', at === place && this.count > 1);

@@ -360,7 +360,7 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
   const price = priceOf(choice);
   const million = by.get('usd_per_million_output_tokens');
   const paid = price
-    ? ` ${dollars(price * devices)} an hour, ${million.shown} per million output tokens.`
+    ? ` ${dollars(price * devices)} an hour, ${dollars(million.value)} per million output tokens.`
     : ' No price of this device is listed, so type yours under Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +

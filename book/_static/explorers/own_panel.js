@@ -1,8 +1,7 @@
 // Where a reader brings a model: a box to paste into, a file to choose, or one dropped on the
 // explorer.
-import { families, modelIn, models, nameOf } from './costs.js';
+import { billions, families, modelIn, models, nameOf } from './costs.js';
 import { make } from './dom.js';
-import { quantity } from './numbers.js';
 import { coded, MOST } from './own_models.js';
 
 /** What costlib says of a family that it does not know, and what of it is for Python alone. */
@@ -74,7 +73,7 @@ export function panel(explorer) {
           make(
             'button',
             { type: 'button', '.onclick': () => read(kin.text) },
-            `Read it as ${kin.family}: ${quantity(kin.size, '', 3)} parameters`,
+            `Read it as ${kin.family}: ${billions(kin.size)} parameters`,
           ),
         );
     }
