@@ -47,6 +47,7 @@ const whole = (id, label, unit, value, max) => ({
   value,
   powers: true,
 });
+const MOST_USERS = 65536;
 const more = (control) => ({ ...control, more: true });
 const kind = (id, label) => ({
   id,
@@ -73,13 +74,13 @@ const settings = [
   },
   { id: 'device', label: 'Device', type: 'choice', options: same(places), value: 'H100-SXM' },
   whole('many', 'How many devices', '', 1, 65536),
-  whole('batch', 'Users', '', 8, 65536),
-  more(whole('prompt', 'Input', 'tokens per user', 7000, 1048576)),
-  more(whole('answer', 'Output', 'tokens per user', 1000, 1048576)),
+  whole('batch', 'Users', '', 8, MOST_USERS),
+  whole('prompt', 'Input', 'tokens', 7000, 1048576),
+  whole('answer', 'Output', 'tokens', 1000, 1048576),
   more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
-  more(whole('dcp', 'Cache by tokens', 'devices that share one cache (DCP)', 1, 1024)),
+  more(whole('dcp', 'Cache by tokens, DCP', 'devices that share one cache', 1, 1024)),
   ...rounds,
   {
     id: 'engine',
