@@ -306,6 +306,10 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
     shown = f"[...document.querySelector('{FIELD}model').options]"
     names = page.evaluate(f"{shown}.map((option) => option.value)")
     assert len(names) > 1
+    told = page.locator(".calculator-matches").first
+    count = int(told.inner_text().split()[0])
+    assert count in {len(names), len(names) - 1}, "and what was chosen"
+    assert told.locator("button").count() == min(5, count)
     assert all("70b" in name or name == "llama-3.1-8b" for name in names)
     with change(page):
         box.press("Enter")
@@ -317,7 +321,12 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
         box.fill("no such model")
         box.press("Enter")
     assert "No model" in said(page)
-    box.fill("")
+    assert told.inner_text() == "Nothing matches"
+    box.fill("qwen")
+    with change(page):
+        told.locator("button").nth(1).click()
+    assert page.input_value(f"{FIELD}model").startswith("qwen")
+    assert (box.input_value(), told.inner_text()) == ("", "")
     with change(page):
         page.select_option(f"{FIELD}model", "gemma-3-1b")
     with change(page):
