@@ -79,8 +79,8 @@ export class Answers {
   }
 
   /** Where the keyboard goes when what it was on has gone. */
-  focus(at) {
-    this.heads[at].name.focus();
+  focus(at, options = {}) {
+    this.heads[at].name.focus(options);
   }
 
   update(keys, { choices, found, names, whole, place }) {

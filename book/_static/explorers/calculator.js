@@ -267,12 +267,19 @@ const SAID = {
   wait: (value) => (value ? `latency of ${value} µs` : 'no latency'),
   precision: (value) => (value === 'own' ? 'as it ships' : value),
 };
+const devicesOf = ({ device, many }) => (many > 1 ? `${plain(many)} × ${device}` : device);
 function wordsOf(id, choice) {
   const value = choice[id];
   if (id === 'model') return nameOf(value);
-  if (id === 'device') return value;
+  if (id === 'device') return devicesOf(choice);
   return SAID[id]?.(value) ?? `${id} ${typeof value === 'number' ? plain(value) : value}`;
 }
+
+/** The settings that may tell choices apart: a device is named with how many of it there are. */
+const tellingOf = (choices) =>
+  choices.some(({ device }) => device !== choices[0].device)
+    ? settings.filter(({ id }) => id !== 'many')
+    : settings;
 
 /** What the first picture needs, in tasks short enough that the page answers in between. */
 export function* ahead(state) {
@@ -315,8 +322,8 @@ export function compute(state) {
     place,
     found,
     keys,
-    names: told(settings, choices, wordsOf),
-    whole: told(settings, choices, inFull),
+    names: told(tellingOf(choices), choices, wordsOf),
+    whole: told(tellingOf(choices), choices, inFull),
   };
 }
 
@@ -324,7 +331,7 @@ export function compute(state) {
 function atRest(state) {
   const choices = choicesOf(settings, state);
   const none = choices.map(() => ({}));
-  const names = told(settings, choices, wordsOf);
+  const names = told(tellingOf(choices), choices, wordsOf);
   return { choices, place: placeOf(state), found: none, keys: [], names, whole: names };
 }
 
@@ -343,9 +350,7 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
   const cut = Object.entries(cutOf(choice))
     .map(([axis, degree]) => `, ${axis} ${degree}`)
     .join('');
-  const who =
-    `${wordsOf('model', choice)} on ` +
-    `${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
+  const who = `${wordsOf('model', choice)} on ${devicesOf(choice)}${cut}`;
   if (reading) return `${who}: loading its config`;
   if (error) return `${who}: ${refusal(error)}`;
   const most = by.get('largest_batch').value;
@@ -373,36 +378,47 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
 
 const MONTH = 730; // hours
 
-/** What all devices of a choice cost and draw, and who says so. */
+/** What all devices of a choice cost, and who says so; nothing where nobody does. */
+function rent(choice, devices) {
+  const price = priceOf(choice);
+  return (
+    price && [
+      `${dollars(price * devices)} an hour, ${dollars(price * devices * MONTH)} a month`,
+      pricedBy(choice) || 'as you typed',
+    ]
+  );
+}
+
+/** What they draw. */
+function power(choice, devices) {
+  const watts = wattsOf(choice);
+  return (
+    watts && [
+      `at most ${quantity(watts * devices, 'W', 3)}`,
+      choice.watts ? 'as you typed' : 'its datasheet',
+    ]
+  );
+}
+
+/** Of several choices one text, with their numbers, in which no source is repeated. */
+function listedFor(choices, found, said) {
+  const each = choices.map((choice, at) => found[at].by && said(choice, found[at].devices));
+  const sources = new Set(each.filter(Boolean).map(([, source]) => source));
+  if (!sources.size) return '';
+  const one = (text, at) => (choices.length > 1 ? `${at + 1}: ${text}` : text);
+  const whose = ([text, source]) => (sources.size > 1 ? `${text} (${source})` : text);
+  const texts = each.map((known, at) => one(known ? whose(known) : 'none listed', at)).join('; ');
+  return sources.size > 1 ? texts : `${texts} (${[...sources][0]})`;
+}
+
+/** What all devices of each choice cost and draw. */
 export function summary(state, { choices, found }) {
   if (isTurned(state)) return [];
-  return choices.flatMap((choice, at) => {
-    const { by, devices } = found[at];
-    if (!by) return [];
-    const [price, watts] = [priceOf(choice), wattsOf(choice)];
-    const which = choices.length > 1 ? ` of ${at + 1}` : '';
-    const by_whom = pricedBy(choice) || 'as you typed';
-    return [
-      ...(price
-        ? [
-            [
-              `Rent${which}`,
-              `${dollars(price * devices)} an hour, ${dollars(price * devices * MONTH)} a month ` +
-                `(${by_whom})`,
-            ],
-          ]
-        : []),
-      ...(watts
-        ? [
-            [
-              `Power${which}`,
-              `at most ${quantity(watts * devices, 'W', 3)} ` +
-                `(${choice.watts ? 'as you typed' : 'its datasheet'})`,
-            ],
-          ]
-        : []),
-    ];
-  });
+  const [paid, drawn] = [rent, power].map((said) => listedFor(choices, found, said));
+  return [
+    ['Rent', paid],
+    ['Power', drawn],
+  ].filter(([, text]) => text);
 }
 
 export const note = (state) => (isTurned(state) ? NOTE_OF_FLEETS : NOTE);
@@ -672,7 +688,7 @@ function beside(explorer) {
     // the button goes
     explorer.defer(
       'focus',
-      () => explorer.parts.first.focus(choices.length),
+      () => explorer.parts.first.focus(choices.length, { preventScroll: true }),
       requestAnimationFrame,
     );
 }
