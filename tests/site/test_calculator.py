@@ -247,6 +247,61 @@ def test_what_is_suggested_is_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("state", "field", "words"),
+    [
+        ({"many": 3}, "many", "3 × H100-SXM cannot share this model evenly: it has 8 KV heads."),
+        ({"device": "TPU-v5e-pod"}, "many", "256 devices cannot share .*: it has 32 heads."),
+        ({"model": "falcon-mamba-7b", "many": 3}, "many", ".*: its width of Mamba is 8,192."),
+        ({"expert": 3}, "expert", "This model has no experts that copies could share."),
+        ({"model": "gpt-oss-20b", "expert": 3, "many": 8}, "expert", "3 copies .* 32 experts.*"),
+        ({"many": 8, "dcp": 3}, "dcp", "3 devices cannot share one cache, .* is on one device."),
+        ({"many": 8, "data": 3}, "data", "8 devices cannot be divided into 3 copies."),
+        ({"many": 8, "pipeline": 3}, "pipeline", "8 devices cannot be .* into 3 stages."),
+        ({"many": 64, "pipeline": 64}, "pipeline", "The model has 32 layers, too few for 64 .*"),
+        ({"model": "gpt2"}, "prompt", "The model has learned 1,024 positions: 7,000 input .*"),
+    ],
+)
+def test_what_is_refused_is_said_in_words_with_what_would_do(
+    state: dict[str, Any], field: str, words: str
+) -> None:
+    """Not in those of Python; and each change that is offered is one that is answered."""
+    body = f"""(async () => {{
+      const choice = {{ ...{FIRST}, ...state }};
+      const {{ error }} = page.compute(choice).found[0];
+      const {{ id, said }} = refusals.refusal(error, choice);
+      const found = await refusals.offers(choice, id, () => true);
+      const others = found.map(([change]) => page.compute({{ ...choice, ...change }}).found[0]);
+      return [id, said, found.map(([, text]) => text), others.map(({{ error }}) => error ?? '')];
+    }})()"""
+    [[about, said, offered, errors]] = in_page(
+        "calculator.js", body, [state], refusals="refusals.js"
+    )
+    assert about == field
+    assert re.fullmatch(words, said), said
+    assert offered
+    assert not any(errors)
+    if state == {"many": 3}:
+        assert offered == ["2 devices", "4 devices"]
+
+
+@pytest.mark.parametrize(
+    ("sum_of", "shown"),
+    [
+        (0.00123, "$0.0012"),
+        (0.01977, "$0.02"),
+        (0.099, "$0.099"),
+        (0.0996, "$0.10"),
+        (0.9718, "$0.97"),
+        (7.448, "$7.45"),
+        (999.5, "$999.50"),
+        (5825.4, "$5,825"),
+    ],
+)
+def test_money_has_cents_or_two_digits(sum_of: float, shown: str) -> None:
+    assert in_page("numbers.js", "page.dollars(state)", [sum_of]) == [shown]
+
+
 # ---------------------------------------------------------------- side by side
 
 SETTINGS = """[{ id: 'model', type: 'choice', options: [['a', ''], ['b &=+', '']], value: 'a' },

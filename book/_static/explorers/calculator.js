@@ -22,9 +22,11 @@ import {
 import { make, otherThings, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
+import { hint, sayRanges } from './hints.js';
 import { counted, dollars, plain, quantity, sweep } from './numbers.js';
 import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
+import { offers, refusal } from './refusals.js';
 import {
   filesOf,
   frameFor,
@@ -337,13 +339,6 @@ function atRest(state) {
 
 // ---------------------------------------------------------------- what is shown
 
-/** What would be written in Python, and what is set here in its place. */
-const SET_HERE = [
-  [/give it one with with_\(\)/, 'copies alone (Data, under More settings) need none'],
-  [/: give one with node\.with_\(.*?\)/, ''],
-];
-const refusal = (error) =>
-  SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
 
 /** A choice in a sentence: whether it fits, for how many, how fast, at what price. */
 export function sentence(choice, { by, fits, error, reading, devices, warnings = [] }) {
@@ -352,7 +347,7 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
     .join('');
   const who = `${wordsOf('model', choice)} on ${devicesOf(choice)}${cut}`;
   if (reading) return `${who}: loading its config`;
-  if (error) return `${who}: ${refusal(error)}`;
+  if (error) return `${who}: ${refusal(error, choice).said}`;
   const most = by.get('largest_batch').value;
   const copies = choice.data > 1 ? ' in each copy' : '';
   const users = (count) =>
@@ -527,6 +522,7 @@ export function build(explorer) {
     new Answers('All other answers', home, choose),
   ];
   const refused = make('p', { class: 'own-wrong' });
+  const instead = make('div', { class: 'calculator-instead', role: 'group', 'aria-label': 'Try' });
   const verdict = make('p', { class: 'calculator-verdict' });
   const [memory, fleets] = [new MemoryBars(), new Fleets(explorer)];
   const enough = make(
@@ -539,10 +535,11 @@ export function build(explorer) {
     { type: 'button', class: 'calculator-unpriced', '.onclick': () => askPrice(explorer) },
     'Type a price',
   );
-  explorer.stage.append(refused, verdict, memory.box, enough, unpriced);
+  explorer.stage.append(refused, instead, verdict, memory.box, enough, unpriced);
   explorer.stage.after(first.box, fleets.part);
   finder(explorer, 'model', '70b…');
   finder(explorer, 'device', '4090…');
+  sayRanges(explorer);
   explorer.heard = explorer.root.appendChild(
     make('p', { class: 'explorer-offscreen', role: 'status' }),
   );
@@ -553,6 +550,7 @@ export function build(explorer) {
     enough,
     first,
     fleets,
+    instead,
     memory,
     others,
     refused,
@@ -840,10 +838,13 @@ export function draw(explorer, state) {
   enough.hidden = found[place].fits !== false;
   unpriced.hidden = !found[place].fits || Boolean(priceOf(choices[place]));
   refused.textContent = found
-    .flatMap(({ error }, at) =>
-      error ? [choices.length > 1 ? `${at + 1}: ${refusal(error)}` : refusal(error)] : [],
-    )
+    .flatMap(({ error }, at) => {
+      if (!error) return [];
+      const { said: why } = refusal(error, choices[at]);
+      return [choices.length > 1 ? `${at + 1}: ${why}` : why];
+    })
     .join(' ');
+  refuse(explorer, choices[place], found[place].error);
   const some = keys
     .filter((key) => FIRST.includes(key))
     .sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
@@ -858,11 +859,43 @@ export function draw(explorer, state) {
   hear(explorer, choices[place], found[place]);
 }
 
+/** Buttons that mend an error; and what it says beside its field, if that is further below. */
+function refuse(explorer, choice, error) {
+  const { instead } = explorer.parts;
+  const { id, said } = error ? refusal(error, choice) : { id: null, said: '' };
+  const isFar = settings.find((each) => each.id === id)?.more;
+  const [before, now] = [explorer.refusedAt, isFar ? id : null];
+  if (before && before !== now) hint(explorer, before, '', 'calculator-refused');
+  if (now) hint(explorer, now, said, 'calculator-refused');
+  explorer.refusedAt = now;
+  instead.replaceChildren();
+  if (!id) return;
+  const { state } = explorer;
+  const isWanted = () => explorer.state === state;
+  const show = (found) => {
+    if (!isWanted() || !found.length) return;
+    const buttons = found.map(([change, text]) =>
+      make(
+        'button',
+        { type: 'button', '.onclick': () => explorer.set({ ...state, ...change }) },
+        text,
+      ),
+    );
+    instead.append(make('span', {}, 'Try'), ...buttons);
+  };
+  explorer.defer(
+    'instead',
+    () => {},
+    (run) => offers(choice, id, isWanted).then(show).then(run),
+  );
+}
+
 function drawTurned(explorer, state) {
   const { choices, place } = explorer.result;
   const { add, enough, fleets, memory, refused, taken, unpriced } = explorer.parts;
   for (const each of [add, enough, memory.box, unpriced]) each.hidden = true;
   refused.textContent = '';
+  refuse(explorer, choices[place], '');
   explorer.rest.classList.add('calculator-no-room');
   fleets.update(choices[place], state);
   if (taken.box.open) fillTaken(explorer);

@@ -3,6 +3,7 @@
 import { EXACT, fewest, hosts, nameOf, priceOf } from './costs.js';
 import { make, otherThings, withUnits } from './dom.js';
 import { counted, dollars, plain, quantity } from './numbers.js';
+import { refusal } from './refusals.js';
 
 const HOUR = 3600;
 const MONTH = 730; // hours
@@ -74,7 +75,10 @@ export function sentence(choice, { speed, first }, row) {
     `${counted(choice.batch, 'users')} of ${nameOf(choice.model)}, ` +
     `each at ${plain(speed)} tokens/s or more${within}`;
   if (!row) return `${asked}: looking for the fewest ${choice.device} …`;
-  if (row.error) return `${asked}: ${row.error}.`;
+  if (row.error) {
+    const { said } = refusal(row.error, { ...choice, many: 1 });
+    return `${asked}: ${said.replace(/\.$/, '')}.`;
+  }
   const { fleet, perHour, input, output } = row;
   const paid = perHour
     ? ` ${dollars(perHour)} an hour, ${dollars(perHour * MONTH)} a month, ` +
