@@ -334,8 +334,9 @@ def test_the_first_line_answers_in_a_sentence() -> None:
       return [page.sentence(choices[0], found[0]), found[0].held?.(choices[0].batch)];
     }})(state)"""
     devices = [{}, {"device": "T4", "many": 1}, {"device": "L4", "many": 8, "batch": 500}]
-    found = in_page("calculator.js", body, [asked | more for more in [*devices, {"batch": 8}]])
-    (fits, held), (tiny, _), (crowded, _), (eight, _) = found
+    devices += [{"batch": 8}, {"device": "T4", "many": 1, "engine": "vllm"}]
+    found = in_page("calculator.js", body, [asked | more for more in devices])
+    (fits, held), (tiny, _), (crowded, _), (eight, _), (charged, _) = found
     server = costlib.serving.Server("llama-3.1-70b", "H100-SXMx2")
     rent = listed("H100-SXM").dollars_per_hour
     million = costlib.answer(
@@ -348,10 +349,13 @@ def test_the_first_line_answers_in_a_sentence() -> None:
     _, memory = server.fullest(5, 8192)
     assert [held[key] for key in ("weights", "kv")] == [memory.weights, memory.kv]
     assert held["usable"] == server.device.usable
-    assert "T4: no. " in tiny
+    small = costlib.answer("llama-3.1-70b", "T4", batch=5, context=8192)
+    needed, usable = (f"{small[f'{key}_bytes'] / 1e9:.4g}" for key in ("memory", "usable"))
+    assert f"T4: no: each device would need {needed} GB and has {usable} GB usable." in tiny
     assert "no, not for 500 users" in crowded
     assert eight.endswith(f"There is room for 5, at ${2 * rent:g} an hour.")
     assert "$" not in crowded, "nobody lists a rent of an L4"
+    assert charged.endswith("with the weights loaded, vllm has no memory left for KV caches.")
 
 
 def test_a_model_is_found_by_typing(page: Any) -> None:
@@ -810,7 +814,7 @@ def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
     # a look at each frame would leave it no rest
     page.wait_for_function(f"{begun} === null", polling=200)
     assert not page.evaluate(is_left)
-    assert columns(page)["fits"][0].startswith("no ")
+    assert columns(page)["fits"][0].startswith("no\n")
 
 
 def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
@@ -877,7 +881,7 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
 def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:
     choose(page, model="llama-3.1-70b", device="A100-80GB")
     grey = "document.querySelectorAll('.answers-idle').length"
-    assert columns(page)["fits"] == ["no grey numbers: if it did"]
+    assert columns(page)["fits"] == ["no\nnumbers in grey: if it did fit"]
     assert page.evaluate(grey) > 5
     with change(page):
         page.click("text=Use as many devices as it needs")

@@ -181,7 +181,7 @@ export class Answers {
         ...(winners[at] ? [['answers-best', 'best']] : []),
         ...(idle ? [['explorer-offscreen', 'if it did fit']] : []),
         ...(key === 'fits' && found[at].fits === false
-          ? [['answers-note', 'grey numbers: if it did']]
+          ? [['answers-note answers-if', 'numbers in grey: if it did fit']]
           : []),
       ];
       cell.replaceChildren(

@@ -23,6 +23,7 @@ import { make, otherThings, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
 import { hint, sayRanges } from './hints.js';
+import { MemoryBars } from './memory_bars.js';
 import { counted, dollars, plain, quantity, sweep } from './numbers.js';
 import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
@@ -339,6 +340,21 @@ function atRest(state) {
 
 // ---------------------------------------------------------------- what is shown
 
+const inGB = (bytes) => `${plain(bytes / 1e9)} GB`;
+
+/** Why not even one user fits: bytes of a device, or of what an engine gives its caches. */
+function tooSmall({ engine }, by) {
+  const of = (key) => by.get(key).value;
+  if (engine === EXACT)
+    return (
+      `each device would need ${inGB(of('memory_bytes'))} and has ` +
+      `${inGB(of('usable_bytes'))} usable`
+    );
+  const [given, each] = ['kv_cache_capacity_bytes', 'charged_kv_bytes_per_sequence'].map(of);
+  return given
+    ? `${engine} has ${inGB(given)} for KV caches, and that of one user takes ${inGB(each)}`
+    : `with the weights loaded, ${engine} has no memory left for KV caches`;
+}
 
 /** A choice in a sentence: whether it fits, for how many, how fast, at what price. */
 export function sentence(choice, { by, fits, error, reading, devices, warnings = [] }) {
@@ -357,7 +373,7 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
     return most
       ? `${who}: no, not for ${users(choice.batch)} at ${each}. There is room for ${plain(most)}` +
           `${priceOf(choice) ? `, at ${dollars(priceOf(choice) * devices)} an hour` : ''}.`
-      : `${who}: no. ${by.get('fits').why}.`;
+      : `${who}: no: ${tooSmall(choice, by)}.`;
   const price = priceOf(choice);
   const million = by.get('usd_per_million_output_tokens');
   const paid = price
@@ -565,77 +581,6 @@ function askPrice({ inputs }) {
   const { number } = inputs.get('price');
   number.closest('details').open = true;
   number.focus();
-}
-
-/**
- * What fills the memory of a device: a bar with a part for each, and what is left; and a second one
- * of what an engine charges for the same.
- */
-class MemoryBars {
-  constructor() {
-    const bar = () => ({
-      bar: make('div', { class: 'calculator-bar', 'aria-hidden': 'true' }),
-      key: make('ul', { class: 'explorer-legend' }),
-    });
-    this.exact = bar();
-    this.engine = bar();
-    this.box = make(
-      'div',
-      { class: 'calculator-memory' },
-      ...[this.exact, this.engine].flatMap(({ bar: drawn, key }) => [drawn, key]),
-    );
-  }
-
-  update(choice, { by, held, charged }) {
-    this.box.hidden = !by;
-    if (!by) return;
-    const { weights, kv, activations, capacity, usable } = held(choice.batch);
-    const caches = choice.batch > 1 ? 'KV caches' : 'KV cache';
-    const parts = [
-      ['memory-weights', 'weights', weights],
-      ['memory-caches', caches, kv],
-      ['memory-activations', 'activations', activations],
-    ];
-    const asked = choice.engine !== EXACT;
-    fill(this.exact, `${asked ? 'exact, ' : ''}each device`, parts, capacity, usable, 'reserved');
-    for (const each of Object.values(this.engine)) each.hidden = !asked;
-    if (!asked) return;
-    const engine = charged();
-    const taken = [
-      ['memory-weights', 'weights as loaded', engine.weights],
-      ['memory-caches', `${caches} as charged`, engine.kv],
-    ];
-    const given = capacity - engine.buffers;
-    fill(this.engine, `as ${choice.engine} charges`, taken, capacity, given, 'kept by the engine');
-  }
-}
-
-/** One bar: its parts, what is free of what may be used, and what is kept; and each in words. */
-function fill({ bar, key }, whose, parts, capacity, usable, kept) {
-  const taken = parts.reduce((sum, [, , bytes]) => sum + bytes, 0);
-  const all = [
-    ...parts,
-    ['memory-free', 'free', Math.max(0, usable - taken)],
-    ['memory-reserve', kept, capacity - usable],
-  ].filter(([, , bytes]) => bytes > 0);
-  const whole = all.reduce((sum, [, , bytes]) => sum + bytes, 0);
-  bar.replaceChildren(
-    ...all.map(([kind, , bytes]) =>
-      make('span', { class: kind, style: `width: ${(100 * bytes) / whole}%` }),
-    ),
-  );
-  const over = taken > usable ? `: ${quantity(taken - usable, 'B', 3)} too much` : '';
-  key.replaceChildren(
-    make('li', {}, `${whose}: ${quantity(capacity, 'B', 3)}${over}`),
-    ...all.map(([kind, name, bytes]) =>
-      make(
-        'li',
-        {},
-        make('span', { class: `explorer-key ${kind}` }),
-        `${name} ${quantity(bytes, 'B', 3)}`,
-      ),
-    ),
-  );
 }
 
 /** Which question is asked: two buttons, of which one is pressed. */
