@@ -435,6 +435,24 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert hours == sorted(hours, key=lambda text: float(text[1:].replace(",", "")))
     least = rows.first.locator("button").inner_text()
     assert verdict.endswith(f" × {least}, {hours[0]} an hour.") == (least != "H100-SXM")
+    assert "200 users of llama-3.1-8b with 7,000 input and 1,000 output tokens, each" in verdict
+    note = page.inner_text(".calculator-fleets + .explorer-note")
+    others = page.locator(f"{FIELD}device option").count() - len(rented)
+    assert f"Tried: H100-SXM and what we know a rent of, {len(rented)} kinds of" in note
+    assert f"Not tried: the other {others}, such as" in note
+    assert re.search(r"data (\d+): there are \1 copies of the model", note)
+    page.set_viewport_size({"width": 375, "height": 720})
+    row = rows.filter(has_text="H100-SXM")
+    assert "TTFT" in row.locator("td").nth(5).evaluate(
+        "e => getComputedStyle(e, '::before').content"
+    )
+    assert (
+        page.evaluate(
+            "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.calculator-fleets'))"
+        )
+        == 0
+    )
+    page.set_viewport_size({"width": 1280, "height": 720})
     assert not page.is_visible(f"{FIELD}many")
     assert not page.is_visible(".calculator-memory")
     page.click("summary:has-text('Export')")
