@@ -472,6 +472,50 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert late in page.inner_text(".calculator-verdict")
 
 
+def test_a_suggestion_goes_on_from_what_is_chosen_and_back_undoes_it(page: Any) -> None:
+    with change(page):
+        page.evaluate("location.hash = 'model=llama-3.1-70b&many=2&batch=3'")
+
+    def chosen() -> list[str]:
+        return [page.input_value(f"{FIELD}{name}") for name in ("model", "many", "batch")]
+
+    before = chosen()
+    with change(page):
+        page.click("text=As many as fit")
+    assert chosen() == ["llama-3.1-70b", "2", "5"]
+    told = page.inner_text(".explorer-said")
+    assert told.startswith("With 1.7 times as many users, a step reads the weights once")
+    with change(page):
+        page.click("text=An L40S beside it")
+    assert columns(page)["fits"] == ["yes", "no\nnumbers in grey: if it did fit"]
+    assert page.locator(".answers thead button[aria-pressed]").first.inner_text() == (
+        "1: 2 × H100-SXM"
+    )
+    for _ in range(2):
+        with change(page):
+            page.go_back()
+    assert chosen() == before
+
+
+def test_a_number_out_of_range_and_a_refusal_are_said_beside_their_fields(page: Any) -> None:
+    ranges = page.locator(".calculator-range")
+    for typed_in, kept in (("-5", "1"), ("1e30", "65536")):
+        typed(page, batch=typed_in)
+        assert page.input_value(f"{FIELD}batch") == kept
+        assert ranges.all_inner_texts() == ["Users: 1 to 65,536"]
+    typed(page, batch="8")
+    assert ranges.all_inner_texts() == [""]
+    page.click("text=More settings")
+    typed(page, expert="3")
+    beside = page.locator(".explorer-fields .calculator-refused")
+    assert beside.inner_text() == page.locator(".own-wrong").last.inner_text()
+    with change(page):
+        page.locator(".calculator-instead button").first.click()
+    assert page.input_value(f"{FIELD}expert") == "1"
+    assert beside.inner_text() == ""
+    assert columns(page)["fits"] == ["yes"]
+
+
 def test_memory_is_drawn_as_an_engine_charges_it(page: Any) -> None:
     """A bar of the exact bytes, beneath it one of what vLLM takes on, each part with its name."""
     with change(page):

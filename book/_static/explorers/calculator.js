@@ -154,11 +154,67 @@ const showing = ({ ask, speed, first }, choices, at) => ({
 });
 export { filesOf, python, shell, shellOfFleet };
 
+const TURNED =
+  'The question turned round: the fewest devices of each kind that serve them, with the plan ' +
+  'and the price.';
+const CHARGED =
+  'An engine allocates the KV cache in pages and keeps some memory for itself. The last ' +
+  'column counts as vLLM does.';
+
+/** One user of what is chosen. */
+function alone(state) {
+  const choice = choicesOf(settings, state)[placeOf(state)];
+  const [many, one] = [choice, { ...choice, batch: 1 }].map(
+    (each) => answersOf(each).by?.get('tpot_s').value,
+  );
+  const ratio = (one * choice.batch) / many;
+  return {
+    state: { ...state, ask: 'fit', batch: 1 },
+    say:
+      'A step reads all weights for a single token' +
+      (ratio > 1
+        ? `, so this one token costs ${plain(ratio, 2)} times as much as it does in a batch of ` +
+          `${plain(choice.batch)}.`
+        : '.'),
+  };
+}
+
+/** As many users of what is chosen as there is room for. */
+function asManyAsFit(state) {
+  const choice = choicesOf(settings, state)[placeOf(state)];
+  const before = answersOf(choice);
+  const most = before.by?.get('largest_batch').value;
+  if (!most) return { state, say: 'Not even one user fits here.' };
+  const batch = Math.min(most, MOST_USERS);
+  const after = answersOf({ ...choice, batch }).by;
+  const ratio = (key) => after.get(key).value / before.by.get(key).value;
+  return {
+    state: { ...state, ask: 'fit', batch },
+    say:
+      before.fits && batch > choice.batch
+        ? `With ${plain(batch / choice.batch, 2)} times as many users, a step reads the weights ` +
+          `once for all of them, and the KV cache of each. So total throughput is ` +
+          `${plain(ratio('output_tokens_per_s'), 2)} times as high, and TPOT is ` +
+          `${plain(ratio('tpot_s'), 2)} times as long.`
+        : `${counted(batch, 'users')} fit, and one more would not.`,
+  };
+}
+
+/** What is chosen, and beside it the same with a change. */
+function withBeside(state, change, say) {
+  const [choices, place] = [choicesOf(settings, state), placeOf(state)];
+  const choice = choices[place];
+  const kept = choices.length < MOST ? choices : [choice];
+  const all = [...kept, { ...choice, ...change(choice) }];
+  return { state: { ...showing(state, all, kept.indexOf(choice)), ask: 'fit' }, say };
+}
+
 /** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'One user',
     state: { batch: 1 },
+    here: alone,
     say:
       'A step reads all weights for a single token, so this one token costs five times as much ' +
       'as it does in a batch of eight.',
@@ -166,44 +222,53 @@ export const tries = [
   {
     label: 'As many as fit',
     state: { batch: 58 },
+    here: asManyAsFit,
     say:
       'Seven times as many users share each read of the weights, but each of them has a KV ' +
       'cache to be read. So total throughput doubles, and TPOT is three times as long.',
   },
   {
-    label: 'A device too small',
+    label: 'Llama 8B on a T4: too small',
     state: { device: 'T4' },
     say:
       'The weights alone are larger than the memory. With int4 weights, under ' +
       'Precision, they fit.',
   },
   {
-    label: '70 billion on four',
+    label: 'Llama 70B on four H100s',
     state: { model: 'llama-3.1-70b', many: 4 },
     say:
       'Each device holds a quarter of the weights and of the KV cache, and takes part in two ' +
       'all-reduces in each layer.',
   },
   {
-    label: 'Two side by side',
+    label: 'An L40S beside it',
     state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' },
+    here: (state) =>
+      withBeside(
+        state,
+        ({ device }) => ({ device: device === 'L40S' ? 'H100-SXM' : 'L40S', price: 0, watts: 0 }),
+        'The table shows on which of the two it fits, which one is faster, and which one costs ' +
+          'less per million output tokens.',
+      ),
     say:
       'The smaller device costs a quarter as much an hour. The table shows which one costs less ' +
       'per million output tokens.',
   },
   {
     label: '200 users at 30 tokens/s',
-    state: { ask: 'fewest', batch: 200, model: 'llama-3.1-70b' },
-    say:
-      'The question turned round: the fewest devices of each kind that serve them, with the plan ' +
-      'and the price.',
+    state: { ask: 'fewest', batch: 200 },
+    say: TURNED,
+    here: (state) => ({
+      state: { ...state, ask: 'fewest', batch: 200, speed: 30, first: 0 },
+      say: TURNED,
+    }),
   },
   {
     label: 'What vLLM takes on',
     state: { beside: 'model=llama-3.1-8b&engine=vllm' },
-    say:
-      'An engine allocates the KV cache in pages and keeps some memory for itself. The second ' +
-      'column counts as vLLM does.',
+    say: CHARGED,
+    here: (state) => withBeside(state, () => ({ engine: 'vllm' }), CHARGED),
   },
 ];
 
