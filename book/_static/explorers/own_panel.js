@@ -18,7 +18,10 @@ export function panel(explorer) {
   const bring = (model, name) => {
     explorer.set({ ...explorer.state, model });
     explorer.say(`${name} is read.`);
+    fold.after(done);
+    done.textContent = `${name} is read.`;
   };
+  const done = make('p', { class: 'own-read', 'aria-hidden': 'true' });
   const wrong = make('p', { class: 'own-wrong', role: 'alert' });
   const area = make('textarea', {
     rows: 4,
@@ -51,6 +54,7 @@ export function panel(explorer) {
     turn += 1;
     const mine = turn;
     wrong.textContent = '';
+    done.textContent = '';
     if (!text.trim()) return;
     const elsewhere = fromElsewhere(text.trim());
     if (elsewhere) {
@@ -67,6 +71,9 @@ export function panel(explorer) {
     } catch (error) {
       fold.open = true;
       wrong.textContent = error.message.replace(IN_PYTHON, '');
+      wrong.after(done);
+      const now = nameOf(explorer.state.model);
+      done.textContent = `It is not read: the answers are still those of ${now}.`;
       const kin = UNKNOWN.test(error.message) ? kinOf(text) : null;
       if (kin)
         wrong.append(
