@@ -802,6 +802,8 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     with pytest.raises(ValueError, match="'perceiver' is not one") as refused:
         costlib.Transformer.from_hf(unknown)
     assert wrong.inner_text() == str(refused.value).partition("; it knows")[0]
+    told = page.locator(".own-read")
+    assert told.inner_text() == "It is not read: the answers are still those of llama-3.1-8b."
     box = page.get_by_label("A config.json", exact=True)
     box.fill("")
     box.focus()
@@ -810,7 +812,7 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     assert len(box.input_value()) < 500_000, "laid out, a whole one would hold the page up"
     with change(page):
         page.get_by_label("A config.json", exact=True).fill(CONFIG)
-    assert said(page) == "brought-8b is read."
+    assert said(page) == told.inner_text() == "brought-8b is read."
     assert page.evaluate("document.activeElement.innerText") == "Your own config.json"
     brought, chosen = page.locator(f"{FIELD}model"), "each => each.selectedOptions[0].text"
     assert brought.evaluate(chosen) == "brought-8b (yours)"
@@ -938,6 +940,29 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     }""")
     copied(page, "Copy a link to this")
     assert "Nothing was copied" in said(page)
+
+
+def test_rent_and_power_of_several_choices_are_two_texts() -> None:
+    """Each with its number; a device that nobody rents out is told, and no source is repeated."""
+    body = f"""((state) => page.summary(state, page.compute(state)))({{ ...{FIRST}, ...state }})"""
+    beside = "model=llama-3.1-8b&device=L4*model=llama-3.1-8b&price=2"
+    alone, several = in_page("calculator.js", body, [{"many": 2}, {"many": 2, "beside": beside}])
+    rent = listed("H100-SXM")
+    price = (
+        f"${2 * rent.dollars_per_hour:.2f} an hour, ${1460 * rent.dollars_per_hour:,.0f} a month"
+    )
+    assert alone == [
+        ["Rent", f"{price} ({rent.source})"],
+        ["Power", "at most 1.4 kW (its datasheet)"],
+    ]
+    assert several == [
+        [
+            "Rent",
+            f"1: {price} ({rent.source}); 2: none listed; "
+            "3: $2.00 an hour, $1,460 a month (as you typed)",
+        ],
+        ["Power", "1: at most 1.4 kW; 2: at most 72 W; 3: at most 700 W (its datasheet)"],
+    ]
 
 
 def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:
