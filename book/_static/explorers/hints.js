@@ -22,7 +22,8 @@ export function hint(explorer, id, text, kind = 'calculator-range') {
  * @param {any} explorer
  */
 export function sayRanges(explorer) {
-  for (const [id, { number, control }] of explorer.inputs) {
+  for (const [id, { number, slider, control }] of explorer.inputs) {
+    slider?.addEventListener('input', () => hint(explorer, id, '')); // it stays within them
     number?.addEventListener('change', () => {
       const typed = Number(number.value); // which the explorer shows no more a moment later
       const { label, min, max } = control;
