@@ -314,7 +314,7 @@ export class Explorer {
     return make(
       'div',
       { class: 'explorer-buttons' },
-      button('Start again', () => this.begin({}, '')),
+      button('Start again', () => this.suggested({ state: {}, say: '' })),
       button('Copy a link to this', () => this.share()),
       button('Copy the numbers as CSV', () =>
         this.copied(csv(this.table()), 'The numbers are copied.'),
@@ -327,8 +327,16 @@ export class Explorer {
   tries() {
     if (!this.page.tries) return [];
     this.seen = make('p', { class: 'explorer-said', role: 'status' });
-    const button = ({ label, state, say }) =>
-      make('button', { type: 'button', '.onclick': () => this.begin(state, say) }, label);
+    /** @param {Suggestion} suggestion */
+    const button = (suggestion) =>
+      make(
+        'button',
+        {
+          type: 'button',
+          '.onclick': () => this.suggested(suggestion.here?.(this.state) ?? suggestion),
+        },
+        suggestion.label,
+      );
     return [
       make(
         'div',
@@ -338,6 +346,16 @@ export class Explorer {
       ),
       this.seen,
     ];
+  }
+
+  /**
+   * What a button suggests, which the browser's Back undoes.
+   * @param {{ state: State, say: string }} suggestion
+   */
+  suggested({ state, say }) {
+    this.remember();
+    history.pushState(null, '', location.href);
+    this.begin(state, say);
   }
 
   /**
