@@ -7,6 +7,7 @@ import {
   ledger,
   modelChoices,
   modelNamed,
+  runs,
   sixteenBit,
   totals,
 } from './models.js';
@@ -198,8 +199,8 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
     {
       title:
         here.intensity[1] >= bend
-          ? `${label}: arithmetic binds${first > 1 ? `, as from ${plain(first)} on` : ''}`
-          : `${label}: memory binds, ${percent(here.attainable[1] / rate)} of the peak at most`,
+          ? `${runs(state)}: arithmetic limits a prefill of ${label}`
+          : `${runs(state)}: memory limits a prefill of ${label}`,
       alt:
         `As published ${plain(here.intensity[0])}, counted ${plain(here.intensity[1])} FLOPs ` +
         `per byte; the ridge is at ${plain(bend)}.`,
@@ -256,10 +257,10 @@ export function summary(_state, { here, ridge: bend, crossing: first, rate }) {
         `${plain(here.intensity[0])} FLOPs per byte`,
     ],
     [
-      'Binds',
+      'Limited by',
       here.intensity[1] >= bend
-        ? 'compute'
-        : `memory: ${percent(here.attainable[1] / rate)} of the peak at most`,
+        ? 'arithmetic'
+        : `memory, which allows ${percent(here.attainable[1] / rate)} of the peak at most`,
     ],
     [
       'Ridge',
@@ -280,14 +281,12 @@ export function table(_state, { points }) {
   return {
     columns: [
       'tokens',
-      'FLOPs published',
-      'bytes published',
-      'FLOPs per byte published',
-      'FLOP/s published',
-      'FLOPs counted',
-      'bytes counted',
-      'FLOPs per byte counted',
-      'FLOP/s counted',
+      ...['published', 'counted'].flatMap((way) => [
+        `work ${way} (FLOP)`,
+        `traffic ${way} (B)`,
+        `FLOPs per byte ${way}`,
+        `rate ${way} (FLOP/s)`,
+      ]),
     ],
     rows: points.map((p) => [
       p.seq,
