@@ -164,6 +164,8 @@ export function along(points, intensity) {
   return low.seq * (high.seq / low.seq) ** share;
 }
 
+const NAMES = ['as published', 'every op counted'];
+
 export function charts(state, { points, here, rate, bandwidth, ridge: bend, crossing: first }) {
   const top = points.reduce((best, point) =>
     point.intensity[1] > best.intensity[1] ? point : best,
@@ -176,7 +178,6 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
       ? [{ x: top.seq, y: top.intensity[1], label: 'from here on it falls' }]
       : []),
   ];
-  const names = ['as published', 'every op counted'];
   const [low, high] = [
     10 ** Math.floor(Math.log10(Math.min(0.9, here.intensity[1]))),
     10 **
@@ -188,7 +189,7 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
   ];
   const roof = [...new Set([low, bend, high, ...here.intensity])].sort((a, b) => a - b);
   const dot = (which) => ({
-    label: names[which],
+    label: NAMES[which],
     scatter: true,
     colour: which,
     sizes: roof.map(() => 6),
@@ -207,7 +208,7 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
       x: { label: 'tokens in the sequence' },
       y: { label: 'FLOPs per byte' },
       xs: points.map(({ seq }) => seq),
-      series: names.map((name, which) => ({
+      series: NAMES.map((name, which) => ({
         label: name,
         ys: points.map(({ intensity }) => intensity[which]),
       })),
@@ -279,23 +280,15 @@ export const note = () =>
 
 export function table(_state, { points }) {
   return {
-    columns: [
-      'tokens',
-      ...['published', 'counted'].flatMap((way) => [
-        `work ${way} (FLOP)`,
-        `traffic ${way} (B)`,
-        `FLOPs per byte ${way}`,
-        `rate ${way} (FLOP/s)`,
+    columns: ['tokens', 'way', 'work (FLOP)', 'traffic (B)', 'FLOPs per byte', 'rate (FLOP/s)'],
+    rows: points.flatMap(({ seq, published, counted: all, intensity, attainable: rates }) =>
+      [published, all].map((costs, which) => [
+        seq,
+        NAMES[which],
+        ...costs,
+        intensity[which],
+        rates[which],
       ]),
-    ],
-    rows: points.map((p) => [
-      p.seq,
-      ...p.published,
-      p.intensity[0],
-      p.attainable[0],
-      ...p.counted,
-      p.intensity[1],
-      p.attainable[1],
-    ]),
+    ),
   };
 }

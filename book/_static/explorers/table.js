@@ -60,18 +60,23 @@ export function said({ columns, rows, words = {} }) {
 /** @param {Table} table */
 export function tableOf(table) {
   const [columns, ...rows] = said(table);
+  const [first = []] = table.rows;
+  const kinds = first // words begin at the left, numbers end at the right
+    .filter((_, at) => table.columns[at] !== 'unit')
+    .map((value) => (typeof value === 'string' ? 'explorer-word' : null));
   /** @param {string[]} row */
-  const row = ([first, ...others]) =>
+  const row = ([head, ...others]) =>
     make(
       'tr',
       {},
-      make('th', { scope: 'row' }, first),
-      ...others.map((text) => make('td', {}, text)),
+      make('th', { scope: 'row' }, head),
+      ...others.map((text, at) => make('td', { class: kinds[at + 1] }, text)),
     );
+  const heads = columns.map((name, at) => make('th', { scope: 'col', class: kinds[at] }, name));
   return make(
     'table',
     {},
-    make('thead', {}, make('tr', {}, ...columns.map((name) => make('th', { scope: 'col' }, name)))),
+    make('thead', {}, make('tr', {}, ...heads)),
     make('tbody', {}, ...rows.map(row)),
   );
 }
